@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.core.events import BlockEnds, Event, Moment, Problem
+from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.metadata import fill
 from analyzer.model.store import CallStore, CallWriter, Tally
+from analyzer.resolution.conflicts import Marks
 from analyzer.resolution.stream import CallStream
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange, OpenCall
@@ -30,6 +31,7 @@ class Collector(Protocol):
     """What is not a call, as it is collected (`pipeline.run`)."""
 
     problems: list[Problem]
+    conflicts: list[Conflict]
 
     def take(self, event: Event) -> None: ...
 
@@ -77,6 +79,7 @@ class Stream:
         self._catalogs, self._names = catalogs, names
         self._metadata, self._metadata_from, self._notes, self._failed = metadata, metadata_from, notes, failed
         self._servers: set[str] = set()
+        self._marks = Marks()
         self._stated = 0
         self.is_finished = False
 
@@ -144,7 +147,8 @@ class Stream:
                 self._servers.add(call.server.ip)
                 # What is to be stated of it is stated at the end, when the capture has said what it says.
                 list(self._filled({call.server.ip}))
-            yield call
+            self._marks.add(self._collected.conflicts)
+            yield self._marks.marked(call) if self._marks.frames else call
 
     def _problems(self) -> Iterator[Problem]:
         """The problems that were listed since the last time."""

@@ -20,12 +20,37 @@ REASON = "two versions of its bytes were captured; the first one was read"
 
 
 def mark_conflicts(calls: CallWriter, conflicts: Sequence[Conflict]) -> None:
-    """Gives the calls that used such bytes their reason, where they have none. Before the times of calls are dropped."""
-    for extent in dict.fromkeys(extent for conflict in conflicts for extent in conflict.extents):
-        for at in _candidates(calls, extent.frame):
-            call = calls[at]
-            if call.reason is None and _uses(call, extent):
-                calls.replace(at, replace(call, reason=REASON))
+    """Gives the calls that used such bytes their reason. Before the times of calls are dropped."""
+    marks = Marks()
+    marks.add(conflicts)
+    for at in sorted({at for frame in marks.frames for at in _candidates(calls, frame)}):
+        call = calls[at]
+        if (found := marks.marked(call)) is not call:
+            calls.replace(at, found)
+
+
+class Marks:
+    """The bytes with two versions that are known so far."""
+
+    def __init__(self) -> None:
+        self.frames: dict[int, list[Extent]] = {}
+        self._added = 0
+
+    def add(self, conflicts: Sequence[Conflict]) -> None:
+        """Takes those of all conflicts that were not there before."""
+        for conflict in conflicts[self._added :]:
+            for extent in conflict.extents:
+                self.frames.setdefault(extent.frame, []).append(extent)
+        self._added = len(conflicts)
+
+    def marked(self, call: Call) -> Call:
+        """The call, with its reason where it used such bytes; a call that has a reason keeps it."""
+        return replace(call, reason=REASON) if call.reason is None and self._are_used_by(call) else call
+
+    def _are_used_by(self, call: Call) -> bool:
+        sides = (side for side in (call.request, call.response) if side is not None)
+        extents = (own for side in sides for data in _captured(side) for own in data.extents())
+        return any(_overlap(one, own) for own in extents for one in self.frames.get(own.frame, ()))
 
 
 def _candidates(calls: CallWriter, frame: int) -> Iterable[int]:
@@ -37,11 +62,6 @@ def _candidates(calls: CallWriter, frame: int) -> Iterable[int]:
     answered = answered[np.argsort(began[answered], kind="stable")[::-1]]
     _, latest = np.unique(column("channel")[answered], return_index=True)
     return sorted({*asked.tolist(), *answered[latest].tolist()})
-
-
-def _uses(call: Call, extent: Extent) -> bool:
-    sides = (side for side in (call.request, call.response) if side is not None)
-    return any(_overlap(extent, own) for side in sides for data in _captured(side) for own in data.extents())
 
 
 def _captured(side: Side) -> Iterator[TracedBytes]:

@@ -16,7 +16,8 @@ from msgspec import Struct
 from analyzer.contents.lines import call_record
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
-from analyzer.pipeline.run import analyze
+from analyzer.model.call import Call
+from analyzer.pipeline.run import analyze, stream
 from analyzer.resolution.conflicts import REASON
 from tests.build.capture import pcap
 from tests.build.capture import read as frames_of
@@ -182,6 +183,9 @@ def test_other_bytes_for_the_same_place_mark_the_call_that_used_them(is_sent_fir
     assert analysis.calls[1].status == (5 if is_sent_first else whole.calls[1].status)
     assert [call.reason for call in analysis.calls] == [None, REASON, None, None]
     assert {call.state for call in analysis.calls} == {"complete"}
+    frames = [(sent.time_ns, frame) for sent in segments for frame in in_ipv4(sent)]
+    streamed = [item for item in stream([BytesIO(pcap(frames))]) if isinstance(item, Call)]
+    assert [call.reason for call in streamed] == [call.reason for call in analysis.calls]
     assert [kind for kind, _ in said(analysis)] == ["conflict"]
 
 
