@@ -194,6 +194,7 @@ def guided(name: str, seconds: float, arguments: Sequence[str]) -> None:
         "-timeout=10",
         "-rss_limit_mb=3000",
         "-max_len=4096",
+        *(["-len_control=0"] if made is not None else []),
         f"-artifact_prefix={REGRESSIONS / name}/",
     ]
     (REGRESSIONS / name).mkdir(parents=True, exist_ok=True)

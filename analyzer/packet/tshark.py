@@ -95,7 +95,17 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
     logging.getLogger("asyncio").addFilter(_is_news)
     loop = asyncio.new_event_loop()
     use_common_watcher()
-    return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
+    with _starting(path):
+        return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
+
+
+@contextlib.contextmanager
+def _starting(path: Path) -> Iterator[None]:
+    """What the system refuses to pyshark is said of the file: it opens the file, and starts tshark at the first packet."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"tshark cannot read {path}: {error.strerror or error}") from error
 
 
 class Complaint(Struct, frozen=True):
@@ -111,7 +121,8 @@ def packets(capture: Any) -> Iterator[Any]:
     crash = ""
     try:
         try:
-            yield from capture
+            with _starting(capture.input_filepath):
+                yield from capture
         except TSharkCrashException as error:
             crash = str(error)
     finally:

@@ -21,12 +21,12 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from time import sleep
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +35,8 @@ from tests.faults.inject import FAULTS, FULL_AT, KILL, Injector
 from tests.faults.scenarios import MADE, OLD, SCENARIOS, Scenario, prepare
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reliability.md"
-_PATIENCE_S = 120
+# Some two minutes.
+_MOST_TURNS = 2200
 _MOST_CPU_S = 60
 # Where there are more operations of a kind, so many of them are tried, spread over all.
 _MOST = 12
@@ -113,11 +114,17 @@ class Room:
         # A pipe, which the most bytes of a file do not bound.
         err, ours = os.pipe()
         fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, 1 << 20)
+        other = os.fork() if scenario.beside and at else None
+        if other == 0:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            self._become(scenario, Injector(str(self.folder), "none"), self._streams / "other", quiet, None)
         child = os.fork()
         if child == 0:
             self._become(scenario, Injector(str(self.folder), operation, at, fault), out, ours, told)
         os.close(ours)
         code = _waited(child)
+        if other is not None:
+            _waited(other)
         with os.fdopen(err, "rb") as stream:
             said = stream.read().decode("utf-8", "replace")
         known = json.loads(told.read_bytes())
@@ -134,7 +141,7 @@ class Room:
             tuple(known.get("modules", ())),
         )
 
-    def _become(self, scenario: Scenario, injector: Injector, out: Path, err: int, told: Path) -> None:
+    def _become(self, scenario: Scenario, injector: Injector, out: Path, err: int, told: Path | None) -> None:
         """In the forked process: the command, and nothing of the runner any more."""
         code = 99
         try:
@@ -153,7 +160,7 @@ class Room:
             code = guarded(words)
             sys.setprofile(None)
             flush_streams()
-            if injector.counts:
+            if told is not None and injector.counts:
                 told.write_text(json.dumps({"counts": injector.counts, "modules": list(sys.modules)}), "utf-8")
         finally:
             os._exit(code)
@@ -249,16 +256,14 @@ def _names_loss(found: Outcome, fault: str) -> bool:
 
 
 def _waited(child: int) -> int:
-    """The exit code of a process, or its signal below 0; one that does not end is killed."""
-    end = time.monotonic() + _PATIENCE_S
-    while True:
+    """The exit code of a process, or its signal below 0; one that does not end is ended."""
+    for turn in range(_MOST_TURNS):
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGABRT)
-            end = float("inf")
-        time.sleep(0.002)
+        sleep(0.002 if turn < 1000 else 0.1)
+    os.kill(child, signal.SIGABRT)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def points_of(room: Room, scenario: Scenario) -> Iterator[Point]:
@@ -320,7 +325,7 @@ def main() -> int:
         room = Room(Path(folder))
         if given.point:
             operation, at, fault, *words = given.point
-            point = Point(next(one for one in SCENARIOS if one.words == tuple(words)), operation, int(at), fault)
+            point = Point(next(one for one in SCENARIOS if one.name == " ".join(words)), operation, int(at), fault)
             sys.stdout.write(f"{replace(room.outcome(point), modules=())}\n")
             points = iter((point,))
         elif given.sample is not None:

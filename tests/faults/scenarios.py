@@ -10,15 +10,18 @@ from msgspec import Struct
 CAPTURES = Path(__file__).parents[2] / "captures"
 _V2 = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_integrity_denied"
 _V1 = CAPTURES / "v1_samba_sambapy_krb5sha384_krb5_seal"
+_BUFFER = Path(__file__).parents[1] / "buffers" / "vectors" / "v1_perf_data_block.bin"
 # What an older result holds.
 OLD = b"an older result\n"
 
 
 class Scenario(Struct, frozen=True):
-    """A command: its words, and the file that it writes, if any; else standard output is its result."""
+    """A command: its words, and the file that it writes, if any; else standard output is its result. One that is `beside` another
+    has the same command running at the same time, which meets no fault."""
 
     words: tuple[str, ...]
     output: str | None = None
+    beside: bool = False
 
     @property
     def is_dataset(self) -> bool:
@@ -27,7 +30,7 @@ class Scenario(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return " ".join(self.words)
+        return " ".join(self.words) + (" # beside another" if self.beside else "")
 
 
 def prepare(folder: Path) -> None:
@@ -36,6 +39,7 @@ def prepare(folder: Path) -> None:
         shutil.copy(source.with_suffix(".pcap"), folder / f"{name}.pcap")
         shutil.copy(source.with_suffix(".secrets.json"), folder / f"{name}.secrets.json")
     shutil.copy(_V2.with_suffix(".secrets.json"), folder / "both.secrets.json")
+    shutil.copy(_BUFFER, folder / "buffer.bin")
 
 
 # What some commands read, and the command that makes it.
@@ -52,6 +56,7 @@ _FORMS = (
     *(("audit", form) for form in ("text", "sarif", "junit")),
     *((name, "jsonl") for name in ("stats", "sessions", "hosts", "handles", "triage")),
 )
+_COLLECT = ("collect", "a.pcap", "b.pcap", "--secrets", "both.secrets.json", "-o", "dataset", "--workers", "1")
 SCENARIOS: tuple[Scenario, ...] = (
     *(Scenario((name, *_READ, "--format", form, "-o", "out", "--force"), "out") for name, form in _FORMS),
     *(Scenario((name, *_READ, "--format", "jsonl")) for name in ("timeline", "samples")),
@@ -69,8 +74,11 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(("verify", "result.jsonl", "a.pcap")),
     Scenario(("keys", "session", *_READ)),
     Scenario(("docs", "filters", "-o", "out", "--force"), "out"),
+    Scenario(("decode", "buffer.bin", "--format", "jsonl", "-o", "out", "--force"), "out"),
+    Scenario(("probe", "--dry-run", "127.0.0.1")),
     Scenario(("limits",)),
-    Scenario(
-        ("collect", "a.pcap", "b.pcap", "--secrets", "both.secrets.json", "-o", "dataset", "--workers", "1"), "dataset"
-    ),
+    Scenario(("timeline", "b.pcap", "--engine", "tshark", "--format", "jsonl", "-o", "out", "--force"), "out"),
+    Scenario(("crosscheck", "b.pcap")),
+    Scenario(_COLLECT, "dataset"),
+    Scenario(_COLLECT, "dataset", beside=True),
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -233,6 +236,7 @@ class Capture:
     """What pyshark opens."""
 
     def __init__(self, given: list[Any], *, last: str | None = None, crash: str | None = None) -> None:
+        self.input_filepath = Path("made.pcap")
         self._given, self._crash, self._last_error_line = given, crash, last
         self._running_processes, self.closed, self.turns = {1}, 0, 0
         self.eventloop = SimpleNamespace(run_until_complete=self._turn, close=lambda: self._close_loop())
@@ -373,3 +377,30 @@ def test_a_file_begins_with_its_first_frame_or_at_zero(
     monkeypatch.setattr(tshark, "packets", lambda _capture: iter(given))
     assert engine._first_time(0) == expected
     assert asked == [(engine._paths[0], ["-c", "1", "-j", "frame"])]
+
+
+def test_what_the_system_refuses_is_said_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyshark opens the file and starts tshark at the first packet; neither is a mistake of the program where it fails."""
+
+    class Refused:
+        input_filepath = tmp_path / "a.pcap"
+        _running_processes: ClassVar[set[Any]] = set()
+
+        def __init__(self, *_: Any, eventloop: Any = None, **__: Any) -> None:
+            self.eventloop = eventloop or asyncio.new_event_loop()
+            if eventloop is not None:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+        def __iter__(self) -> Iterator[Any]:
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+        def close(self) -> None:
+            """Nothing runs."""
+
+    monkeypatch.setattr("pyshark.FileCapture", Refused)
+    monkeypatch.setattr(tshark, "find_tshark", lambda _path: "tshark")
+    (tmp_path / "a.pcap").touch()
+    with pytest.raises(InputError, match=r"^tshark cannot read .*a\.pcap: Too many open files$"):
+        tshark.open_capture(tmp_path / "a.pcap", None)
+    with pytest.raises(InputError, match=r"^tshark cannot read .*a\.pcap: No such file or directory$"):
+        list(tshark.packets(Refused()))
