@@ -86,6 +86,7 @@ class _Signals:
         return 128 + (self.caught or signal.SIGINT)
 
     def __enter__(self) -> None:
+        sys.unraisablehook = _unraisable
         for number in _ENDING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._interrupt)
@@ -102,6 +103,12 @@ class _Signals:
         # Where it cannot be raised (in a finalizer), Python would show it with a traceback.
         sys.unraisablehook = lambda _: None
         raise KeyboardInterrupt
+
+
+def _unraisable(found: sys.UnraisableHookArgs) -> None:
+    """Memory that runs out where nothing can be raised (in a finalizer) runs out elsewhere too, and is said there."""
+    if not issubclass(found.exc_type, MemoryError):
+        sys.__unraisablehook__(found)
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))

@@ -320,3 +320,18 @@ def test_a_command_line_of_no_words_is_2_and_shows_the_help(capfd: pytest.Captur
     sentence, way = capfd.readouterr().err.splitlines()
     assert sentence == "pcq-analyzer: Missing argument 'FILE...'."
     assert way.endswith(" timeline --help shows how it is used.")
+
+
+def test_memory_that_runs_out_in_a_finalizer_shows_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    class Dying:
+        def __init__(self, error: type[Exception]) -> None:
+            self.error = error
+
+        def __del__(self) -> None:
+            raise self.error
+
+    with guard._Signals():
+        Dying(MemoryError)
+        assert capsys.readouterr().err == ""
+        Dying(KeyError)
+        assert "KeyError" in capsys.readouterr().err
