@@ -328,7 +328,15 @@ class CaptureReading(Struct, frozen=True):
                 bound=self.bound,
             )
         self.note(analysis)
-        return replace(analysis, given=replace(self.given, files=tuple(files)) if self.given is not None else None)
+        return replace(analysis, given=self._given_of(files))
+
+    def _given_of(self, files: Sequence[str]) -> Given | None:
+        """What was given, with the pseudonyms of names that were typed, which are known once everything is read."""
+        if self.given is None:
+            return None
+        free = self.pseudonyms.free if self.pseudonyms is not None else str
+        made = replace(self.given, files=tuple(files), options=tuple(map(free, self.given.options)))
+        return replace(made, filter=free(made.filter) if made.filter is not None else None)
 
     def note(self, analysis: Analysis) -> None:
         """Everything was read: notes what it was, and says which files could not be read."""
@@ -619,7 +627,7 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
                     made[Writing].destination.mark,
                 )
         if CaptureReading in made:
-            made[CaptureReading] = replace(made[CaptureReading], given=_given(shared, given, made[CaptureReading]))
+            made[CaptureReading] = replace(made[CaptureReading], given=_given(shared, given))
         if CaptureReading in made and made[CaptureReading].pseudonyms is not None:
             from analyzer.cli.filters import renamed
 
@@ -657,7 +665,7 @@ def _option_name(item: Parameter) -> str:
 _OF_ONE_COMMAND = frozenset({"hashes", "list_fields"})
 
 
-def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any], reading: CaptureReading) -> Given:
+def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
     """What was given to read and to select by, for the commands that are printed: as it was written, without secrets."""
     from analyzer.model.next_command import Given
 
@@ -668,8 +676,7 @@ def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any], reading
         for one in value if isinstance(value, list) else [value]:
             yield f"--{_option_name(item)}"
             if one is not True:
-                text = "-" if item.name in _SECRETS - {"password_of"} else str(one)
-                yield reading.pseudonyms.free(text) if reading.pseudonyms is not None else text
+                yield "-" if item.name in _SECRETS - {"password_of"} else str(one)
 
     kinds = [kind for kind in shared if kind is CaptureReading or kind in SELECTIONS]
     options = [item for kind in kinds for item in shared[kind] if item.name not in ("interface", "call_filter")]
