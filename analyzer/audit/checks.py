@@ -7,13 +7,14 @@ from typing import Literal, NamedTuple, Protocol
 
 from analyzer.audit.answers import DataAnswer
 from analyzer.audit.evidence import CallEvidence, SideEvidence
-from analyzer.audit.identifiers import IdentifierList
+from analyzer.audit.identifiers import IdentifierBlock
 from analyzer.audit.rule import Check, Reads
 from analyzer.audit.verdicts import (
     At,
     Confidence,
     Deviation,
     Judgement,
+    OfCall,
     SideName,
     failed,
     inconclusive,
@@ -28,6 +29,10 @@ DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True, da
 # Identifiers: of the answer of QueryCounterInfo, of the request of ValidateCounters, and of both sides of it.
 INFO = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True)
 ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",))
+ASKED_DAMAGED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",), damaged=True)
+ANSWERED_DAMAGED = Reads(
+    (Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True
+)
 VALIDATED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData", "response.lpData"), success=True)
 
 
@@ -54,7 +59,7 @@ class Violation(NamedTuple):
 
 
 def judgements(
-    call: CallEvidence,
+    call: OfCall,
     side: SideName,
     requirements: tuple[str, ...],
     looked_at: int,
@@ -95,7 +100,7 @@ def judgements(
 
 def answer_check(
     requirements: tuple[str, ...], check: Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
-) -> Check:
+) -> Check[CallEvidence]:
     """A check of data answers that are to be read whether damaged or not; where the stub itself is, nothing can be stated."""
 
     def look(call: CallEvidence) -> Iterator[Judgement]:
@@ -108,26 +113,20 @@ def answer_check(
     return look
 
 
-def chain_check(side_name: SideName, requirements: tuple[str, ...]) -> Check:
-    """A check of the sizes that lead from identifier to identifier, damaged or not, on one side of a call."""
-
-    def look(call: CallEvidence) -> Iterator[Judgement]:
-        side = call.side(side_name)
-        assert side is not None
-        if not side.is_readable:
-            yield from cannot_say(requirements, f"the {side_name} stub does not decode", call)
-            return
-        flaw = side.identifiers.flaw
-        violations = [flaw] if flaw is not None else []
-        message = "the size of an identifier does not lead to the next one"
-        if flaw is not None and not flaw.path.endswith(".size"):
-            message = "the buffer ends before an identifier does"
-        yield from judgements(call, side_name, requirements, len(side.identifiers.blocks), violations, message)
-
-    return look
+def judged_chain(call: OfCall, side: SideEvidence, requirements: tuple[str, ...]) -> Iterator[Judgement]:
+    """The verdict on the sizes that lead from identifier to identifier, damaged or not, on one side of a call."""
+    if not side.is_readable:
+        yield from cannot_say(requirements, f"the {side.name} stub does not decode", call)
+        return
+    flaw = side.identifiers.flaw
+    violations = [flaw] if flaw is not None else []
+    message = "the size of an identifier does not lead to the next one"
+    if flaw is not None and not flaw.path.endswith(".size"):
+        message = "the buffer ends before an identifier does"
+    yield from judgements(call, side.name, requirements, len(side.identifiers.blocks), violations, message)
 
 
-def cannot_say(requirements: Iterable[str], reason: str, call: CallEvidence) -> Iterator[Judgement]:
+def cannot_say(requirements: Iterable[str], reason: str, call: OfCall) -> Iterator[Judgement]:
     for requirement in requirements:
         yield inconclusive(requirement, reason, call)
 
@@ -140,7 +139,7 @@ def status_violation(code: int) -> Literal["warn", "fail"] | None:
     return "warn" if code >= 16000 and win32_name(code) is None else None
 
 
-def has_instances(call: CallEvidence, counterset: str) -> bool | None:
+def has_instances(call: OfCall, counterset: str) -> bool | None:
     """Whether a counterset has instances with names, by its registration ([MS-PCQ] section 2.2.4.1); None where that is not in the
     capture, or leaves it open: aggregates over all instances."""
     entry = call.catalog.countersets.get(counterset)
@@ -152,9 +151,8 @@ def has_instances(call: CallEvidence, counterset: str) -> bool | None:
 NO_REGISTRATION = "the registration of the counterset is not in the capture"
 
 
-def lists_of(call: CallEvidence) -> Iterator[tuple[SideName, IdentifierList]]:
-    """The lists of identifiers a call carries, of sides that can be read."""
-    sides: tuple[SideEvidence | None, ...] = (call.request, call.response)
-    for side in sides:
-        if side is not None and side.is_readable and side.side.buffer_kind == "identifiers":
-            yield side.name, side.identifiers
+def identifiers_of(side: SideEvidence | None) -> Sequence[IdentifierBlock]:
+    """The identifiers of a side that can be read, as far as their sizes lead."""
+    if side is None or not side.is_readable or side.side.buffer_kind != "identifiers":
+        return ()
+    return side.identifiers.blocks

@@ -13,14 +13,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.audit.baseline import Accepted
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.findings import JUDGED, Coverage, Finding, actor_of
-from analyzer.audit.plans import INTERFACES, Plan, Plans, about
+from analyzer.audit.plans import INTERFACES, Plan, Plans, about, answered_by
 from analyzer.audit.root_causes import RootCauses
 from analyzer.audit.rule import Rule, RulePage, Watch, rule_pages
 from analyzer.audit.triggered import Triggered, why_not_shown
@@ -41,6 +43,24 @@ class Profile(StrEnum):
     STRICT = "strict"
 
 
+class _OfPart(Struct, frozen=True):
+    """What the calls that were asked for belong to: channels, query handles, and pairs of hosts, client first."""
+
+    channels: frozenset[int] = frozenset()
+    handles: frozenset[int] = frozenset()
+    hosts: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, analysis: Analysis) -> _OfPart:
+        channels, handles, hosts = set(), set(), set()
+        for _, call in analysis.shown:
+            channels.add(call.channel)
+            hosts.add((call.client.ip, call.server.ip))
+            if call.is_perflib and call.query is not None:
+                handles.add(call.query.number)
+        return cls(frozenset(channels), frozenset(handles), frozenset(hosts))
+
+
 class Audit:
     """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole.
 
@@ -50,7 +70,8 @@ class Audit:
     counts what was reported and is not excused, by outcome. What a probe `triggered` is inconclusive where the capture does not
     show it.
 
-    Of an analysis with a `part`, the judgements of its calls alone count; all calls are followed for what they show of these.
+    Of an analysis with a `part`, the judgements of its calls count, and those of the handles, associations and pairs of hosts of
+    these calls; all calls are followed for what they show of these.
     """
 
     def __init__(
@@ -72,6 +93,7 @@ class Audit:
         self._repeated: dict[Plan, int] = {}
         self.evidence = Evidence(analysis)
         self._shown = analysis.shown
+        self._of_part = _OfPart.of(analysis) if analysis.part is not None else _OfPart()
         self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
         judged: dict[str, list[str]] = {}
         for rule in self._rules:
@@ -103,17 +125,19 @@ class Audit:
     def findings(self) -> Iterator[Finding]:
         """What is wrong, in the order of the calls; what only shows at the end of the capture comes after it, and last what others
         follow from."""
-        watches: dict[str, Watch] = {
-            rule.code: rule.watch(self.evidence) for rule in self._rules if rule.watch is not None
+        watches: dict[int, Watch[Any]] = {
+            id(look): look.watch(self.evidence) for rule in self._rules for look in rule.looks if look.watch is not None
         }
         plans = Plans(self._rules, watches)
         for call in self.evidence.calls():
             yield from self._of_call(call, plans)
         self._settle_repeated()
         for rule in self._rules:
-            if rule.code in watches:
-                late = ((rule, judgement) for judgement in watches[rule.code].finish())
-                yield from self._judged(self._causes.afterwards(late))
+            for look in rule.looks:
+                if look.watch is not None:
+                    judged = answered_by(rule, look, watches[id(look)].finish())
+                    late = ((rule, judgement) for judgement in judged)
+                    yield from self._judged(self._causes.afterwards(late))
         for rule, judgement, follow in self._causes.causes():
             yield from (replace(finding, follow=follow) for finding in self._judged([(rule, judgement)]))
         for requirement, steps in self._triggered.items():
@@ -165,8 +189,9 @@ class Audit:
     def _judged(self, judged: Iterable[tuple[Rule, Judgement]], number: int | None = None) -> Iterator[Finding]:
         """What of these is to be reported; the others are counted. `number` is that of the call that is judged."""
         for rule, judgement in judged:
-            assert judgement.requirement in rule.requirements, (rule.code, judgement.requirement)
-            if not self._is_shown(judgement.call.number if judgement.call is not None else number):
+            if not self._is_shown(judgement.call.number if judgement.call is not None else number) and not (
+                judgement.outcome in (Outcome.FAILED, Outcome.WARNED) and self._concerns(rule, judgement)
+            ):
                 continue
             if judgement.outcome is Outcome.PASSED:
                 if (kept := self.coverage.get(judgement.requirement)) is not None:
@@ -195,6 +220,19 @@ class Audit:
     def _is_shown(self, call: int | None) -> bool:
         """Whether a call was asked for; what is about no call is left out where only some calls were."""
         return self.analysis.part is None or (call is not None and self._shown.holds(call))
+
+    def _concerns(self, rule: Rule, judgement: Judgement) -> bool:
+        """Whether a violation is of the handle, association or hosts of a call that was asked for."""
+        about = {look.about for look in rule.looks if judgement.requirement in look.requirements}
+        call, channel, part = judgement.call, judgement.channel, self._of_part
+        if call is not None:
+            one, query = call.decoded, call.decoded.query
+            return (
+                ("association" in about and one.channel in part.channels)
+                or ("handle" in about and query is not None and query.number in part.handles)
+                or ("conversation" in about and (one.client.ip, one.server.ip) in part.hosts)
+            )
+        return channel is not None and channel.number in part.channels
 
     def _accepting(self, finding: Finding) -> Accepted | None:
         """The entry of the baseline that accepts a finding."""
@@ -242,8 +280,9 @@ class Audit:
         requirements = {
             requirement
             for rule in self._rules
-            if rule.reads is not None and INTERFACES[rule.reads.interface] == interface
-            for requirement in rule.requirements
+            for look in rule.looks
+            if look.reads is not None and INTERFACES[look.reads.interface] == interface
+            for requirement in look.requirements
         }
         reason = "an answer whose request was not captured may have been of this method"
         for requirement in requirements:

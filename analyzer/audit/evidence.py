@@ -239,6 +239,22 @@ def _below(field: Field, word: str) -> Field | None:
     return None
 
 
+class AskedEvidence:
+    """What a client sent: the request of one call, without anything of its answer.
+
+    `security` is that of the association, `handle` the number of the query handle, `catalog` what the server reported about its
+    countersets, over the whole capture. `whole` is for the audit, not for rules.
+    """
+
+    def __init__(self, call: CallEvidence) -> None:
+        self.number, self.opnum, self.server, self.catalog = call.number, call.opnum, call.server, call.catalog
+        self.request, self.asked = call.request, call.asked
+        self.security, self.time_ns = call.decoded.security, call.decoded.time_ns
+        query = call.decoded.query if call.decoded.is_perflib else None
+        self.handle = query.number if query is not None else None
+        self.whole = call
+
+
 class CallEvidence:
     """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it."""
 
@@ -258,6 +274,11 @@ class CallEvidence:
 
     def __repr__(self) -> str:
         return f"CallEvidence(#{self.number}, {self.decoded.method})"
+
+    @property
+    def as_asked(self) -> AskedEvidence:
+        """The request alone."""
+        return AskedEvidence(self)
 
     @property
     def opnum(self) -> int | None:

@@ -7,17 +7,17 @@ inconclusive there, with the reason; a rule is only asked about what can be read
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.audit.evidence import CallEvidence, SideEvidence
+from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.audit.findings import actor_of
 from analyzer.audit.likeness import Likeness, likeness_of
-from analyzer.audit.rule import Check, Part, Reads, Rule, Watch
-from analyzer.audit.verdicts import Judgement, Outcome
+from analyzer.audit.rule import Look, Part, Reads, Rule, Watch
+from analyzer.audit.verdicts import Actor, Judgement, Outcome
 from analyzer.core.absence import Missing
 from analyzer.model import perflib as pcq
 from analyzer.model import winreg
@@ -31,6 +31,10 @@ INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
 _MOST_PLANS, _MOST_BYTES = 1024, 4 << 20
 
 
+# What a rule answered of calls that are alike, or what to ask it of each.
+Step = tuple[Judgement, ...] | Callable[[CallEvidence], Iterable[Judgement]]
+
+
 class Plan(Struct, frozen=True, eq=False):
     """How a call is judged: `steps` are rules in their order, each with what it answered, or with what to ask about this very call.
 
@@ -38,7 +42,7 @@ class Plan(Struct, frozen=True, eq=False):
     is what the handle held; `shared` and `size` are those of the first call that was judged so.
     """
 
-    steps: tuple[tuple[Rule, Check | tuple[Judgement, ...]], ...]
+    steps: tuple[tuple[Rule, Step], ...]
     passed: tuple[tuple[str, int], ...]
     unknown: tuple[tuple[tuple[str, str], int], ...]
     query: QueryView | None
@@ -49,13 +53,15 @@ class Plan(Struct, frozen=True, eq=False):
 class Plans:
     """The plan of one call after the other."""
 
-    def __init__(self, rules: Sequence[Rule], watches: Mapping[str, Watch]) -> None:
+    def __init__(self, rules: Sequence[Rule], watches: Mapping[int, Watch[Any]]) -> None:
+        """`watches` are those of looks, by their identity."""
         self._watches = watches
-        self._rules: dict[tuple[str, int | None], list[Rule]] = {}
+        self._looks: dict[tuple[str, int | None], list[tuple[Rule, Look[Any]]]] = {}
         for rule in rules:
-            if rule.reads is not None:
-                for opnum in rule.reads.opnums or (None,):
-                    self._rules.setdefault((INTERFACES[rule.reads.interface], opnum), []).append(rule)
+            for look in rule.looks:
+                if (reads := look.reads) is not None:
+                    for opnum in reads.opnums or (None,):
+                        self._looks.setdefault((INTERFACES[reads.interface], opnum), []).append((rule, look))
         self._known: dict[Likeness, Plan] = {}
         self._size = 0
 
@@ -82,22 +88,17 @@ class Plans:
     def _made(self, call: CallEvidence) -> Plan:
         passed: Counter[str] = Counter()
         unknown: Counter[tuple[str, str]] = Counter()
-        steps: list[tuple[Rule, Check | tuple[Judgement, ...]]] = []
+        steps: list[tuple[Rule, Step]] = []
         interface, opnum = call.decoded.interface.uuid or "", call.decoded.opnum
-        for rule in (*self._rules.get((interface, opnum), ()), *self._rules.get((interface, None), ())):
-            assert rule.reads is not None
-            if not _is_read(rule.reads, call):
+        for rule, look in (*self._looks.get((interface, opnum), ()), *self._looks.get((interface, None), ())):
+            assert look.reads is not None
+            if not _is_read(look.reads, call):
                 continue
-            if (reason := _why_unreadable(rule.reads, call)) is not None:
-                unknown.update((requirement, reason) for requirement in rule.concerning(opnum))
-            elif rule.check is None:
-                steps.append((rule, self._watches[rule.code].feed))
-            elif rule.of_values:
-                steps.append((rule, rule.check))
-            else:
-                found = tuple(rule.check(call))
-                assert {one.requirement for one in found} <= set(rule.requirements), rule.code
-                steps.append((rule, found))
+            if (reason := _why_unreadable(look.reads, call)) is not None:
+                unknown.update((requirement, reason) for requirement in look.concerning(opnum))
+                continue
+            ask = asking(rule, look, look.check or self._watches[id(look)].feed)
+            steps.append((rule, ask if look.check is None or look.of_values else tuple(ask(call))))
         if not any(one.displaces for _, found in steps if not callable(found) for one in found):
             steps = [(rule, found if callable(found) else _apart(found, passed, unknown)) for rule, found in steps]
         size = sum(len(side.data) for side in (call.request, call.response) if side is not None)
@@ -109,6 +110,29 @@ class Plans:
             call.shared,
             size,
         )
+
+
+def asking(
+    rule: Rule, look: Look[Any], ask: Callable[[Any], Iterable[Judgement]]
+) -> Callable[[CallEvidence], Iterable[Judgement]]:
+    """Asks about a call, of which a look at requests is shown the request alone."""
+    if rule.request is look:
+        return lambda call: answered_by(rule, look, ask(call.as_asked))
+    return lambda call: answered_by(rule, look, ask(call))
+
+
+def answered_by(rule: Rule, look: Look[Any], judged: Iterable[Judgement]) -> Iterator[Judgement]:
+    """What a look answered; a mistake of the rule, such as to accuse a client for what its server answered, ends the audit."""
+    for one in judged:
+        assert one.requirement in look.requirements, (rule.code, one.requirement)
+        if isinstance(one.call, AskedEvidence):
+            one = replace(one, call=one.call.whole)
+        if one.outcome in (Outcome.FAILED, Outcome.WARNED):
+            if rule.request is look:
+                assert actor_of(one) is Actor.CLIENT, f"{rule.code} judges a server by a request"
+            elif look.needs_answer is None:
+                assert actor_of(one) is not Actor.CLIENT, f"{rule.code} judges a client together with the answer"
+        yield one
 
 
 def about(judgement: Judgement, call: CallEvidence) -> Judgement:
@@ -139,12 +163,7 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
         return False
     if reads.failure and call.fault is None and call.status == 0:
         return False
-    return call.fault is None or not _wants_answer(reads.parts)
-
-
-@cache
-def _wants_answer(parts: tuple[Part, ...]) -> bool:
-    return any(part.startswith("response") for part in parts)
+    return call.fault is None or not any(part.startswith("response") for part in reads.parts)
 
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:

@@ -62,12 +62,15 @@ def types_of_set(call: CallEvidence) -> dict[int, int] | None:
 
 
 def text_flaw(data: bytes) -> tuple[str, int, int] | None:
-    """What keeps bytes from being one UTF-16 string with its NUL and less than 8 bytes of padding, and where; None for nothing."""
+    """What keeps bytes from being one UTF-16 string with its NUL and less than 8 bytes of padding, an even number of
+    them, and where; None for nothing."""
     end = utf16_length(data) + 2
     if end > len(data):
         return "has no NUL", max(0, len(data) - 2), len(data)
     if len(data) - end >= 8:
         return "goes on behind its NUL", end, len(data)
+    if len(data) % 2:
+        return "has half a character behind its NUL", len(data) - 1, len(data)
     return None
 
 

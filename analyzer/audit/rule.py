@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from analyzer.audit.verdicts import Judgement, Severity
 
 if TYPE_CHECKING:
-    from analyzer.audit.evidence import CallEvidence, Evidence
+    from analyzer.audit.evidence import AskedEvidence, CallEvidence, Evidence
 
 
 class Level(StrEnum):
@@ -30,14 +30,15 @@ class Level(StrEnum):
     WINPERF = "winperf"
 
 
+About = Literal["call", "handle", "association", "conversation"]
 Part = Literal["request", "response", "request.lpData", "response.lpData"]
 
 
 class Reads(Struct, frozen=True):
-    """What a rule reads: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
+    """What a rule looks at: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
 
     A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
-    rule, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
+    look, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
     With `success`, only calls that returned 0 count, and with `failure` only those that did not; a fault answers no `response`.
     `codes` narrows opnum 1 to some request codes.
     """
@@ -50,14 +51,26 @@ class Reads(Struct, frozen=True):
     damaged: bool = False
     codes: tuple[int, ...] = ()
 
+    @property
+    def wants_answer(self) -> bool:
+        """Whether anything of an answer has to be there."""
+        return self.success or self.failure or any(part.startswith("response") for part in self.parts)
 
-Check = Callable[["CallEvidence"], Iterable[Judgement]]
+
+# What calls are shown as: `AskedEvidence`, the request alone, or `CallEvidence`, the request with its answer.
+Shown = TypeVar("Shown", contravariant=True)
 
 
-class Watch(Protocol):
+class Check(Protocol[Shown]):
+    """Judges one call by itself."""
+
+    def __call__(self, call: Shown, /) -> Iterable[Judgement]: ...
+
+
+class Watch(Protocol[Shown]):
     """A rule that remembers: it sees the calls it reads in order, then the end of the capture."""
 
-    def feed(self, call: CallEvidence) -> Iterable[Judgement]: ...
+    def feed(self, call: Shown, /) -> Iterable[Judgement]: ...
 
     def finish(self) -> Iterable[Judgement]: ...
 
@@ -75,36 +88,70 @@ class _Afterwards:
         return self._look(self._evidence)
 
 
-def afterwards(look: Callable[[Evidence], Iterable[Judgement]]) -> Callable[[Evidence], Watch]:
+def afterwards(look: Callable[[Evidence], Iterable[Judgement]]) -> Callable[[Evidence], Watch[CallEvidence]]:
     """`watch` for a rule that judges the whole capture by one function, such as binds, which are no calls."""
     return partial(_Afterwards, look)
 
 
-class Rule(Struct, frozen=True):
-    """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
+class Look(Struct, Generic[Shown], frozen=True):
+    """What a rule judges of one side, and how.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. Of calls that are alike
     (see `likeness`), `check` is shown the first alone, unless it judges times, clocks or values (`of_values`). `by_method` states
     which of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
+
+    `about` is what its findings are of beside the call they point at: they stay where another call of the same query handle,
+    association, or pair of hosts was asked for.
+
+    `needs_answer` says why a violation by the client shows only together with what the server answered. Without it, a look at
+    whole calls that accuses the client is a mistake, which ends the audit: the answer must not decide about the request.
     """
 
-    code: str
-    name: str
-    level: Level
-    severity: Severity
     requirements: tuple[str, ...]
     reads: Reads | None = None
-    check: Check | None = None
-    watch: Callable[[Evidence], Watch] | None = None
-    since: str = "0.1.0"
+    check: Check[Shown] | None = None
+    watch: Callable[[Evidence], Watch[Shown]] | None = None
     by_method: Mapping[int, tuple[str, ...]] | None = None
     of_values: bool = False
+    about: About = "call"
+    needs_answer: str | None = None
 
     def concerning(self, opnum: int | None) -> tuple[str, ...]:
         """The requirements that a call of this method is judged by."""
         if self.by_method is None or opnum is None:
             return self.requirements
         return self.by_method.get(opnum, ())
+
+
+class Rule(Struct, frozen=True):
+    """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
+
+    `request` is shown the client's bytes and nothing else, so that a request is judged alike whatever it was answered. `call` is
+    shown requests with their answers.
+    """
+
+    code: str
+    name: str
+    level: Level
+    severity: Severity
+    request: Look[AskedEvidence] | None = None
+    call: Look[CallEvidence] | None = None
+    since: str = "0.1.0"
+
+    def __post_init__(self) -> None:
+        reads = self.request.reads if self.request is not None else None
+        if reads is not None and reads.wants_answer:
+            raise ValueError(f"{self.code} judges requests, and reads answers")
+
+    @property
+    def looks(self) -> tuple[Look[Any], ...]:
+        """What it judges, of requests first."""
+        return tuple(look for look in (self.request, self.call) if look is not None)
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """All requirements it judges."""
+        return tuple(dict.fromkeys(name for look in self.looks for name in look.requirements))
 
 
 class RulePage(Struct, frozen=True):

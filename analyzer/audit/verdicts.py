@@ -12,14 +12,18 @@ Every violation has an `actor`, the side that committed it.
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
+from analyzer.model.connection import Channel
+
 if TYPE_CHECKING:
-    from analyzer.audit.evidence import CallEvidence
+    from analyzer.audit.evidence import AskedEvidence, CallEvidence
 
 SideName = Literal["request", "response"]
+# A call as a rule was shown it; a verdict is one on the whole call.
+OfCall: TypeAlias = "CallEvidence | AskedEvidence"
 
 
 class Outcome(StrEnum):
@@ -90,8 +94,9 @@ class Judgement(Struct, frozen=True):
     `also` are further requirements that demand the same thing: it is reported once and counted for each.
     `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense. `actor` is given where it
     does not follow from the requirement and the side (see `findings.actor_of`). A `note` is a warning that only informs; the
-    profile `strict` has none. `displaces`: the parameters of the call are not where the IDL puts them, so that whatever other
-    rules find in it, or in what the call did to its handle, follows from this.
+    profile `strict` has none. `channel` is given for what is of an association and of no call. `displaces`: the parameters of the
+    call are not where the IDL puts them, so that whatever other rules find in it, or in what the call did to its handle, follows
+    from this.
     """
 
     outcome: Outcome
@@ -109,6 +114,7 @@ class Judgement(Struct, frozen=True):
     actor: Actor | None = None
     note: bool = False
     displaces: bool = False
+    channel: Channel | None = None
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -116,14 +122,19 @@ class Judgement(Struct, frozen=True):
         return self.requirement, *self.also
 
 
+def _whole(call: OfCall | None) -> CallEvidence | None:
+    """What stands for the call until the audit puts the whole call in place of a request."""
+    return cast("CallEvidence | None", call)
+
+
 def passed(requirement: str, count: int = 1) -> Judgement:
     """As required, `count` times."""
     return Judgement(Outcome.PASSED, requirement, count=count)
 
 
-def inconclusive(requirement: str, reason: str, call: CallEvidence | None = None) -> Judgement:
+def inconclusive(requirement: str, reason: str, call: OfCall | None = None) -> Judgement:
     """Cannot be stated, for this reason: `the counterset's registration is not in the capture`."""
-    return Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason)
+    return Judgement(Outcome.INCONCLUSIVE, requirement, _whole(call), message=reason)
 
 
 class _Say(Struct, frozen=True):
@@ -134,7 +145,7 @@ class _Say(Struct, frozen=True):
     def __call__(
         self,
         requirement: str,
-        call: CallEvidence | None,
+        call: OfCall | None,
         at: At | None,
         message: str,
         *,
@@ -147,11 +158,12 @@ class _Say(Struct, frozen=True):
         actor: Actor | None = None,
         note: bool = False,
         displaces: bool = False,
+        channel: Channel | None = None,
     ) -> Judgement:
         return Judgement(
             self.outcome,
             requirement,
-            call,
+            _whole(call),
             at,
             message,
             expected,
@@ -163,6 +175,7 @@ class _Say(Struct, frozen=True):
             actor=actor,
             note=note,
             displaces=displaces,
+            channel=channel,
         )
 
 

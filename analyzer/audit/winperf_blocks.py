@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -24,6 +24,11 @@ READS = Reads(
 )
 
 
+# The fixed part of a header (winperf.h, PERF_DATA_BLOCK), and of that of an object; a name of 255 characters makes it longer.
+HEADER_LENGTH, OBJECT_LENGTH = 88, 64
+_MOST_HEADER = HEADER_LENGTH + 2 * 256 + 8
+
+
 class Definition(Struct, frozen=True):
     """The definition of a counter: its `path` for findings, and its fields by the ids of `ksy/`."""
 
@@ -42,10 +47,15 @@ class Block(Struct, frozen=True):
 
     fields: dict[str, Any]
     size: int
+    # What HeaderLength has to be, where the objects show that it is another.
+    header_length: int | None = None
 
     @property
     def objects(self) -> Iterator[Structure]:
-        """Its objects, each followed by the next at its TotalByteLength; their fields with those of their bodies."""
+        """Its objects, each followed by the next at its TotalByteLength; their fields with those of their bodies. None where
+        HeaderLength leads elsewhere: what would be read there are no objects."""
+        if self.header_length is not None:
+            return
         at = self.fields.get("header_length", 0)
         for number, item in enumerate(self.fields.get("objects", ())):
             fields = {**item, **(item.get("body") or {})}
@@ -58,7 +68,35 @@ def block_of(call: CallEvidence) -> Block | None:
     side = call.response
     if side is None or side.side.buffer_kind != "winperf" or side.buffer is None:
         return None
-    return Block(side.tree, len(side.data))
+    return Block(side.tree, len(side.data), _header_length(side.tree, side.data))
+
+
+def _header_length(fields: dict[str, Any], data: bytes) -> int | None:
+    """The one place behind the header from which as many objects as are stated lead to TotalByteLength, where HeaderLength is
+    another; None where it leads there itself, or no place does."""
+    needed = ("little_endian", "total_byte_length", "header_length", "num_object_types")
+    if len(data) < HEADER_LENGTH or not all(name in fields for name in needed) or not fields["num_object_types"]:
+        return None
+    order: Literal["little", "big"] = "little" if fields["little_endian"] else "big"
+    count, total, stated = fields["num_object_types"], fields["total_byte_length"], fields["header_length"]
+
+    def leads(at: int) -> bool:
+        for _ in range(count):
+            length = int.from_bytes(data[at : at + 4], order)
+            if length < OBJECT_LENGTH or at + length > min(total, len(data)):
+                return False
+            at += length
+        return bool(at == total)
+
+    if leads(stated):
+        return None
+    found = [at for at in range(HEADER_LENGTH, min(len(data), _MOST_HEADER), 4) if leads(at)]
+    return found[0] if len(found) == 1 else None
+
+
+def without_objects(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:
+    """What is to be stated of requirements about objects that a wrong HeaderLength does not lead to."""
+    return cannot_say(requirements, "HeaderLength does not lead to the objects", call)
 
 
 def cut_off(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:

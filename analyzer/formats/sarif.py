@@ -1,9 +1,9 @@
 """Findings as SARIF 2.1.0 (OASIS), for the viewers and code-scanning services that read it.
 
-SARIF knows files and byte offsets; what we have are frames and bytes of a stub that was joined and decrypted from them. Where the
-bytes of a finding stand in the file as they are, its region is theirs; else it is the whole file, and frames and ranges are
-properties. What a profile excuses is a suppressed result. A result is known again by rule, requirement, method and field, and by
-its place among those alike, whatever the number of its call.
+SARIF knows files and byte offsets; what we have are frames and bytes of a stub that was joined and decrypted from them. The region
+of a finding is that of its bytes as they were captured, sealed or not; where nothing says where they stand, as in a compressed
+file, it is the whole file. Frames and ranges are properties. What a profile excuses is a suppressed result. A result is known
+again by rule, requirement, method and field, and by its place among those alike, whatever the number of its call.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def sarif_log(
     index = {page.rule.code: number for number, page in enumerate(pages)}
     alike: Counter[str] = Counter()
     results = []
-    clear: list[tuple[dict[str, Any], Finding]] = []
+    placed: list[tuple[dict[str, Any], Finding]] = []
     for finding in view.findings():
         result = _result(finding, index[finding.rule.code], facts, alike)
         results.append(result)
-        if finding.place is not None and not finding.place.source.steps and finding.place.stop > finding.place.start:
-            clear.append((result, finding))
-    _add_regions(clear, facts, locate)
+        if finding.place is not None and finding.place.extents:
+            placed.append((result, finding))
+    _add_regions(placed, facts, locate)
     sizes = [_size(Path(name)) for name in facts.files]
     for result in results:
         place = result["locations"][0]["physicalLocation"]
@@ -221,10 +221,10 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
     return out
 
 
-def _add_regions(clear: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> None:
-    """Gives results whose bytes stand in the file as they are the regions of these bytes."""
+def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> None:
+    """Gives results the regions of the bytes that show them."""
     wanted: dict[int, set[int]] = {}
-    for _, finding in clear:
+    for _, finding in placed:
         assert finding.place is not None
         for extent in finding.place.extents:
             wanted.setdefault(file_of(extent.frame), set()).add(number_of(extent.frame))
@@ -233,7 +233,7 @@ def _add_regions(clear: list[tuple[dict[str, Any], Finding]], facts: CaptureFact
         for file, numbers in wanted.items()
         for number, offset in locate(Path(facts.files[file]), numbers).items()
     }
-    for result, finding in clear:
+    for result, finding in placed:
         assert finding.place is not None
         places = [
             {

@@ -90,12 +90,12 @@ def _count(number: int, noun: str) -> str:
 
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
-    """That all calls of the capture are encrypted and none was decrypted; None where one was, or nothing is encrypted."""
+    """That all calls that are shown are encrypted and none was decrypted; None where one was, or nothing is encrypted."""
     # Whether there are such calls, and how many of them are sealed: of all calls, and of those of our interfaces, which alone count
     # where there are any.
     met, sealed = set[bool](), {False: 0, True: 0}
     is_read = False
-    for call in analysis.calls:
+    for _, call in analysis.shown:
         is_ours = call.is_perflib or call.is_winreg
         if (is_ours or True not in met) and any(_has_content(side) for side in (call.request, call.response)):
             if is_ours:
@@ -109,7 +109,7 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
     if count := sealed[True in met]:
         return f"nothing was decrypted: {count} call{'s are' if count != 1 else ' is'} encrypted, and no key was given that fits."
     problems = sum(problem.kind == "sealed" for problem in all_problems(analysis))
-    if problems and not met:
+    if problems and not len(analysis.calls):
         return "nothing was decrypted: all messages that may carry calls are encrypted, and no key was given that fits."
     return None
 

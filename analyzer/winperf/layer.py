@@ -99,7 +99,11 @@ class KeyFollower:
         elif opnum in PREDEFINED_KEYS or opnum in _OPENING:
             given = handle_of(call.response, "phKey") or handle_of(call.response, "phkResult")
             if given is not None and call.status == ERROR_SUCCESS:
+                self._forget((server.ip, given))
                 self._numbers.pop((server.ip, given), None)
+                # No subkey: the key itself is opened again.
+                if key is not None and below("", call.request and call.request.params.get("lpSubKey")) == "":
+                    self._keys[server.ip, given] = key
                 number = self._number((server.ip, given))
         path = self._path(call, place) if key is None else None
         if opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None and call.status == ERROR_SUCCESS:

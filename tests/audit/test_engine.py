@@ -1,7 +1,7 @@
 """What the engine does with rules: which it asks about a call, and how it counts what they say."""
 
 from analyzer.audit.engine import Audit
-from analyzer.audit.rule import Level, Reads, Rule, RulePage, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, RulePage, afterwards
 from analyzer.audit.verdicts import Outcome, Severity, failed, passed
 from analyzer.model.perflib import Opnum
 from tests.build.calls import Calls, analysis_of, sealed
@@ -10,7 +10,13 @@ FIRST, SECOND = "PCQ-6-R03", "PCQ-6-R06"
 
 
 def audited(rule_parts, *events):
-    rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR, (FIRST, SECOND), **rule_parts)
+    rule = Rule(
+        "TEST1",
+        "a-test",
+        Level.STUBS,
+        Severity.ERROR,
+        call=Look((FIRST, SECOND), needs_answer="an example", **rule_parts),
+    )
     audit = Audit(analysis_of(*events), pages=[RulePage(rule, "A test.")])
     return audit, list(audit.findings())
 

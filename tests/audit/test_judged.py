@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analyzer.audit import plans as module
-from analyzer.audit.checks import Violation, chain_check, has_instances, judgements, lists_of, status_violation
+from analyzer.audit.checks import Violation, has_instances, identifiers_of, judged_chain, judgements, status_violation
 from analyzer.audit.evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, _find
 from analyzer.audit.identifiers import read_identifiers
 from analyzer.audit.likeness import _AUTH_LENGTH, _BODY, _CALL_ID, _FIXED, _MOST_BYTES, _SEC_TRAILER, _pdu
@@ -264,14 +264,15 @@ def test_whether_a_counterset_has_instances(kind: int | None, has: bool | None) 
     assert has_instances(call, "b") is None
 
 
-def test_lists_of_identifiers_are_those_of_readable_sides() -> None:
+def test_identifiers_are_those_of_a_side_that_can_be_read() -> None:
+    def counts(call: Any) -> list[int]:
+        return [len(identifiers_of(side)) for side in (call.request, call.response)]
+
     named = identifier(COUNTERSET, name="ab")
-    both = call_of(Calls().open_query(), Calls(first_frame=9).validate(named))
-    assert [(name, len(found.blocks)) for name, found in lists_of(both)] == [("request", 1), ("response", 1)]
-    info = call_of(Calls().counter_info(named + named))
-    assert [(name, len(found.blocks)) for name, found in lists_of(info)] == [("response", 2)]
-    assert list(lists_of(call_of(Calls().open_query()))) == []
-    assert list(lists_of(call_of(Calls().exchange(7, b"\1", None)))) == []
+    assert counts(call_of(Calls().open_query(), Calls(first_frame=9).validate(named))) == [1, 1]
+    assert counts(call_of(Calls().counter_info(named + named))) == [0, 2]
+    assert counts(call_of(Calls().open_query())) == [0, 0]
+    assert counts(call_of(Calls().exchange(7, b"\1", None))) == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -285,10 +286,10 @@ def test_lists_of_identifiers_are_those_of_readable_sides() -> None:
 )
 def test_sizes_lead_from_identifier_to_identifier(data: bytes, found: list[Any]) -> None:
     call = call_of(Calls().counter_info(data))
-    made = list(chain_check("response", ("A",))(call))
+    made = list(judged_chain(call, call.response, ("A",)))
     assert [one.message or (one.requirement, one.count) for one in made] == found
     broken = call_of(Calls().exchange(7, b"\1", None))
-    assert list(chain_check("request", ("A", "B"))(broken)) == [
+    assert list(judged_chain(broken, broken.request, ("A", "B"))) == [
         inconclusive(name, "the request stub does not decode", broken) for name in "AB"
     ]
 
@@ -391,7 +392,9 @@ def test_a_return_value_in_words(status: int | None, words: str) -> None:
     ("data", "flaw"),
     [
         (wide("ab"), None),
-        (wide("ab") + bytes(7), None),
+        (wide("ab") + bytes(6), None),
+        (wide("ab") + bytes(7), ("has half a character behind its NUL", 12, 13)),
+        (wide("ab") + b"x", ("has half a character behind its NUL", 6, 7)),
         (wide("ab") + bytes(8), ("goes on behind its NUL", 6, 14)),
         (wide("ab")[:-2], ("has no NUL", 2, 4)),
         (wide("ab")[:-1], ("has no NUL", 3, 5)),

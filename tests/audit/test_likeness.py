@@ -11,9 +11,9 @@ from msgspec import json
 from msgspec.structs import replace
 
 from analyzer.audit.engine import Audit
-from analyzer.audit.evidence import Evidence
+from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.likeness import likeness_of
-from analyzer.audit.rule import Level, Reads, Rule, RulePage
+from analyzer.audit.rule import Level, Look, Reads, Rule, RulePage
 from analyzer.audit.verdicts import Outcome, Severity, passed
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
@@ -107,7 +107,8 @@ def asked(*events: Event, of_values: bool = False) -> list[int]:
         numbers.append(call.number)
         return [passed("PCQ-6-R03")]
 
-    rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR, ("PCQ-6-R03",), Reads((6,)), check, of_values=of_values)
+    look: Look[CallEvidence] = Look(("PCQ-6-R03",), Reads((6,)), check, of_values=of_values)
+    rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR, call=look)
     audit = Audit(analysis_of(*events), pages=[RulePage(rule, "A test.")])
     list(audit.findings())
     assert audit.coverage["PCQ-6-R03"].counts[Outcome.PASSED] == sum(event.opnum == 6 for event in events)  # type: ignore[attr-defined]

@@ -130,6 +130,8 @@ BROKEN = [
     ("PCQ331", "PCQ-3.1.4.1.2-R33", 3, words("System")[:-2], Outcome.FAILED),
     ("PCQ331", "PCQ-3.1.4.1.2-R19", 4, words("System") + bytes(8), Outcome.FAILED),
     ("PCQ331", "PCQ-3.1.4.1.2-R38", 7, b"", Outcome.FAILED),
+    ("PCQ331", "PCQ-3.1.4.1.2-R33", 9, words("System") + b"\0", Outcome.FAILED),
+    ("PCQ331", "PCQ-3.1.4.1.2-R33", 9, words("System") + b"\0" * 7, Outcome.FAILED),
     ("PCQ331", "PCQ-3.1.4.1.2-R24", 9, words("a") + words("Proc"), Outcome.FAILED),
     ("PCQ333", "PCQ-2.2.4.3-R01", 5, pack("<I", 200) + TABLE[4:], Outcome.FAILED),
     ("PCQ333", "PCQ-3.1.4.1.2-R36", 6, TABLE[:4] + pack("<I", 99) + TABLE[8:], Outcome.FAILED),

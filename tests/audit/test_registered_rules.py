@@ -16,15 +16,19 @@ from tests.written import is_as_written
 def words(rule: Rule) -> str:
     """A rule in lines: its name and weight, what it judges, and which parts of which calls have to be readable."""
     lines = [f"{rule.code} {rule.name}, {rule.level.value}, {rule.severity.value}, since {rule.since}"]
-    lines.append(f"  judges {' '.join(rule.requirements)}")
-    if (reads := rule.reads) is not None:
-        flags = " ".join(name for name in ("success", "failure", "damaged") if getattr(reads, name))
-        opnums, codes = (" ".join(str(int(one)) for one in given) for given in (reads.opnums, reads.codes))
-        lines.append(f"  reads {reads.interface} {opnums}; codes {codes}; {' '.join(reads.parts)} {flags}")
-    way = "check" if rule.check is not None else "watch"
-    lines.append(f"  {way}{', of values' if rule.of_values else ''}")
-    for opnum, requirements in sorted((rule.by_method or {}).items()):
-        lines.append(f"  opnum {opnum}: {' '.join(requirements)}")
+    for side, look in (("requests", rule.request), ("calls", rule.call)):
+        if look is None:
+            continue
+        lines.append(f"  of {side} judges {' '.join(look.requirements)}")
+        if (reads := look.reads) is not None:
+            flags = " ".join(name for name in ("success", "failure", "damaged") if getattr(reads, name))
+            opnums, codes = (" ".join(str(int(one)) for one in given) for given in (reads.opnums, reads.codes))
+            lines.append(f"    reads {reads.interface} {opnums}; codes {codes}; {' '.join(reads.parts)} {flags}")
+        way = "check" if look.check is not None else "watch"
+        lines.append(f"    {way}{', of values' if look.of_values else ''}")
+        lines += [f"    with the answer: {look.needs_answer}"] if look.needs_answer else []
+        for opnum, requirements in sorted((look.by_method or {}).items()):
+            lines.append(f"    opnum {opnum}: {' '.join(requirements)}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -36,12 +40,13 @@ def test_what_each_rule_reads_and_judges() -> None:
 def test_requirements_are_those_of_the_rules() -> None:
     for page in rule_pages():
         assert set(page.rule.requirements) <= set(catalogue())
-        for opnum, requirements in (page.rule.by_method or {}).items():
-            assert set(requirements) <= set(page.rule.requirements)
-            assert page.rule.concerning(opnum) == requirements
-            assert page.rule.reads is not None
-            assert opnum in page.rule.reads.opnums
-        assert page.rule.concerning(None) == page.rule.requirements
+        for look in page.rule.looks:
+            for opnum, requirements in (look.by_method or {}).items():
+                assert set(requirements) <= set(look.requirements)
+                assert look.concerning(opnum) == requirements
+                assert look.reads is not None
+                assert opnum in look.reads.opnums
+            assert look.concerning(None) == look.requirements
 
 
 # The table of [MS-PCQ] section 2.2.4.2, in its order; what the types are in numbers, winperf.h says.

@@ -165,7 +165,7 @@ def test_the_clocks_stand_behind_their_padding(frequency: int, unpadded: int, ou
 )
 def test_the_name_of_the_system_lies_in_the_header(start: int, length: int, outcome: str) -> None:
     fields = {"system_name_offset": start, "system_name_length": length, "header_length": 104}
-    block: Any = SimpleNamespace(fields=fields)
+    block: Any = SimpleNamespace(fields=fields, header_length=None)
     (found,) = _name(None, block)  # type: ignore[arg-type]
     assert found.outcome.value == outcome
     assert found.seen is None or found.seen == f"bytes {start} to {start + length}"

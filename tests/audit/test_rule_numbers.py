@@ -112,7 +112,7 @@ def test_filetimes_begin_in_1601() -> None:
     ("numbers", "expected"),
     [
         # winperf.h: PERF_DATA_BLOCK (which has a pointer's room of 4 bytes), PERF_OBJECT_TYPE, _INSTANCE_ and _COUNTER_DEFINITION.
-        (winperf_lengths_disagree._HEADER_LENGTH, 88),
+        (winperf_lengths_disagree.HEADER_LENGTH, 88),
         (winperf_object_does_not_fit._HEADER_LENGTH, 64),
         (winperf_object_does_not_fit._INSTANCE_LENGTH, 24),
         (winperf_object_does_not_fit._DETAIL_LEVELS, (100, 200, 300, 400)),

@@ -10,9 +10,10 @@ import pytest
 from analyzer.audit.baseline import Accepted
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.engine import Audit, Profile, select
+from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.findings import _MOST_REASONS, Coverage, actor_of
 from analyzer.audit.knowledge import InstanceList, Knowledge
-from analyzer.audit.rule import Level, Reads, Rule, RulePage, rule_pages
+from analyzer.audit.rule import Level, Look, Reads, Rule, RulePage, rule_pages
 from analyzer.audit.rules.status_against_history import _Case, _Covering
 from analyzer.audit.values import NO_HANDLE
 from analyzer.audit.verdicts import Actor, At, Deviation, Judgement, Outcome, Severity, inconclusive, passed
@@ -40,7 +41,8 @@ def audited(
             yield Judgement(**facts)
 
     needed = (SERVERS, OTHERS, CLIENTS, EXCLUDED)
-    rule = Rule("PCQ999", "a-rule", Level.STUBS, severity, needed, Reads(), check)
+    look: Look[CallEvidence] = Look(needed, Reads(), check, needs_answer="the example accuses either")
+    rule = Rule("PCQ999", "a-rule", Level.STUBS, severity, call=look)
     return Audit(analysis, pages=[RulePage(rule, "A page.")], **options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from struct import pack
+from typing import Literal
 
 import pytest
 
@@ -60,6 +61,8 @@ BROKEN = [
     ("PCQ805", "WP-DB-R04", 20, u4(1 << 20), Outcome.FAILED),
     ("PCQ805", "WP-DB-R04", 20, u4(OBJECT), Outcome.FAILED),
     ("PCQ805", "WP-DB-R05", 24, u4(80), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R05", 24, u4(OBJECT - 8), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R05", 24, u4(OBJECT + 8), Outcome.FAILED),
     ("PCQ805", "WP-DB-R06", 28, u4(3), Outcome.FAILED),
     ("PCQ805", "WP-DB-R11", 84, u4(200), Outcome.FAILED),
     ("PCQ805", "WP-DB-R11", 80, u4(9), Outcome.FAILED),
@@ -205,3 +208,30 @@ def test_data_that_comes_with_an_error_is_not_judged(code: str) -> None:
     asked = [calls.query_value("230", bytes(header), status=status) for status in (234, 5)]
     found = judged(code, calls.open_key(), *asked)
     assert not any(one.counts.total() for one in found.coverage.values())
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("header", [88, OBJECT - 4, OBJECT + 4, OBJECT + 64])
+def test_a_wrong_header_length_is_blamed_itself_and_nothing_behind_it(
+    header: int, order: Literal["little", "big"]
+) -> None:
+    counters = (Counter(784, RAWCOUNT, 4),)
+    objects = [PerfObject(number, counters, (Instance("a", 1, (0, 0), (7,)),)) for number in (230, 238)]
+    made = bytearray(winperf(objects, order=order))
+    made[24:28] = header.to_bytes(4, order)
+    found = {code: verdict(code, bytes(made)) for code in RULES}
+    (finding,) = (finding for one in found.values() for finding in one.findings)
+    assert (finding.judgement.requirement, finding.judgement.expected) == (
+        "WP-DB-R05",
+        f"{OBJECT}, where the objects begin",
+    )
+    for code in ("PCQ820", "PCQ830", "PCQ840", "PCQ850"):
+        assert {one.verdict for one in found[code].coverage.values()} == {"inconclusive"}
+
+
+def test_a_header_length_is_not_doubted_where_nothing_else_leads_on() -> None:
+    """What is wrong then is the length of an object, or the total."""
+    for at, value in ((OBJECT, 100), (20, 5000), (28, 2)):
+        codes = {one.judgement.requirement for one in verdict("PCQ805", patched(at, u4(value))).findings}
+        assert codes
+        assert "WP-DB-R05" not in codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -146,12 +146,37 @@ def test_the_region_of_a_result_is_its_bytes_in_the_file(form: str, tmp_path: Pa
         region = result["locations"][0]["physicalLocation"]["region"]
         start, length = region["byteOffset"], region["byteLength"]
         place = finding.place
-        if place is None or place.source.steps:
+        if place is None or not place.extents:
             assert (start, length) == (0, len(data))
         elif len(place.extents) == 1:
             assert data[start : start + length] == place.source.data[place.start : place.stop]
             shown += 1
     assert shown > 10
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_region_of_sealed_bytes_is_where_they_were_captured(is_known: bool) -> None:
+    name = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy"
+    path = CAPTURES / f"{name}.pcap"
+    analysis = analyze([path], Keyring.load(CAPTURES / f"{name}.secrets.json"), pdus=True)
+
+    def locate(path: Path, numbers: Collection[int]) -> Mapping[int, int]:
+        return frame_offsets(path, numbers) if is_known else {}
+
+    results = sarif_log(AuditView(Audit(analysis)), rule_pages(), locate)["runs"][0]["results"]
+    findings = [one for one in Audit(analysis).findings() if one.place is not None and one.place.extents]
+    assert any(one.place is not None and one.place.source.steps for one in findings)
+    placed = [one for one in results if "extents" in one["properties"] and one["properties"]["extents"]]
+    for result, finding in zip(placed, findings, strict=True):
+        assert finding.place is not None
+        extents = finding.place.extents
+        places = [result["locations"][0]["physicalLocation"]]
+        places += [one["physicalLocation"] for one in result.get("relatedLocations", ())]
+        offsets = frame_offsets(path, [extent.frame for extent in extents])
+        exact = [(offsets[extent.frame] + extent.start, extent.length) for extent in extents[:11]]
+        whole = [(0, path.stat().st_size)]
+        found = [(one["region"]["byteOffset"], one["region"]["byteLength"]) for one in places]
+        assert found == (exact if is_known else whole)
 
 
 def test_frames_of_a_file_that_is_no_plain_capture_have_no_offsets(tmp_path: Path) -> None:
@@ -313,7 +338,8 @@ def test_rules_have_codes_names_and_pages_of_their_own() -> None:
             assert heading in page.page, (page.rule.code, heading)
         assert page.rule.requirements, page.rule.code
         assert set(page.rule.requirements) <= set(catalogue()), page.rule.code
-        assert (page.rule.check is None) != (page.rule.watch is None), page.rule.code
+        assert page.rule.looks, page.rule.code
+        assert all((look.check is None) != (look.watch is None) for look in page.rule.looks), page.rule.code
         assert page.rule.since == "0.1.0", page.rule.code
 
 

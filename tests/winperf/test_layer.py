@@ -420,3 +420,28 @@ def test_a_key_that_was_not_opened_teaches_no_path() -> None:
         make.query_value("Start", b"\2\0\0\0", OTHER_HANDLE, kind=4),
     )
     assert [call.path for call in calls] == ["HKLM", "HKLM\\SOFTWARE", None, "HKLM\\SOFTWARE", "HKLM\\SOFTWARE"]
+
+
+def test_a_key_that_is_opened_again_by_an_empty_subkey_is_the_same_key() -> None:
+    """`net rpc registry getvalue HKPD "Counter 009"` opens HKPD, below it "", and reads the value there."""
+    make = winreg()
+
+    def opened(name: str, given: str, parent: str = HANDLE) -> Exchange:
+        asked = make.stub().handle(parent).unicode_string(name).uint(0).uint(0x02000000)
+        return make.exchange(15, asked, make.stub().handle(given).uint(0))
+
+    performance, table = "HKEY_PERFORMANCE_DATA", name_table([("1", "2"), ("2", "System")])
+    calls = read_all(
+        make.open_key(),
+        opened("", OTHER_HANDLE),
+        make.query_value("Counter 009", table, OTHER_HANDLE),
+        opened("Software", OTHER_HANDLE),
+        make.query_value("Counter 009", table, OTHER_HANDLE),
+    )
+    assert [(call.key, kind(call)) for call in calls] == [
+        (performance, None),
+        (performance, None),
+        (performance, "name-table"),
+        (performance, None),
+        (None, None),
+    ]

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, passed, warned
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-3.1.4.1.7-R10"
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     add = call.asked["dwAdd"]
     if add in (0, 1):
         yield passed(REQUIREMENT)
@@ -40,7 +40,9 @@ RULE = Rule(
     name="add-flag-not-boolean",
     level=Level.STUBS,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request",)),
-    check=check,
+    request=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request",)),
+        check=check,
+    ),
 )

@@ -26,7 +26,7 @@ from msgspec import Struct
 from analyzer.audit.answers import value_path
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import Column, known_columns
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 
@@ -116,7 +116,9 @@ RULE = Rule(
     name="address-instead-of-value",
     level=Level.VALUES,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=DATA,
-    watch=_References,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=DATA,
+        watch=_References,
+    ),
 )

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R75"
@@ -39,7 +39,9 @@ RULE = Rule(
     name="aggregate-function-without-aggregate",
     level=Level.VALUES,
     severity=Severity.INFO,
-    requirements=(REQUIREMENT,),
-    reads=COUNTERSET,
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=COUNTERSET,
+        check=check,
+    ),
 )

@@ -1,7 +1,7 @@
 """A client aggregates over some instances only where it is to be all.
 
 Looks for: counters of countersets of type 4 (global aggregate) and 0xC (global aggregate history) that a client added for
-single instances, and whether it added them for all that the server listed.
+single instances, and whether it asked for all that the server listed, whatever it was answered.
 
 Why it matters: the sum, average, minimum or maximum such a counterset is about is one over all instances.
 
@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.checks import VALIDATED, Violation, judgements
-from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.checks import Violation, identifiers_of, judgements
+from analyzer.audit.evidence import AskedEvidence, Evidence
 from analyzer.audit.identifiers import HEADER, IdentifierBlock
-from analyzer.audit.rule import Level, Rule
-from analyzer.audit.values import query_of
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-2.2.4.2-R74"
 OVER_ALL = (4, 0xC)
@@ -35,19 +35,17 @@ class _Aggregates:
         self._knowledge = evidence.knowledge
         # By handle, counterset and counter: the names added, and the first identifier that did.
         self._added: dict[tuple[int, str, int], set[str]] = {}
-        self._first: dict[tuple[int, str, int], tuple[CallEvidence, IdentifierBlock]] = {}
+        self._first: dict[tuple[int, str, int], tuple[AskedEvidence, IdentifierBlock]] = {}
 
-    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        query = query_of(call)
-        if query is not None and call.asked.get("dwAdd"):
-            self._note(call, query.number)
+    def feed(self, call: AskedEvidence) -> Iterator[Judgement]:
+        if call.handle is not None and call.asked.get("dwAdd"):
+            self._note(call, call.handle)
         return iter(())
 
-    def _note(self, call: CallEvidence, handle: int) -> None:
-        assert call.response is not None
-        for block in call.response.identifiers.blocks:
+    def _note(self, call: AskedEvidence, handle: int) -> None:
+        for block in identifiers_of(call.request):
             entry = call.catalog.countersets.get(block.counterset)
-            if block.status or entry is None or entry.instance_type not in OVER_ALL:
+            if entry is None or entry.instance_type not in OVER_ALL:
                 continue
             key = handle, block.counterset, block.counter_id
             self._added.setdefault(key, set()).add((block.name or "").casefold())
@@ -59,8 +57,7 @@ class _Aggregates:
             if "*" in names or names == {""}:
                 yield passed(REQUIREMENT)
                 continue
-            time_ns = call.decoded.time_ns
-            listed = self._knowledge.instances_about(call.server, block.counterset, time_ns)
+            listed = self._knowledge.instances_about(call.server, block.counterset, call.time_ns)
             if listed is None:
                 yield inconclusive(REQUIREMENT, "no list of the instances near in time is in the capture", call)
                 continue
@@ -72,9 +69,9 @@ class _Aggregates:
                     Violation(f"{block.path}.name", span, "all instances", f"not {', '.join(left_out[:5])}")
                 )
             message = "a counter that is to be aggregated over all instances was added for some of them"
-            yield from judgements(call, "response", (REQUIREMENT,), 1 - len(violations), [], message)
+            yield from judgements(call, "request", (REQUIREMENT,), 1 - len(violations), [], message)
             yield from judgements(
-                call, "response", (REQUIREMENT,), 0, violations, message, warn=True, confidence=Confidence.MEDIUM
+                call, "request", (REQUIREMENT,), 0, violations, message, warn=True, confidence=Confidence.MEDIUM
             )
 
 
@@ -83,7 +80,10 @@ RULE = Rule(
     name="aggregate-of-some-instances",
     level=Level.SEQUENCES,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=VALIDATED,
-    watch=_Aggregates,
+    request=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
+        watch=_Aggregates,
+        about="handle",
+    ),
 )

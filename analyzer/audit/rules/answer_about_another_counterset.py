@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET_ASKED
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-2.2.4.1-R02"
@@ -41,7 +41,9 @@ RULE = Rule(
     name="answer-about-another-counterset",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=COUNTERSET_ASKED,
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=COUNTERSET_ASKED,
+        check=check,
+    ),
 )

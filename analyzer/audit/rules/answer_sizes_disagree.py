@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import answer_counts
 from analyzer.model.perflib import Opnum
@@ -116,19 +116,21 @@ RULE = Rule(
     name="answer-sizes-disagree",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=(
-        NO_GUIDS,
-        *(name for sizes in METHODS.values() for name in (sizes.out_size, sizes.rtn_size, sizes.too_small)),
+    call=Look(
+        requirements=(
+            NO_GUIDS,
+            *(name for sizes in METHODS.values() for name in (sizes.out_size, sizes.rtn_size, sizes.too_small)),
+        ),
+        reads=Reads(tuple(METHODS), ("request", "response")),
+        check=check,
+        by_method={
+            opnum: (
+                *((NO_GUIDS,) if opnum == Opnum.ENUMERATE_COUNTER_SET else ()),
+                sizes.out_size,
+                sizes.rtn_size,
+                sizes.too_small,
+            )
+            for opnum, sizes in METHODS.items()
+        },
     ),
-    reads=Reads(tuple(METHODS), ("request", "response")),
-    check=check,
-    by_method={
-        opnum: (
-            *((NO_GUIDS,) if opnum == Opnum.ENUMERATE_COUNTER_SET else ()),
-            sizes.out_size,
-            sizes.rtn_size,
-            sizes.too_small,
-        )
-        for opnum, sizes in METHODS.items()
-    },
 )

@@ -17,12 +17,19 @@ Silent: where the answer is sealed, was not captured, or its stub does not decod
 
 from __future__ import annotations
 
-from analyzer.audit.checks import chain_check
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Severity
-from analyzer.model.perflib import Opnum
+from collections.abc import Iterator
+
+from analyzer.audit.checks import ANSWERED_DAMAGED, judged_chain
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.6-R03", "PCQ-2.2.4.6-R01")
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    yield from judged_chain(call, call.response, REQUIREMENTS)
 
 
 RULE = Rule(
@@ -30,7 +37,5 @@ RULE = Rule(
     name="answered-identifier-of-wrong-size",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
-    check=chain_check("response", REQUIREMENTS),
+    call=Look(requirements=REQUIREMENTS, reads=ANSWERED_DAMAGED, check=check),
 )

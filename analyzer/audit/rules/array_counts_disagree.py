@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.checks import cannot_say
+from analyzer.audit.evidence import AskedEvidence, CallEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import ArrayCounts, answer_counts, validated_count
 from analyzer.model.perflib import Opnum
@@ -44,7 +45,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     size = call.asked.get("dwInSize")
     if size is None:
-        for requirement in RULE.concerning(call.opnum):
+        for requirement in (ANSWERS | {Opnum.VALIDATE_COUNTERS: (BOTH_WAYS,)})[call.opnum or 0]:
             yield inconclusive(requirement, "the request stub does not decode", call)
         return
     if call.opnum == Opnum.VALIDATE_COUNTERS:
@@ -84,21 +85,30 @@ def _of_elements(call: CallEvidence, requirement: str, counts: ArrayCounts) -> I
         yield passed(requirement)
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    assert call.request is not None
+    size, count = call.asked.get("dwInSize"), validated_count(call.request)
+    if size is None:
+        yield from cannot_say((BOTH_WAYS, LENGTH), "the request stub does not decode", call)
+    elif count is not None and count.value != size:
+        message = "max_count of lpData is not dwInSize"
+        at = At("request", count.path)
+        yield failed(LENGTH, call, at, message, expected=str(size), seen=str(count.value), also=(BOTH_WAYS,))
+    else:
+        yield passed(LENGTH)
+
+
 def _of_validation(call: CallEvidence, size: int) -> Iterator[Judgement]:
     assert call.request is not None
     assert call.response is not None
-    asked, answered = validated_count(call.request), validated_count(call.response)
-    if asked is not None and asked.value != size:
-        message = "max_count of lpData is not dwInSize"
-        at = At("request", asked.path)
-        yield failed(LENGTH, call, at, message, expected=str(size), seen=str(asked.value), also=(BOTH_WAYS,))
+    sent, answered = validated_count(call.request), validated_count(call.response)
+    if answered is None or (sent is not None and sent.value != size):
         return
-    yield passed(LENGTH)
-    if answered is not None and answered.value != size:
+    if answered.value != size:
         message = "max_count of lpData is not the dwInSize of the request"
         at = At("response", answered.path)
         yield failed(BOTH_WAYS, call, at, message, expected=str(size), seen=str(answered.value))
-    elif answered is not None:
+    else:
         yield passed(BOTH_WAYS)
 
 
@@ -107,8 +117,15 @@ RULE = Rule(
     name="array-counts-disagree",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=(*(requirement for pair in ANSWERS.values() for requirement in pair), BOTH_WAYS, LENGTH),
-    reads=Reads((*ANSWERS, Opnum.VALIDATE_COUNTERS), ("request", "response"), damaged=True),
-    check=check,
-    by_method={**ANSWERS, Opnum.VALIDATE_COUNTERS: (BOTH_WAYS, LENGTH)},
+    request=Look(
+        requirements=(BOTH_WAYS, LENGTH),
+        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request",), damaged=True),
+        check=asked,
+    ),
+    call=Look(
+        requirements=(*(requirement for pair in ANSWERS.values() for requirement in pair), BOTH_WAYS),
+        reads=Reads((*ANSWERS, Opnum.VALIDATE_COUNTERS), ("request", "response"), damaged=True),
+        check=check,
+        by_method={**ANSWERS, Opnum.VALIDATE_COUNTERS: (BOTH_WAYS,)},
+    ),
 )

@@ -18,12 +18,19 @@ Silent: where the request is sealed, was not captured, or its stub does not deco
 
 from __future__ import annotations
 
-from analyzer.audit.checks import chain_check
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Severity
-from analyzer.model.perflib import Opnum
+from collections.abc import Iterator
+
+from analyzer.audit.checks import ASKED_DAMAGED, judged_chain
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-3.1.4.1.7-R12", "PCQ-2.2.4.6-R01", "PCQ-2.2.4.6-R03", "PCQ-3.1.4.1.7-R11")
+
+
+def check(call: AskedEvidence) -> Iterator[Judgement]:
+    assert call.request is not None
+    yield from judged_chain(call, call.request, REQUIREMENTS)
 
 
 RULE = Rule(
@@ -31,7 +38,9 @@ RULE = Rule(
     name="asked-identifier-of-wrong-size",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",), damaged=True),
-    check=chain_check("request", REQUIREMENTS),
+    request=Look(
+        requirements=REQUIREMENTS,
+        reads=ASKED_DAMAGED,
+        check=check,
+    ),
 )

@@ -21,16 +21,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.checks import Violation, judgements
-from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.evidence import AskedEvidence
 from analyzer.audit.identifiers import INDEX, RESERVED, STATUS
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
 
 FREE, CLEARED = "PCQ-2.2.4.6-R06", "PL-QCD-R13"
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     blocks = call.request.identifiers.blocks
     reserved = [
@@ -58,7 +58,9 @@ RULE = Rule(
     name="asked-identifier-preset",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=(FREE, CLEARED),
-    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
-    check=check,
+    request=Look(
+        requirements=(FREE, CLEARED),
+        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
+        check=check,
+    ),
 )

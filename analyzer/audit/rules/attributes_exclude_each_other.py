@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed
 
 KNOWN, HIDDEN, HEX, REFERENCE = "PCQ-2.2.4.2-R42", "PCQ-2.2.4.2-R48", "PCQ-2.2.4.2-R49", "PCQ-2.2.4.2-R50"
@@ -61,7 +61,9 @@ RULE = Rule(
     name="attributes-exclude-each-other",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(KNOWN, HIDDEN, HEX, REFERENCE),
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=(KNOWN, HIDDEN, HEX, REFERENCE),
+        reads=COUNTERS,
+        check=check,
+    ),
 )

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
 from analyzer.core.labels import label
@@ -37,7 +37,7 @@ _KERBEROS = Deviation(
 )
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     if call.request is None:
         return
     for pdu in pdus_of(call.request):
@@ -62,9 +62,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     yield inconclusive(REQUIREMENT, "the security trailer of the request was not captured", call)
 
 
-def _of_the_bind(call: CallEvidence) -> int | None:
+def _of_the_bind(call: AskedEvidence) -> int | None:
     """The service that a request without trailer was authenticated by, at level CONNECT, when its association began."""
-    auth = call.decoded.security
+    auth = call.security
     return auth.auth_type if auth.level == AuthLevel.CONNECT else None
 
 
@@ -73,7 +73,9 @@ RULE = Rule(
     name="authentication-service-not-allowed",
     level=Level.TRANSPORT,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(),
-    check=check,
+    request=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads(),
+        check=check,
+    ),
 )

@@ -25,7 +25,7 @@ from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import BASE_OF
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 EXISTS = "PCQ-2.2.4.2-R54"
@@ -63,7 +63,9 @@ RULE = Rule(
     name="base-counter-wrong",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=(EXISTS, *_PAIRED.values()),
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=(EXISTS, *_PAIRED.values()),
+        reads=COUNTERS,
+        check=check,
+    ),
 )

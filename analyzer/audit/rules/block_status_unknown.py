@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer
 from analyzer.audit.checks import DATA, Violation, answer_check, judgements, status_violation
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.8-R01",)
@@ -46,7 +46,9 @@ RULE = Rule(
     name="block-status-unknown",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

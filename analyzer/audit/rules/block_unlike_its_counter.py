@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import Block, DataAnswer
 from analyzer.audit.checks import DATA, Violation, answer_check, cannot_say, has_instances, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, passed
 from analyzer.buffers.layout import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
@@ -123,7 +123,9 @@ RULE = Rule(
     name="block-unlike-its-counter",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

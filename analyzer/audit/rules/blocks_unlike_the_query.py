@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import FlawKind
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 
@@ -64,7 +64,9 @@ RULE = Rule(
     name="blocks-unlike-the-query",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=DATA,
-    watch=_Blocks,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=DATA,
+        watch=_Blocks,
+    ),
 )

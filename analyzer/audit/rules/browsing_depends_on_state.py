@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -96,11 +96,13 @@ RULE = Rule(
     name="browsing-depends-on-state",
     level=Level.SEQUENCES,
     severity=Severity.WARNING,
-    requirements=(STATELESS, NO_HANDLE),
-    reads=Reads(_METHODS, ("request",)),
-    watch=_Answers,
-    by_method={
-        opnum: (STATELESS, NO_HANDLE) if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO else (NO_HANDLE,)
-        for opnum in _METHODS
-    },
+    call=Look(
+        requirements=(STATELESS, NO_HANDLE),
+        reads=Reads(_METHODS, ("request",)),
+        watch=_Answers,
+        by_method={
+            opnum: (STATELESS, NO_HANDLE) if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO else (NO_HANDLE,)
+            for opnum in _METHODS
+        },
+    ),
 )

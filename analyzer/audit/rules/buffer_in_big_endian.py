@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from analyzer.audit.checks import Violation, cannot_say, judgements
-from analyzer.audit.evidence import CallEvidence, SideEvidence
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.audit.checks import ASKED_DAMAGED, Violation, cannot_say, judgements
+from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.verdicts import Judgement, OfCall, Severity
 from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-2.2.4-R01", "PCQ-3.1.4.1-R04")
@@ -67,17 +67,21 @@ _FITS: dict[str, tuple[Callable[[bytes, Order], bool], str, int]] = {
 }
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    yield from _judged(call, call.request, REQUIREMENTS[:1])
+
+
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    for side in (call.request, call.response):
-        if side is not None and side.is_readable and side.data and side.side.buffer_kind in _FITS:
-            yield from _side(call, side)
+    yield from _judged(call, call.response, REQUIREMENTS)
 
 
-def _side(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
+def _judged(call: OfCall, side: SideEvidence | None, requirements: tuple[str, ...]) -> Iterator[Judgement]:
+    if side is None or not side.is_readable or not side.data or side.side.buffer_kind not in _FITS:
+        return
     fits, path, at = _FITS[side.side.buffer_kind or ""]
     data = side.data
     if fits(data, "little"):
-        yield from judgements(call, side.name, REQUIREMENTS, 1, [], "")
+        yield from judgements(call, side.name, requirements, 1, [], "")
     elif fits(data, "big"):
         little, big = _number(data, at, "little"), _number(data, at, "big")
         violations = [
@@ -85,9 +89,9 @@ def _side(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
                 f"lpData.{path}", (at, at + 4), f"{big} in little-endian bytes", f"{little}, which is {big} big-endian"
             )
         ]
-        yield from judgements(call, side.name, REQUIREMENTS, 1, violations, "the numbers in the buffer are big-endian")
+        yield from judgements(call, side.name, requirements, 1, violations, "the numbers in the buffer are big-endian")
     else:
-        yield from cannot_say(REQUIREMENTS, "the numbers of the buffer make sense in neither byte order", call)
+        yield from cannot_say(requirements, "the numbers of the buffer make sense in neither byte order", call)
 
 
 RULE = Rule(
@@ -95,18 +99,21 @@ RULE = Rule(
     name="buffer-in-big-endian",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=Reads(
-        (
-            Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
-            Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-            Opnum.QUERY_COUNTER_INFO,
-            Opnum.QUERY_COUNTER_DATA,
-            Opnum.VALIDATE_COUNTERS,
+    request=Look(requirements=REQUIREMENTS[:1], reads=ASKED_DAMAGED, check=asked),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=Reads(
+            (
+                Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
+                Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+                Opnum.QUERY_COUNTER_INFO,
+                Opnum.QUERY_COUNTER_DATA,
+                Opnum.VALIDATE_COUNTERS,
+            ),
+            ("response.lpData",),
+            success=True,
+            damaged=True,
         ),
-        ("response.lpData",),
-        success=True,
-        damaged=True,
+        check=check,
     ),
-    check=check,
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.connection import Bound
 from analyzer.model.perflib import INTERFACE
@@ -66,6 +66,10 @@ RULE = Rule(
     name="called-after-refusal",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        watch=afterwards(look),
+        about="association",
+        needs_answer="the server refused the context in the bind",
+    ),
 )

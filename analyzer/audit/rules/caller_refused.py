@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, passed, warned
 from analyzer.model.security import AuthLevel
 
@@ -47,7 +47,10 @@ RULE = Rule(
     name="caller-refused",
     level=Level.RPC,
     severity=Severity.INFO,
-    requirements=(RIGHTS, MEMBERS),
-    reads=Reads(),
-    check=check,
+    call=Look(
+        requirements=(RIGHTS, MEMBERS),
+        reads=Reads(),
+        check=check,
+        needs_answer="the server knows the rights of the caller",
+    ),
 )

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, inconclusive, passed, warned
 from analyzer.audit.wire import HANDLING
 from analyzer.model.perflib import Opnum
@@ -77,8 +77,12 @@ RULE = Rule(
     name="calls-out-of-order",
     level=Level.SEQUENCES,
     severity=Severity.WARNING,
-    requirements=(ADDED, MODEL),
-    reads=Reads(HANDLING, ("request",)),
-    watch=afterwards(look),
-    by_method={opnum: (ADDED, MODEL) if opnum == Opnum.QUERY_COUNTER_DATA else (MODEL,) for opnum in HANDLING},
+    call=Look(
+        requirements=(ADDED, MODEL),
+        reads=Reads(HANDLING, ("request",)),
+        watch=afterwards(look),
+        by_method={opnum: (ADDED, MODEL) if opnum == Opnum.QUERY_COUNTER_DATA else (MODEL,) for opnum in HANDLING},
+        about="handle",
+        needs_answer="the server gave out the handle",
+    ),
 )

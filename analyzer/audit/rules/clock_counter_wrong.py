@@ -23,7 +23,7 @@ from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import LARGE_RAWCOUNT, OWN_CLOCK, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed
 
 _FIELDS = (
@@ -73,7 +73,9 @@ RULE = Rule(
     name="clock-counter-wrong",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=COUNTERS,
+        check=check,
+    ),
 )

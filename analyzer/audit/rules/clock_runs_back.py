@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import DATA, cannot_say
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 CLOCK, FREQUENCY = "PCQ-2.2.4.7-R04", "PCQ-2.2.4.7-R06"
@@ -76,7 +76,9 @@ RULE = Rule(
     name="clock-runs-back",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=(CLOCK, FREQUENCY),
-    reads=DATA,
-    watch=_Clocks,
+    call=Look(
+        requirements=(CLOCK, FREQUENCY),
+        reads=DATA,
+        watch=_Clocks,
+    ),
 )

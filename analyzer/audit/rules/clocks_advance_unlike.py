@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 
 REQUIREMENT = "PCQ-2.2.4.7-R07"
@@ -67,7 +67,9 @@ RULE = Rule(
     name="clocks-advance-unlike",
     level=Level.VALUES,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=DATA,
-    watch=_Clocks,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=DATA,
+        watch=_Clocks,
+    ),
 )

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import NULL_HANDLE
 from analyzer.model.perflib import Opnum
@@ -47,7 +47,9 @@ RULE = Rule(
     name="closed-handle-not-null",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.CLOSE_QUERY_HANDLE,), ("response",), success=True),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.CLOSE_QUERY_HANDLE,), ("response",), success=True),
+        check=check,
+    ),
 )

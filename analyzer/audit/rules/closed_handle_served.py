@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import HANDLING
 
@@ -52,7 +52,10 @@ RULE = Rule(
     name="closed-handle-served",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(HANDLING, ("request",)),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads(HANDLING, ("request",)),
+        watch=afterwards(look),
+        about="handle",
+    ),
 )

@@ -26,7 +26,7 @@ from typing import Any
 from analyzer.audit.counter_types import DELTAS, LISTED
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.registration import COUNTERS_ASKED, records_of
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R17"
@@ -89,7 +89,9 @@ RULE = Rule(
     name="counter-described-differently",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=COUNTERS_ASKED,
-    watch=_Descriptions,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=COUNTERS_ASKED,
+        watch=_Descriptions,
+    ),
 )

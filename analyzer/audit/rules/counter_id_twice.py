@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET, records_of
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R02"
@@ -44,7 +44,9 @@ RULE = Rule(
     name="counter-id-twice",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=COUNTERSET,
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=COUNTERSET,
+        check=check,
+    ),
 )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import RequestCode
 
@@ -52,7 +52,9 @@ RULE = Rule(
     name="counter-record-misfit",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(FORM, SIZE, ASKED),
-    reads=answers_to(RequestCode.COUNTER_STRUCT),
-    check=check,
+    call=Look(
+        requirements=(FORM, SIZE, ASKED),
+        reads=answers_to(RequestCode.COUNTER_STRUCT),
+        check=check,
+    ),
 )

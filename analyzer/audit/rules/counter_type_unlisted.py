@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.counter_types import DELTAS, LISTED
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 
 REQUIREMENT = "PCQ-2.2.4.2-R03"
@@ -47,7 +47,9 @@ RULE = Rule(
     name="counter-type-unlisted",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=COUNTERS,
+        check=check,
+    ),
 )

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from analyzer.audit.checks import INFO, Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import IdentifierBlock
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity
 from analyzer.model.perflib import NONE_ID
@@ -107,7 +107,9 @@ RULE = Rule(
     name="counters-of-handle-misreported",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=INFO,
-    watch=_Lists,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=INFO,
+        watch=_Lists,
+    ),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, passed, warned
 from analyzer.model.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 
@@ -72,7 +72,9 @@ RULE = Rule(
     name="counterset-listed-twice",
     level=Level.VALUES,
     severity=Severity.WARNING,
-    requirements=(DISTINCT, NUMBER),
-    reads=Reads((Opnum.ENUMERATE_COUNTER_SET,), ("response.lpData",)),
-    watch=_Lists,
+    call=Look(
+        requirements=(DISTINCT, NUMBER),
+        reads=Reads((Opnum.ENUMERATE_COUNTER_SET,), ("response.lpData",)),
+        watch=_Lists,
+    ),
 )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET_DAMAGED
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 
 RECORD, COUNT, FORM, LAYOUT, COUNTER = (
@@ -74,7 +74,9 @@ RULE = Rule(
     name="counterset-record-miscounted",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=COUNTERSET_DAMAGED,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=COUNTERSET_DAMAGED,
+        check=check,
+    ),
 )

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer, FlawKind
 from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 
 HEADER = ("PCQ-2.2.4.7-R01", "PCQ-3.1.4.1.6-R11", "PL-QCD-R01")
@@ -57,7 +57,9 @@ RULE = Rule(
     name="data-answer-against-its-header",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

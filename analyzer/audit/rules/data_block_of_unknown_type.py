@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer, FlawKind
 from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.8-R02", "PCQ-3.1.4.1.6-R12")
@@ -39,7 +39,9 @@ RULE = Rule(
     name="data-block-of-unknown-type",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

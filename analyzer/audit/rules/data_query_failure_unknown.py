@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import status_violation
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -47,7 +47,9 @@ RULE = Rule(
     name="data-query-failure-unknown",
     level=Level.STUBS,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("response",), failure=True),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("response",), failure=True),
+        check=check,
+    ),
 )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R52"
@@ -42,7 +42,9 @@ RULE = Rule(
     name="default-scale-out-of-range",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=COUNTERS,
+        check=check,
+    ),
 )

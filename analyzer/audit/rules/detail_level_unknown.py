@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 SET, COUNTER = "PCQ-2.2.4.1-R05", "PCQ-2.2.4.2-R51"
@@ -49,7 +49,9 @@ RULE = Rule(
     name="detail-level-unknown",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(SET, COUNTER),
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=(SET, COUNTER),
+        reads=COUNTERS,
+        check=check,
+    ),
 )

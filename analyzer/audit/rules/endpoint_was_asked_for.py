@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Rule, afterwards
 from analyzer.audit.verdicts import Judgement, Severity, failed, passed, warned
 from analyzer.core.absence import Missing
 from analyzer.model.call import Call
@@ -76,6 +76,10 @@ RULE = Rule(
     name="endpoint-was-asked-for",
     level=Level.TRANSPORT,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        watch=afterwards(look),
+        about="conversation",
+        needs_answer="what was bound is in no request",
+    ),
 )

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer
 from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import ERROR
 
@@ -54,7 +54,9 @@ RULE = Rule(
     name="error-block-without-error",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

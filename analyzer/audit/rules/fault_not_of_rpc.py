@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.core.win32 import win32_name
 
@@ -54,7 +54,9 @@ RULE = Rule(
     name="fault-not-of-rpc",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads(),
+        check=check,
+    ),
 )

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import INTERFACE
 
@@ -39,7 +39,16 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             yield inconclusive(REQUIREMENT, "the answer to a bind was not captured")
         elif one.result == 0:
             message = "the server accepted bind-time features as a presentation context"
-            yield failed(REQUIREMENT, None, None, message, expected="3 or 2", seen="0 (acceptance)", frames=one.frames)
+            yield failed(
+                REQUIREMENT,
+                None,
+                None,
+                message,
+                expected="3 or 2",
+                seen="0 (acceptance)",
+                frames=one.frames,
+                channel=one.channel,
+            )
         else:
             yield passed(REQUIREMENT)
     for number, call in enumerate(evidence.analysis.calls, 1) if contexts else ():
@@ -60,6 +69,10 @@ RULE = Rule(
     name="features-taken-for-a-context",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        watch=afterwards(look),
+        about="association",
+        needs_answer="the context is agreed on in the bind",
+    ),
 )

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import HANDLING, NULL_HANDLE
 from analyzer.model import winreg
@@ -93,8 +93,11 @@ RULE = Rule(
     name="foreign-handle-served",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(OTHER_INTERFACE, *METHODS.values()),
-    reads=Reads(HANDLING, ("request",)),
-    watch=afterwards(look),
-    by_method={opnum: (OTHER_INTERFACE, requirement) for opnum, requirement in METHODS.items()},
+    call=Look(
+        requirements=(OTHER_INTERFACE, *METHODS.values()),
+        reads=Reads(HANDLING, ("request",)),
+        watch=afterwards(look),
+        by_method={opnum: (OTHER_INTERFACE, requirement) for opnum, requirement in METHODS.items()},
+        about="handle",
+    ),
 )

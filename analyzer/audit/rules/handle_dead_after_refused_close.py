@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
 from analyzer.model.security import AuthLevel
@@ -62,7 +62,10 @@ RULE = Rule(
     name="handle-dead-after-refused-close",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.CLOSE_QUERY_HANDLE,), ("request",)),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.CLOSE_QUERY_HANDLE,), ("request",)),
+        watch=afterwards(look),
+        about="handle",
+    ),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import NULL_HANDLE, returned
 from analyzer.model.perflib import Opnum
@@ -67,7 +67,9 @@ RULE = Rule(
     name="handle-given-with-wrong-status",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(ON_SUCCESS, ON_FAILURE),
-    reads=Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",)),
-    watch=_Openings,
+    call=Look(
+        requirements=(ON_SUCCESS, ON_FAILURE),
+        reads=Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",)),
+        watch=_Openings,
+    ),
 )

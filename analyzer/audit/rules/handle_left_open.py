@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -32,7 +32,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         if lifetime.origin != "opened" or lifetime.opened is None:
             continue
-        if lifetime.end == "closed":
+        if lifetime.end == "closed" or any(event.kind == "close" for event in lifetime.events):
             for requirement in (TYPE, CLIENT):
                 yield passed(requirement)
         elif lifetime.end == "never closed" and evidence.analysis.closed.issuperset(lifetime.channels):
@@ -55,7 +55,11 @@ RULE = Rule(
     name="handle-left-open",
     level=Level.SEQUENCES,
     severity=Severity.WARNING,
-    requirements=(TYPE, CLIENT),
-    reads=Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",), success=True),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(TYPE, CLIENT),
+        reads=Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",), success=True),
+        watch=afterwards(look),
+        about="handle",
+        needs_answer="the server gave out the handle",
+    ),
 )

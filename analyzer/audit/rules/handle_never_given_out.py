@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.audit.wire import HANDLING
 from analyzer.model.perflib import Opnum
@@ -75,8 +75,14 @@ RULE = Rule(
     name="handle-never-given-out",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(UNCHANGED, OPENED),
-    reads=Reads(HANDLING, ("request",)),
-    watch=afterwards(look),
-    by_method={opnum: (UNCHANGED,) if opnum == Opnum.CLOSE_QUERY_HANDLE else (UNCHANGED, OPENED) for opnum in HANDLING},
+    call=Look(
+        requirements=(UNCHANGED, OPENED),
+        reads=Reads(HANDLING, ("request",)),
+        watch=afterwards(look),
+        by_method={
+            opnum: (UNCHANGED,) if opnum == Opnum.CLOSE_QUERY_HANDLE else (UNCHANGED, OPENED) for opnum in HANDLING
+        },
+        about="handle",
+        needs_answer="the server gave out the handle",
+    ),
 )

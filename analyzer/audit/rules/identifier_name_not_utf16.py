@@ -19,38 +19,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.checks import Violation, judgements, lists_of
-from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.checks import ANSWERED_DAMAGED, ASKED_DAMAGED, Violation, identifiers_of, judgements
+from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.audit.identifiers import HEADER
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.verdicts import Judgement, OfCall, Severity
 from analyzer.buffers.text import utf16_length
-from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-2.2.4.6-R04",)
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    yield from _judged(call, call.request)
+
+
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    for side, found in lists_of(call):
-        uneven: list[Violation] = []
-        unpaired: list[Violation] = []
-        for block in found.blocks:
-            text = block.room[: utf16_length(block.room)]
-            span = (block.at + HEADER, block.at + HEADER + len(text))
-            if len(block.room) % 2:
-                span = (span[0], block.at + block.size)
-                uneven.append(
-                    Violation(f"{block.path}.name", span, "an even number of bytes", f"{len(block.room)} bytes")
-                )
-            elif text.decode("utf-16-le", "replace") != text.decode("utf-16-le", "surrogatepass"):
-                unpaired.append(
-                    Violation(f"{block.path}.name", block.name_span, "pairs of surrogates", text.hex(" ", 2))
-                )
-        named = sum(bool(block.room) for block in found.blocks) - len(unpaired)
-        message = "the name after an identifier has half a character at its end"
-        yield from judgements(call, side, REQUIREMENTS, named, uneven, message)
-        message = "the name after an identifier has a surrogate without its pair"
-        yield from judgements(call, side, REQUIREMENTS, 0, unpaired, message, warn=True)
+    yield from _judged(call, call.response)
+
+
+def _judged(call: OfCall, side: SideEvidence | None) -> Iterator[Judgement]:
+    uneven: list[Violation] = []
+    unpaired: list[Violation] = []
+    blocks = identifiers_of(side)
+    for block in blocks:
+        text = block.room[: utf16_length(block.room)]
+        span = (block.at + HEADER, block.at + HEADER + len(text))
+        if len(block.room) % 2:
+            span = (span[0], block.at + block.size)
+            uneven.append(Violation(f"{block.path}.name", span, "an even number of bytes", f"{len(block.room)} bytes"))
+        elif text.decode("utf-16-le", "replace") != text.decode("utf-16-le", "surrogatepass"):
+            unpaired.append(Violation(f"{block.path}.name", block.name_span, "pairs of surrogates", text.hex(" ", 2)))
+    if side is None:
+        return
+    named = sum(bool(block.room) for block in blocks) - len(unpaired)
+    message = "the name after an identifier has half a character at its end"
+    yield from judgements(call, side.name, REQUIREMENTS, named, uneven, message)
+    message = "the name after an identifier has a surrogate without its pair"
+    yield from judgements(call, side.name, REQUIREMENTS, 0, unpaired, message, warn=True)
 
 
 RULE = Rule(
@@ -58,7 +63,10 @@ RULE = Rule(
     name="identifier-name-not-utf16",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=REQUIREMENTS,
-    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
-    check=check,
+    request=Look(requirements=REQUIREMENTS, reads=ASKED_DAMAGED, check=asked),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=ANSWERED_DAMAGED,
+        check=check,
+    ),
 )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import Violation, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
 
@@ -48,7 +48,9 @@ RULE = Rule(
     name="identifier-padding-not-zero",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=REQUIREMENTS,
-    reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True),
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True),
+        check=check,
+    ),
 )

@@ -16,28 +16,37 @@ Silent: where the message is sealed or was not captured; behind a Size that lead
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from analyzer.audit.checks import Violation, judgements, lists_of
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.identifiers import SIZE
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.audit.checks import ANSWERED_DAMAGED, ASKED_DAMAGED, Violation, identifiers_of, judgements
+from analyzer.audit.evidence import AskedEvidence, CallEvidence
+from analyzer.audit.identifiers import SIZE, IdentifierBlock
+from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.verdicts import Judgement, OfCall, Severity, SideName
 from analyzer.model.perflib import Opnum
 
 ANSWERED, ANY = "PCQ-3.1.4.1.5-R16", "PL-QCD-R12"
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    yield from _judged(call, "request", (ANY,), identifiers_of(call.request))
+
+
 def check(call: CallEvidence) -> Iterator[Judgement]:
     requirements = (ANSWERED, ANY) if call.opnum == Opnum.QUERY_COUNTER_INFO else (ANY,)
-    for side, found in lists_of(call):
-        violations = [
-            Violation(f"{block.path}.size", block.span(SIZE), f"{block.size + -block.size % 8}", f"{block.size}")
-            for block in found.blocks
-            if block.size % 8
-        ]
-        message = "the size of an identifier is not a multiple of 8"
-        yield from judgements(call, side, requirements, len(found.blocks), violations, message)
+    yield from _judged(call, "response", requirements, identifiers_of(call.response))
+
+
+def _judged(
+    call: OfCall, side: SideName, requirements: tuple[str, ...], blocks: Sequence[IdentifierBlock]
+) -> Iterator[Judgement]:
+    violations = [
+        Violation(f"{block.path}.size", block.span(SIZE), f"{block.size + -block.size % 8}", f"{block.size}")
+        for block in blocks
+        if block.size % 8
+    ]
+    message = "the size of an identifier is not a multiple of 8"
+    yield from judgements(call, side, requirements, len(blocks), violations, message)
 
 
 RULE = Rule(
@@ -45,8 +54,11 @@ RULE = Rule(
     name="identifier-size-off-eight",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(ANSWERED, ANY),
-    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
-    check=check,
-    by_method={Opnum.QUERY_COUNTER_INFO: (ANSWERED, ANY), Opnum.VALIDATE_COUNTERS: (ANY,)},
+    request=Look(requirements=(ANY,), reads=ASKED_DAMAGED, check=asked),
+    call=Look(
+        requirements=(ANSWERED, ANY),
+        reads=ANSWERED_DAMAGED,
+        check=check,
+        by_method={Opnum.QUERY_COUNTER_INFO: (ANSWERED, ANY), Opnum.VALIDATE_COUNTERS: (ANY,)},
+    ),
 )

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, judgements, status_violation
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 from analyzer.model.perflib import Opnum
 
@@ -84,8 +84,10 @@ RULE = Rule(
     name="identifier-status-unknown",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=(CODE, INFO, STATED, LISTED),
-    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True),
-    check=check,
-    by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
+    call=Look(
+        requirements=(CODE, INFO, STATED, LISTED),
+        reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True),
+        check=check,
+        by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
+    ),
 )

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.checks import NO_REGISTRATION, Violation, has_instances, judgements
-from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.checks import ASKED_DAMAGED, NO_REGISTRATION, Violation, has_instances, identifiers_of, judgements
+from analyzer.audit.evidence import AskedEvidence, CallEvidence
 from analyzer.audit.identifiers import SIZE, IdentifierBlock
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import Deviation, Judgement, Severity, inconclusive, passed
 from analyzer.model.perflib import Opnum
 
@@ -40,14 +40,7 @@ MESSAGE = "an identifier is not followed by a name that ends in a NUL"
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    if call.opnum == Opnum.QUERY_COUNTER_INFO:
-        assert call.response is not None
-        yield from _answered(call, call.response.identifiers.blocks)
-    elif call.request is not None and call.request.is_readable:
-        yield from _judge_identifiers(call, call.request.identifiers.blocks)
-
-
-def _answered(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
+    blocks = identifiers_of(call.response)
     violations: list[Violation] = []
     nameless: list[Violation] = []
     unknown = 0
@@ -65,10 +58,10 @@ def _answered(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Jud
     yield from judgements(call, "response", (ANSWERED,), 0, nameless, MESSAGE, deviation=NAMELESS)
 
 
-def _judge_identifiers(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
     violations: list[Violation] = []
     multiple = single = 0
-    for block in blocks:
+    for block in identifiers_of(call.request):
         named = has_instances(call, block.counterset)
         if named is None:
             yield inconclusive(ASKED, NO_REGISTRATION, call)
@@ -94,8 +87,10 @@ RULE = Rule(
     name="identifier-without-name",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(ANSWERED, ASKED, ASKED_SINGLE),
-    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
-    check=check,
-    by_method={Opnum.QUERY_COUNTER_INFO: (ANSWERED,), Opnum.VALIDATE_COUNTERS: (ASKED, ASKED_SINGLE)},
+    request=Look(requirements=(ASKED, ASKED_SINGLE), reads=ASKED_DAMAGED, check=asked),
+    call=Look(
+        requirements=(ANSWERED,),
+        reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True),
+        check=check,
+    ),
 )

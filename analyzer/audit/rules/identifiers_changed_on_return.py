@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import VALIDATED, Violation, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import COUNTER_ID, INSTANCE_ID, RESERVED, IdentifierBlock
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-3.1.4.1.7-R17",)
@@ -68,7 +68,9 @@ RULE = Rule(
     name="identifiers-changed-on-return",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=VALIDATED,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=VALIDATED,
+        check=check,
+    ),
 )

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import problem_at, validated_count
 from analyzer.model.perflib import Opnum
@@ -86,7 +86,9 @@ RULE = Rule(
     name="inconsistent-stub-served",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(STRICT, NULL_POINTER),
-    reads=Reads(tuple(Opnum), ("request",), damaged=True),
-    check=check,
+    call=Look(
+        requirements=(STRICT, NULL_POINTER),
+        reads=Reads(tuple(Opnum), ("request",), damaged=True),
+        check=check,
+    ),
 )

@@ -23,7 +23,7 @@ from analyzer.audit.answers import FlawKind
 from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import INDEX
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
@@ -81,7 +81,11 @@ RULE = Rule(
     name="index-leads-nowhere",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA), ("response.lpData",), success=True, damaged=True),
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=Reads(
+            (Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA), ("response.lpData",), success=True, damaged=True
+        ),
+        check=check,
+    ),
 )

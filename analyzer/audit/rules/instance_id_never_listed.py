@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.checks import Violation, has_instances, judgements
-from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.evidence import AskedEvidence, Evidence
 from analyzer.audit.identifiers import INSTANCE_ID
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 from analyzer.model.perflib import NONE_ID, Opnum
 
@@ -34,7 +34,7 @@ class _Instances:
         self._knowledge = evidence.knowledge
         self._listed: dict[tuple[str, str], frozenset[int]] = {}
 
-    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+    def feed(self, call: AskedEvidence) -> Iterator[Judgement]:
         assert call.request is not None
         if not call.asked["dwAdd"]:
             return
@@ -79,7 +79,9 @@ RULE = Rule(
     name="instance-id-never-listed",
     level=Level.SEQUENCES,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
-    watch=_Instances,
+    request=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
+        watch=_Instances,
+    ),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.buffers.text import utf16_length
 from analyzer.model.perflib import Opnum
@@ -73,7 +73,9 @@ RULE = Rule(
     name="instance-list-malformed",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True, damaged=True),
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True, damaged=True),
+        check=check,
+    ),
 )

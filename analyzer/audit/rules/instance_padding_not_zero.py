@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer
 from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import INSTANCES
 from analyzer.buffers.text import utf16_length
@@ -56,7 +56,9 @@ RULE = Rule(
     name="instance-padding-not-zero",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.checks import NO_REGISTRATION
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
+from analyzer.audit.checks import ASKED, NO_REGISTRATION
+from analyzer.audit.evidence import AskedEvidence, CallEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.verdicts import At, Confidence, Judgement, OfCall, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum, RequestCode
 
 SINGLE, MULTIPLE, CLIENT = "PCQ-2.2.4.1-R08", "PCQ-2.2.4.1-R09", "PCQ-2.2.4.1-R14"
@@ -34,16 +34,13 @@ _SINGLE = 0x0
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    match call.opnum:
-        case Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
-            yield from _aggregation(call)
-        case Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
-            yield from _instances(call)
-        case Opnum.VALIDATE_COUNTERS:
-            yield from _identifiers(call)
+    if call.opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
+        yield from _aggregation(call)
+    else:
+        yield from _instances(call)
 
 
-def _type_of(call: CallEvidence, counterset: str) -> int | None:
+def _type_of(call: OfCall, counterset: str) -> int | None:
     entry = call.catalog.countersets.get(counterset)
     return entry.instance_type if entry is not None else None
 
@@ -99,12 +96,8 @@ def _instances(call: CallEvidence) -> Iterator[Judgement]:
                 yield failed(MULTIPLE, call, at, message, expected="a name", seen="none")
 
 
-def _identifiers(call: CallEvidence) -> Iterator[Judgement]:
-    if call.request is None:
-        return
-    if call.request.buffer is not None and call.request.buffer.problem is not None:
-        yield inconclusive(CLIENT, "the buffer of the request is damaged", call)
-        return
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    assert call.request is not None
     for number, identifier in enumerate(call.request.tree.get("identifiers", ())):
         kind = _type_of(call, identifier.get("counterset_guid", ""))
         if kind is None:
@@ -122,19 +115,16 @@ RULE = Rule(
     name="instance-type-contradicted",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(SINGLE, MULTIPLE, CLIENT, *_AGGREGATES.values()),
-    reads=Reads(
-        (
-            Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
-            Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-            Opnum.VALIDATE_COUNTERS,
+    request=Look(requirements=(CLIENT,), reads=ASKED, check=asked),
+    call=Look(
+        requirements=(SINGLE, MULTIPLE, *_AGGREGATES.values()),
+        reads=Reads(
+            (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, Opnum.ENUMERATE_COUNTER_SET_INSTANCES), ("request", "response")
         ),
-        ("request", "response"),
+        check=check,
+        by_method={
+            Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: tuple(_AGGREGATES.values()),
+            Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (SINGLE, MULTIPLE),
+        },
     ),
-    check=check,
-    by_method={
-        Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: tuple(_AGGREGATES.values()),
-        Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (SINGLE, MULTIPLE),
-        Opnum.VALIDATE_COUNTERS: (CLIENT,),
-    },
 )

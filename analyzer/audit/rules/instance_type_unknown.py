@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 
 KNOWN, UNIMPLEMENTED = "PCQ-2.2.4.1-R07", "PCQ-2.2.4.1-R13"
@@ -46,7 +46,9 @@ RULE = Rule(
     name="instance-type-unknown",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(KNOWN, UNIMPLEMENTED),
-    reads=COUNTERSET,
-    check=check,
+    call=Look(
+        requirements=(KNOWN, UNIMPLEMENTED),
+        reads=COUNTERSET,
+        check=check,
+    ),
 )

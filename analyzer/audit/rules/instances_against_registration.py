@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -83,7 +83,9 @@ RULE = Rule(
     name="instances-against-registration",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(NONE_ACTIVE, REGINFO),
-    reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("request", "response")),
-    check=check,
+    call=Look(
+        requirements=(NONE_ACTIVE, REGINFO),
+        reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("request", "response")),
+        check=check,
+    ),
 )

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer, FlawKind
 from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERSET, INSTANCES
 
@@ -62,7 +62,9 @@ RULE = Rule(
     name="instances-miscounted",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

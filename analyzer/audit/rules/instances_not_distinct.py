@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -48,7 +48,9 @@ RULE = Rule(
     name="instances-not-distinct",
     level=Level.VALUES,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True),
+        check=check,
+    ),
 )

@@ -26,7 +26,7 @@ from analyzer.audit.answers import Block
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.knowledge import InstanceList
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import counter_of, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 from analyzer.buffers.layout import COUNTERSET, INSTANCES
@@ -104,7 +104,9 @@ RULE = Rule(
     name="instances-unlike-those-listed",
     level=Level.SEQUENCES,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=DATA,
-    watch=_Instances,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=DATA,
+        watch=_Instances,
+    ),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Rule, afterwards
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.analysis import Selected
 from analyzer.model.perflib import INTERFACE
@@ -39,7 +39,9 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             yield passed(VERSION)
         else:
             message = "the interface was bound by another version"
-            yield failed(VERSION, None, None, message, expected="1.0", seen=version, frames=bound.frames)
+            yield failed(
+                VERSION, None, None, message, expected="1.0", seen=version, frames=bound.frames, channel=bound.channel
+            )
     for unbound in evidence.unbound:
         for requirement in (UUID, VERSION):
             yield inconclusive(requirement, "the bind was not captured", unbound)
@@ -63,6 +65,10 @@ RULE = Rule(
     name="interface-misidentified",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(UUID, VERSION),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(UUID, VERSION),
+        watch=afterwards(look),
+        about="association",
+        needs_answer="what was bound is in no request",
+    ),
 )

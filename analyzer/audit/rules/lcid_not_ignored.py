@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum, RequestCode
 
@@ -122,7 +122,9 @@ RULE = Rule(
     name="lcid-not-ignored",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(IGNORED, ABSENT),
-    reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")),
-    watch=_Languages,
+    call=Look(
+        requirements=(IGNORED, ABSENT),
+        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")),
+        watch=_Languages,
+    ),
 )

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from locale import windows_locale
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum, RequestCode
 
@@ -47,7 +47,7 @@ _WITH = frozenset(
 _LANGUAGES = frozenset(one & 0x3FF for one in windows_locale) | {0x00, 0x7F}
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     code, language = call.asked["RequestCode"], call.asked["RequestLCID"]
     at = At("request", "RequestLCID")
     if code in _WITHOUT:
@@ -69,7 +69,9 @@ RULE = Rule(
     name="lcid-out-of-place",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=(ZERO, KNOWN),
-    reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)),
-    check=check,
+    request=Look(
+        requirements=(ZERO, KNOWN),
+        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)),
+        check=check,
+    ),
 )

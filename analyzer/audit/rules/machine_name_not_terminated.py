@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import machine_name
 from analyzer.model.perflib import Opnum
@@ -32,7 +32,7 @@ NAMES = {
 }
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     found = machine_name(call.request)
     if found is None:
@@ -68,8 +68,10 @@ RULE = Rule(
     name="machine-name-not-terminated",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=tuple(NAMES.values()),
-    reads=Reads(tuple(NAMES), ("request",)),
-    check=check,
-    by_method={opnum: (requirement,) for opnum, requirement in NAMES.items()},
+    request=Look(
+        requirements=tuple(NAMES.values()),
+        reads=Reads(tuple(NAMES), ("request",)),
+        check=check,
+        by_method={opnum: (requirement,) for opnum, requirement in NAMES.items()},
+    ),
 )

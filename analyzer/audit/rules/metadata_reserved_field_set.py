@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 TYPE, RESERVED = "PCQ-2.2.4.1-R03", "PCQ-2.2.4.2-R76"
@@ -47,7 +47,9 @@ RULE = Rule(
     name="metadata-reserved-field-set",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(TYPE, RESERVED),
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=(TYPE, RESERVED),
+        reads=COUNTERS,
+        check=check,
+    ),
 )

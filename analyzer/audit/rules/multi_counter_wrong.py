@@ -23,7 +23,7 @@ from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import MULTI, RAWCOUNT
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 EXISTS, TYPED = "PCQ-2.2.4.2-R66", "PCQ-2.2.4.2-R67"
@@ -56,7 +56,9 @@ RULE = Rule(
     name="multi-counter-wrong",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=(EXISTS, TYPED),
-    reads=COUNTERS,
-    check=check,
+    call=Look(
+        requirements=(EXISTS, TYPED),
+        reads=COUNTERS,
+        check=check,
+    ),
 )

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Rule, afterwards
 from analyzer.audit.verdicts import At, Confidence, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import INTERFACE
 
@@ -39,7 +39,16 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         others = [syntax for syntax in bound.offered or (bound.syntax,) if syntax != "ndr"]
         if bound.accepted and bound.syntax != "ndr":
             message = "the server accepted another transfer syntax than NDR"
-            yield failed(REQUIREMENT, None, None, message, expected="ndr", seen=bound.syntax, frames=bound.frames)
+            yield failed(
+                REQUIREMENT,
+                None,
+                None,
+                message,
+                expected="ndr",
+                seen=bound.syntax,
+                frames=bound.frames,
+                channel=bound.channel,
+            )
             continue
         if others:
             yield warned(
@@ -50,6 +59,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 expected="ndr",
                 seen=", ".join(others),
                 frames=bound.frames,
+                channel=bound.channel,
                 deviation=_OFFERS,
             )
         if bound.accepted:
@@ -76,6 +86,10 @@ RULE = Rule(
     name="ndr64-negotiated",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        watch=afterwards(look),
+        about="association",
+        needs_answer="the transfer syntax is agreed on in the bind",
+    ),
 )

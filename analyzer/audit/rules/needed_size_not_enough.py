@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
@@ -68,7 +68,9 @@ RULE = Rule(
     name="needed-size-not-enough",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response")),
-    watch=_Needs,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response")),
+        watch=_Needs,
+    ),
 )

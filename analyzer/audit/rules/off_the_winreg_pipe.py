@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.call import Call
 from analyzer.model.connection import Channel
@@ -60,6 +60,10 @@ RULE = Rule(
     name="off-the-winreg-pipe",
     level=Level.TRANSPORT,
     severity=Severity.ERROR,
-    requirements=(KNOWN, PIPE, SEQUENCE),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(KNOWN, PIPE, SEQUENCE),
+        watch=afterwards(look),
+        about="association",
+        needs_answer="the pipe is that of all calls",
+    ),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import Actor, At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
 from analyzer.rpc.status import fault_name
@@ -53,7 +53,9 @@ RULE = Rule(
     name="opnum-out-of-range-answered",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads(),
+        check=check,
+    ),
 )

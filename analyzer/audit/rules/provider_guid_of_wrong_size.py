@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import RequestCode
 
@@ -44,7 +44,9 @@ RULE = Rule(
     name="provider-guid-of-wrong-size",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(FORM, SIZE),
-    reads=answers_to(RequestCode.PROVIDER_GUID),
-    check=check,
+    call=Look(
+        requirements=(FORM, SIZE),
+        reads=answers_to(RequestCode.PROVIDER_GUID),
+        check=check,
+    ),
 )

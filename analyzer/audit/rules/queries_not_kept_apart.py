@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
 from analyzer.audit.identifiers import IdentifierBlock
-from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
 from analyzer.model.query import Identifier
@@ -94,7 +94,10 @@ RULE = Rule(
     name="queries-not-kept-apart",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("request", "response"), success=True),
-    watch=afterwards(look),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("request", "response"), success=True),
+        watch=afterwards(look),
+        about="handle",
+    ),
 )

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence, SideEvidence
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.verdicts import At, Judgement, OfCall, Severity, failed, passed
 from analyzer.audit.wire import HANDLING, left_over
 from analyzer.model.perflib import Opnum
 
@@ -30,17 +30,24 @@ SHAPE, REFERENCE = "PCQ-2.2.1-R01", "PCQ-2.2.2-R01"
 _REFERENTS = (4, 8)
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    yield from _handle_of(call, call.request)
+
+
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    for side in (call.request, call.response):
-        if side is None or not side.is_readable:
-            continue
-        for name in ("phQuery", "hQuery"):
-            handle = side.params.get(name)
-            if isinstance(handle, dict):
-                yield from _judged(call, side, name, handle["attributes"])
+    yield from _handle_of(call, call.response)
 
 
-def _judged(call: CallEvidence, side: SideEvidence, name: str, attributes: int) -> Iterator[Judgement]:
+def _handle_of(call: OfCall, side: SideEvidence | None) -> Iterator[Judgement]:
+    if side is None or not side.is_readable:
+        return
+    for name in ("phQuery", "hQuery"):
+        handle = side.params.get(name)
+        if isinstance(handle, dict):
+            yield from _judged(call, side, name, handle["attributes"])
+
+
+def _judged(call: OfCall, side: SideEvidence, name: str, attributes: int) -> Iterator[Judgement]:
     rest = left_over(side)
     if attributes and rest in _REFERENTS:
         message = "a query handle is preceded by a referent"
@@ -68,7 +75,6 @@ RULE = Rule(
     name="query-handle-misshapen",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=(SHAPE, REFERENCE),
-    reads=Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING), ("request",)),
-    check=check,
+    request=Look(requirements=(SHAPE, REFERENCE), reads=Reads(HANDLING, ("request",)), check=asked),
+    call=Look(requirements=(SHAPE, REFERENCE), reads=Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING)), check=check),
 )

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import DATA
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import known_columns, query_of
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive, passed
 
@@ -63,7 +63,10 @@ RULE = Rule(
     name="rate-counter-polled-once",
     level=Level.VALUES,
     severity=Severity.INFO,
-    requirements=(REQUIREMENT,),
-    reads=DATA,
-    watch=_Polls,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=DATA,
+        watch=_Polls,
+        needs_answer="a value is kept where one was answered",
+    ),
 )

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
 from analyzer.core.labels import label
@@ -32,7 +32,7 @@ from analyzer.rpc.pdu import SecTrailer
 SEALED, LEVEL = "PCQ-2.1-R04", "PCQ-5.1-R01"
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     if call.request is None:
         return
     is_seen = False
@@ -59,9 +59,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             yield inconclusive(requirement, "the security trailer of the request was not captured", call)
 
 
-def _seen(call: CallEvidence, trailer: SecTrailer | None) -> str:
+def _seen(call: AskedEvidence, trailer: SecTrailer | None) -> str:
     # At CONNECT only the bind has a trailer.
-    if trailer is None and call.decoded.security.level != AuthLevel.CONNECT:
+    if trailer is None and call.security.level != AuthLevel.CONNECT:
         return "no security trailer"
     level = trailer.level if trailer is not None else AuthLevel.CONNECT
     return f"auth_level {level} ({label(AuthLevel, level)})"
@@ -72,7 +72,9 @@ RULE = Rule(
     name="request-below-privacy",
     level=Level.TRANSPORT,
     severity=Severity.ERROR,
-    requirements=(SEALED, LEVEL),
-    reads=Reads(),
-    check=check,
+    request=Look(
+        requirements=(SEALED, LEVEL),
+        reads=Reads(),
+        check=check,
+    ),
 )

@@ -19,15 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import Opnum, RequestCode
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R15"
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     code = call.asked["RequestCode"]
     if code in tuple(RequestCode):
         yield passed(REQUIREMENT)
@@ -47,7 +47,9 @@ RULE = Rule(
     name="request-code-out-of-range",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)),
-    check=check,
+    request=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)),
+        check=check,
+    ),
 )

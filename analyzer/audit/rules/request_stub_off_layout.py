@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import has_referent, left_over, problem_at
 from analyzer.model.perflib import Opnum
@@ -40,7 +40,7 @@ LAYOUTS = {
 MOST_PADDING = 7
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     side = call.request
     assert side is not None
     requirement = LAYOUTS[Opnum(call.opnum or 0)]
@@ -66,8 +66,10 @@ RULE = Rule(
     name="request-stub-off-layout",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=tuple(LAYOUTS.values()),
-    reads=Reads(tuple(LAYOUTS), ("request",), damaged=True),
-    check=check,
-    by_method={opnum: (requirement,) for opnum, requirement in LAYOUTS.items()},
+    request=Look(
+        requirements=tuple(LAYOUTS.values()),
+        reads=Reads(tuple(LAYOUTS), ("request",), damaged=True),
+        check=check,
+        by_method={opnum: (requirement,) for opnum, requirement in LAYOUTS.items()},
+    ),
 )

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.rules.request_stub_off_layout import MOST_PADDING
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import left_over, problem_at
@@ -93,8 +93,10 @@ RULE = Rule(
     name="response-stub-off-layout",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=(STATUS_LAST, *LAYOUTS.values()),
-    reads=Reads(tuple(LAYOUTS), ("response",), damaged=True),
-    check=check,
-    by_method={opnum: (STATUS_LAST, requirement) for opnum, requirement in LAYOUTS.items()},
+    call=Look(
+        requirements=(STATUS_LAST, *LAYOUTS.values()),
+        reads=Reads(tuple(LAYOUTS), ("response",), damaged=True),
+        check=check,
+        by_method={opnum: (STATUS_LAST, requirement) for opnum, requirement in LAYOUTS.items()},
+    ),
 )

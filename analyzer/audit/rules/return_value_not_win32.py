@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -75,11 +75,13 @@ RULE = Rule(
     name="return-value-not-win32",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=(SPACE, TYPE, *METHODS.values(), *RESOURCES.values()),
-    reads=Reads(tuple(METHODS), ("response",)),
-    check=check,
-    by_method={
-        opnum: (SPACE, TYPE, requirement, *(name for (method, _), name in RESOURCES.items() if method == opnum))
-        for opnum, requirement in METHODS.items()
-    },
+    call=Look(
+        requirements=(SPACE, TYPE, *METHODS.values(), *RESOURCES.values()),
+        reads=Reads(tuple(METHODS), ("response",)),
+        check=check,
+        by_method={
+            opnum: (SPACE, TYPE, requirement, *(name for (method, _), name in RESOURCES.items() if method == opnum))
+            for opnum, requirement in METHODS.items()
+        },
+    ),
 )

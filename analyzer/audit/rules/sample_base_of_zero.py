@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer, value_path
 from analyzer.audit.checks import DATA, Violation, answer_check, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import known_columns, unknown_columns
 from analyzer.audit.verdicts import Judgement, Severity
 
@@ -51,8 +51,10 @@ RULE = Rule(
     name="sample-base-of-zero",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    of_values=True,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+        of_values=True,
+    ),
 )

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
+from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.verdicts import At, Judgement, OfCall, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
 from analyzer.rpc.pdu import HEADER_LEN
 
@@ -31,44 +31,42 @@ REQUIREMENT = "PCQ-2.1-R08"
 _CALL_HEAD = 8
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    if call.request is not None:
+        yield from _judged(call, call.request, None)
+
+
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    context: int | None = None
+    if call.response is not None:
+        sent = [pdu.trailer for pdu in pdus_of(call.request) if pdu.trailer is not None] if call.request else []
+        yield from _judged(call, call.response, sent[0].context_id if sent else None)
+
+
+def _judged(call: OfCall, side: SideEvidence, context: int | None) -> Iterator[Judgement]:
+    """The trailers of one side, all of one security context: that of the request, where it has one."""
     judged = 0
-    sides = [side for side in (call.request, call.response) if side is not None]
-    for side in sides:
-        for pdu in pdus_of(side):
-            trailer = pdu.trailer
-            if trailer is None:
-                continue
-            context = trailer.context_id if context is None else context
-            body = trailer.start - HEADER_LEN - _CALL_HEAD
-            message = expected = seen = None
-            if trailer.start % 4:
-                message, expected, seen = (
-                    "a security trailer is not aligned",
-                    "a multiple of 4",
-                    f"byte {trailer.start}",
-                )
-            elif trailer.pad_length > body:
-                message, expected, seen = (
-                    "a PDU claims more padding than it has",
-                    f"at most {body}",
-                    str(trailer.pad_length),
-                )
-            elif trailer.context_id != context:
-                message, expected, seen = (
-                    "the PDUs of a call are of different security contexts",
-                    str(context),
-                    str(trailer.context_id),
-                )
-            if message is not None:
-                yield failed(REQUIREMENT, call, At(side.name, pdu.path), message, expected=expected, seen=seen)
-                return
-            judged += 1
+    for pdu in pdus_of(side):
+        trailer = pdu.trailer
+        if trailer is None:
+            continue
+        context = trailer.context_id if context is None else context
+        body = trailer.start - HEADER_LEN - _CALL_HEAD
+        wrong = None
+        if trailer.start % 4:
+            wrong = "a security trailer is not aligned", "a multiple of 4", f"byte {trailer.start}"
+        elif trailer.pad_length > body:
+            wrong = "a PDU claims more padding than it has", f"at most {body}", f"{trailer.pad_length}"
+        elif trailer.context_id != context:
+            wrong = "the PDUs of a call are of different security contexts", f"{context}", f"{trailer.context_id}"
+        if wrong is not None:
+            message, expected, seen = wrong
+            yield failed(REQUIREMENT, call, At(side.name, pdu.path), message, expected=expected, seen=seen)
+            return
+        judged += 1
     if judged:
         yield passed(REQUIREMENT)
-    elif any(pdu.is_cut for side in sides for pdu in pdus_of(side)):
-        yield inconclusive(REQUIREMENT, "the security trailers of the call were not captured", call)
+    elif any(pdu.is_cut for pdu in pdus_of(side)):
+        yield inconclusive(REQUIREMENT, f"the security trailers of the {side.name} were not captured", call)
 
 
 RULE = Rule(
@@ -76,7 +74,6 @@ RULE = Rule(
     name="security-trailer-inconsistent",
     level=Level.TRANSPORT,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(),
-    check=check,
+    request=Look(requirements=(REQUIREMENT,), reads=Reads(), check=asked),
+    call=Look(requirements=(REQUIREMENT,), reads=Reads(), check=check),
 )

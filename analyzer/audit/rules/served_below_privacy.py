@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import SealedPdu, pdus_of, returned
 from analyzer.model.perflib import Opnum
@@ -119,8 +119,10 @@ RULE = Rule(
     name="served-below-privacy",
     level=Level.TRANSPORT,
     severity=Severity.ERROR,
-    requirements=(SERVED, *CODE_OF_METHOD.values()),
-    reads=Reads(tuple(Opnum)),
-    check=check,
-    by_method={opnum: (SERVED, requirement) for opnum, requirement in CODE_OF_METHOD.items()},
+    call=Look(
+        requirements=(SERVED, *CODE_OF_METHOD.values()),
+        reads=Reads(tuple(Opnum)),
+        check=check,
+        by_method={opnum: (SERVED, requirement) for opnum, requirement in CODE_OF_METHOD.items()},
+    ),
 )

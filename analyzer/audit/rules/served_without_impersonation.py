@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.security import AuthLevel
 
@@ -71,7 +71,9 @@ RULE = Rule(
     name="served-without-impersonation",
     level=Level.TRANSPORT,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads(),
+        check=check,
+    ),
 )

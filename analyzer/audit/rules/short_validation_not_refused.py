@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import HEADER, SIZE, STATUS
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import returned
 from analyzer.model.perflib import Opnum
@@ -80,7 +80,9 @@ RULE = Rule(
     name="short-validation-not-refused",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "response")),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "response")),
+        check=check,
+    ),
 )

@@ -17,31 +17,45 @@ Silent: where the registration of the counterset is not in the capture; where th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from analyzer.audit.checks import NO_REGISTRATION, Violation, has_instances, judgements, lists_of
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.identifiers import HEADER
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity, inconclusive
-from analyzer.model.perflib import Opnum
+from analyzer.audit.checks import (
+    ANSWERED_DAMAGED,
+    ASKED_DAMAGED,
+    NO_REGISTRATION,
+    Violation,
+    has_instances,
+    identifiers_of,
+    judgements,
+)
+from analyzer.audit.evidence import AskedEvidence, CallEvidence
+from analyzer.audit.identifiers import HEADER, IdentifierBlock
+from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.verdicts import Judgement, OfCall, Severity, SideName, inconclusive
 
 REQUIREMENT = "PL-QCD-R11"
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    yield from _judged(call, "request", identifiers_of(call.request))
+
+
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    for side, found in lists_of(call):
-        single = [block for block in found.blocks if has_instances(call, block.counterset) is False]
-        if any(has_instances(call, block.counterset) is None for block in found.blocks):
-            yield inconclusive(REQUIREMENT, NO_REGISTRATION, call)
-        violations = [
-            Violation(f"{block.path}.name", (block.at + HEADER, block.at + block.size), "no name", repr(block.name))
-            for block in single
-            if block.name
-        ]
-        message = "a name follows the identifier of a counter that has no instances"
-        bare = sum(not block.room for block in single)
-        yield from judgements(call, side, (REQUIREMENT,), bare + len(violations), violations, message, warn=True)
+    yield from _judged(call, "response", identifiers_of(call.response))
+
+
+def _judged(call: OfCall, side: SideName, blocks: Sequence[IdentifierBlock]) -> Iterator[Judgement]:
+    single = [block for block in blocks if has_instances(call, block.counterset) is False]
+    if any(has_instances(call, block.counterset) is None for block in blocks):
+        yield inconclusive(REQUIREMENT, NO_REGISTRATION, call)
+    violations = [
+        Violation(f"{block.path}.name", (block.at + HEADER, block.at + block.size), "no name", repr(block.name))
+        for block in single
+        if block.name
+    ]
+    message = "a name follows the identifier of a counter that has no instances"
+    bare = sum(not block.room for block in single)
+    yield from judgements(call, side, (REQUIREMENT,), bare + len(violations), violations, message, warn=True)
 
 
 RULE = Rule(
@@ -49,7 +63,10 @@ RULE = Rule(
     name="single-instance-named",
     level=Level.BUFFERS,
     severity=Severity.INFO,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
-    check=check,
+    request=Look(requirements=(REQUIREMENT,), reads=ASKED_DAMAGED, check=asked),
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=ANSWERED_DAMAGED,
+        check=check,
+    ),
 )

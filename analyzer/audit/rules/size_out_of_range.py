@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.evidence import AskedEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import Opnum
 
@@ -34,7 +34,7 @@ LIMITS: dict[Opnum, tuple[int, tuple[str, ...]]] = {
 }
 
 
-def check(call: CallEvidence) -> Iterator[Judgement]:
+def check(call: AskedEvidence) -> Iterator[Judgement]:
     limit, requirements = LIMITS[Opnum(call.opnum or 0)]
     size = call.asked["dwInSize"]
     if size <= limit:
@@ -58,8 +58,10 @@ RULE = Rule(
     name="size-out-of-range",
     level=Level.STUBS,
     severity=Severity.ERROR,
-    requirements=tuple(requirement for _, requirements in LIMITS.values() for requirement in requirements),
-    reads=Reads(tuple(LIMITS), ("request",)),
-    check=check,
-    by_method={opnum: requirements for opnum, (_, requirements) in LIMITS.items()},
+    request=Look(
+        requirements=tuple(requirement for _, requirements in LIMITS.values() for requirement in requirements),
+        reads=Reads(tuple(LIMITS), ("request",)),
+        check=check,
+        by_method={opnum: requirements for opnum, (_, requirements) in LIMITS.items()},
+    ),
 )

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.rules.size_out_of_range import LIMITS
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
@@ -52,7 +52,9 @@ RULE = Rule(
     name="size-out-of-range-served",
     level=Level.RPC,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(tuple(LIMITS), ("request",)),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads(tuple(LIMITS), ("request",)),
+        check=check,
+    ),
 )

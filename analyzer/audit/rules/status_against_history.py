@@ -29,7 +29,7 @@ from analyzer.audit.checks import NO_REGISTRATION, VALIDATED, Violation, has_ins
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
 from analyzer.audit.knowledge import InstanceList
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import NO_HANDLE, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 from analyzer.model.perflib import NONE_ID
@@ -268,7 +268,9 @@ RULE = Rule(
     name="status-against-history",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=VALIDATED,
-    watch=_Statuses,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=VALIDATED,
+        watch=_Statuses,
+    ),
 )

@@ -8,9 +8,9 @@ Why it matters: the client copies up to the NUL, and runs into other memory wher
 Specification: [MS-PCQ] section 3.1.4.1.2 demands one NUL-terminated UTF-16LE string for the name and the description of a
 counterset, its English name and the name of its provider.
 
-Flagged: `System` without a NUL.
+Flagged: `System` without a NUL; `System` with its NUL and a byte.
 
-Accepted: fewer than 8 bytes of padding behind the NUL.
+Accepted: 2, 4 or 6 bytes of padding behind the NUL.
 
 Silent: where the answer is sealed, was not captured, or failed.
 """
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to, text_flaw
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import RequestCode
 
@@ -54,7 +54,9 @@ RULE = Rule(
     name="string-answer-unterminated",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=answers_to(*BY_CODE),
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=answers_to(*BY_CODE),
+        check=check,
+    ),
 )

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to, string_offsets
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import STRING_HEADER, STRING_TABLE
 from analyzer.buffers.readings import offsets_of_strings
@@ -61,9 +61,11 @@ RULE = Rule(
     name="string-offsets-lead-nowhere",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=answers_to(
-        RequestCode.COUNTER_NAME_STRINGS, RequestCode.COUNTER_HELP_STRINGS, RequestCode.COUNTER_ENGLISH_NAMES
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=answers_to(
+            RequestCode.COUNTER_NAME_STRINGS, RequestCode.COUNTER_HELP_STRINGS, RequestCode.COUNTER_ENGLISH_NAMES
+        ),
+        check=check,
     ),
-    check=check,
 )

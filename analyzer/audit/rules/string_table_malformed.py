@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to, ids_of_set, string_offsets
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.buffers.text import utf16_length
 from analyzer.model.perflib import NONE_ID, RequestCode
@@ -156,7 +156,9 @@ RULE = Rule(
     name="string-table-malformed",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=answers_to(*BY_CODE),
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=answers_to(*BY_CODE),
+        check=check,
+    ),
 )

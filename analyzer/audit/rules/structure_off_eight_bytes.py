@@ -24,10 +24,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from analyzer.audit.answers import Block
-from analyzer.audit.checks import Violation, cannot_say, judgements, lists_of
-from analyzer.audit.evidence import CallEvidence, SideEvidence
-from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Deviation, Judgement, Severity, SideName, passed
+from analyzer.audit.checks import ASKED_DAMAGED, Violation, cannot_say, identifiers_of, judgements
+from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.verdicts import Deviation, Judgement, OfCall, Severity, SideName, passed
 from analyzer.model.perflib import Opnum
 
 START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
@@ -36,12 +36,11 @@ ALL_METHODS = (START, RETURNED, CONTENT)
 REQUIREMENTS = (*ALL_METHODS, BLOCKS)
 
 
+def asked(call: AskedEvidence) -> Iterator[Judgement]:
+    yield from _judged(call, "request", [(block.path, block.at) for block in identifiers_of(call.request)])
+
+
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    if call.opnum in (Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS):
-        for side, found in lists_of(call):
-            starts = [(block.path, block.at) for block in found.blocks]
-            yield from _judged(call, side, starts)
-        return
     response = call.response
     assert response is not None
     if not response.is_readable:
@@ -50,9 +49,11 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield from _data(call, response)
     elif response.side.buffer_kind == "instances":
         yield from _judged(call, "response", list(_instances(response.data)))
+    else:
+        yield from _judged(call, "response", [(block.path, block.at) for block in identifiers_of(response)])
 
 
-def _judged(call: CallEvidence, side: SideName, starts: list[tuple[str, int]]) -> Iterator[Judgement]:
+def _judged(call: OfCall, side: SideName, starts: list[tuple[str, int]]) -> Iterator[Judgement]:
     if starts:
         yield passed(CONTENT)
     starting = (START, RETURNED) if side == "response" else (START,)
@@ -124,23 +125,26 @@ RULE = Rule(
     name="structure-off-eight-bytes",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=Reads(
-        (
-            Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-            Opnum.QUERY_COUNTER_INFO,
-            Opnum.QUERY_COUNTER_DATA,
-            Opnum.VALIDATE_COUNTERS,
+    request=Look(requirements=(START, CONTENT), reads=ASKED_DAMAGED, check=asked),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=Reads(
+            (
+                Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+                Opnum.QUERY_COUNTER_INFO,
+                Opnum.QUERY_COUNTER_DATA,
+                Opnum.VALIDATE_COUNTERS,
+            ),
+            ("response.lpData",),
+            success=True,
+            damaged=True,
         ),
-        ("response.lpData",),
-        success=True,
-        damaged=True,
+        check=check,
+        by_method={
+            Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ALL_METHODS,
+            Opnum.QUERY_COUNTER_INFO: ALL_METHODS,
+            Opnum.QUERY_COUNTER_DATA: REQUIREMENTS,
+            Opnum.VALIDATE_COUNTERS: ALL_METHODS,
+        },
     ),
-    check=check,
-    by_method={
-        Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ALL_METHODS,
-        Opnum.QUERY_COUNTER_INFO: ALL_METHODS,
-        Opnum.QUERY_COUNTER_DATA: REQUIREMENTS,
-        Opnum.VALIDATE_COUNTERS: ALL_METHODS,
-    },
 )

@@ -25,7 +25,7 @@ from datetime import UTC, datetime, timedelta
 from analyzer.audit.answers import DataAnswer
 from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive, passed
 from analyzer.core.times import SYSTEMTIME_RANGES, systemtime_culprit, systemtime_moment
 
@@ -93,8 +93,10 @@ RULE = Rule(
     name="system-time-implausible",
     level=Level.VALUES,
     severity=Severity.WARNING,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    of_values=True,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+        of_values=True,
+    ),
 )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET_DAMAGED
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PL-QCD-R17",)
@@ -44,7 +44,9 @@ RULE = Rule(
     name="too-many-counters",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=REQUIREMENTS,
-    reads=COUNTERSET_DAMAGED,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=COUNTERSET_DAMAGED,
+        check=check,
+    ),
 )

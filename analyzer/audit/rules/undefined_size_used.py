@@ -21,9 +21,9 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.values import query_of
-from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, warned
+from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, inconclusive, warned
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PL-QCD-R05"
@@ -57,6 +57,8 @@ class _Sizes:
         size = call.answered.get("pdwRtnSize", 0)
         if call.status not in (None, 0, 8) and size:
             self._undefined[query.number] = size, offered
+        elif call.status is None and call.fault is None:
+            yield inconclusive(REQUIREMENT, "what the call was answered is not in the capture", call)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())
@@ -67,7 +69,10 @@ RULE = Rule(
     name="undefined-size-used",
     level=Level.SEQUENCES,
     severity=Severity.WARNING,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response")),
-    watch=_Sizes,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request",)),
+        watch=_Sizes,
+        needs_answer="an answer before left the size undefined",
+    ),
 )

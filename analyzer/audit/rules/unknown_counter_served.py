@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import returned
 from analyzer.buffers.layout import COUNTER_INFO, COUNTERSET_INFO, u4s
@@ -78,9 +78,11 @@ RULE = Rule(
     name="unknown-counter-served",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads(
-        (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response"), codes=(RequestCode.COUNTER_STRUCT,)
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads(
+            (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response"), codes=(RequestCode.COUNTER_STRUCT,)
+        ),
+        watch=_Counters,
     ),
-    watch=_Counters,
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.audit.wire import returned
 from analyzer.model.perflib import Opnum
@@ -90,8 +90,10 @@ RULE = Rule(
     name="unknown-counterset-served",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=tuple(REQUIREMENTS.values()),
-    reads=Reads(tuple(REQUIREMENTS), ("request", "response")),
-    watch=_Countersets,
-    by_method={opnum: (requirement,) for opnum, requirement in REQUIREMENTS.items()},
+    call=Look(
+        requirements=tuple(REQUIREMENTS.values()),
+        reads=Reads(tuple(REQUIREMENTS), ("request", "response")),
+        watch=_Countersets,
+        by_method={opnum: (requirement,) for opnum, requirement in REQUIREMENTS.items()},
+    ),
 )

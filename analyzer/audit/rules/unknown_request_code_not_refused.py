@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.rule import Level, Look, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import returned
 from analyzer.model.perflib import Opnum, RequestCode
@@ -53,7 +53,9 @@ RULE = Rule(
     name="unknown-request-code-not-refused",
     level=Level.SEQUENCES,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")),
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")),
+        check=check,
+    ),
 )

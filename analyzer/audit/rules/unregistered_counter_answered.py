@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import Block, DataAnswer
 from analyzer.audit.checks import DATA, NO_REGISTRATION, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 
@@ -67,7 +67,9 @@ RULE = Rule(
     name="unregistered-counter-answered",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

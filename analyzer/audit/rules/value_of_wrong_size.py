@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.answers import DataAnswer, FlawKind
 from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import Judgement, Severity, passed
 from analyzer.buffers.layout import COUNTERS, COUNTERSET, INSTANCES, SINGLE
 
@@ -59,7 +59,9 @@ RULE = Rule(
     name="value-of-wrong-size",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

@@ -27,7 +27,7 @@ from analyzer.audit.answers import DataAnswer, Flaw, FlawKind, value_path
 from analyzer.audit.checks import DATA, answer_check, cannot_say, judgements
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.values import Column, Unknown, columns
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERS, COUNTERSET
@@ -100,7 +100,9 @@ RULE = Rule(
     name="value-size-against-its-type",
     level=Level.VALUES,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=DATA,
-    check=answer_check(REQUIREMENTS, _check),
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=DATA,
+        check=answer_check(REQUIREMENTS, _check),
+    ),
 )

@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
 from analyzer.core.times import NS_PER_S, SYSTEMTIME_RANGES, filetime_ns, systemtime_culprit, systemtime_moment
@@ -109,7 +109,9 @@ RULE = Rule(
     name="winperf-clock-implausible",
     level=Level.WINPERF,
     severity=Severity.ERROR,
-    requirements=(SYSTEM, COUNTER, FILETIME, WHICH),
-    reads=READS,
-    watch=_Clocks,
+    call=Look(
+        requirements=(SYSTEM, COUNTER, FILETIME, WHICH),
+        reads=READS,
+        watch=_Clocks,
+    ),
 )

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed, warned
-from analyzer.audit.winperf_blocks import READS, block_of, counter_blocks_of, cut_off
+from analyzer.audit.winperf_blocks import READS, block_of, counter_blocks_of, cut_off, without_objects
 
 REQUIREMENT = "WP-CB-R01"
 _XP = Deviation(
@@ -35,6 +35,9 @@ _XP = Deviation(
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None:
+        return
+    if block.header_length is not None:
+        yield from without_objects((REQUIREMENT,), call)
         return
     for item in block.objects:
         ends = [
@@ -73,7 +76,9 @@ RULE = Rule(
     name="winperf-counter-block-too-short",
     level=Level.WINPERF,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
-    reads=READS,
-    check=check,
+    call=Look(
+        requirements=(REQUIREMENT,),
+        reads=READS,
+        check=check,
+    ),
 )

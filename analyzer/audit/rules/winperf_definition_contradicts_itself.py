@@ -23,9 +23,17 @@ from collections.abc import Iterator
 
 from analyzer.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.audit.winperf_blocks import READS, Definition, block_of, counter_blocks_of, cut_off, definitions_of
+from analyzer.audit.winperf_blocks import (
+    READS,
+    Definition,
+    block_of,
+    counter_blocks_of,
+    cut_off,
+    definitions_of,
+    without_objects,
+)
 from analyzer.winperf.samples import is_base
 
 LENGTH, SIZE, PLACE, BASE, SCALE = "WP-CD-R01", "WP-CD-R02", "WP-CD-R03", "WP-CD-R04", "WP-CD-R05"
@@ -43,6 +51,9 @@ _NEED_BASE = {*BASE_OF, PRECISION_OBJECT_TIMER}
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None:
+        return
+    if block.header_length is not None:
+        yield from without_objects(REQUIREMENTS, call)
         return
     for item in block.objects:
         definitions = list(definitions_of(item))
@@ -120,7 +131,9 @@ RULE = Rule(
     name="winperf-definition-contradicts-itself",
     level=Level.WINPERF,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=READS,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=READS,
+        check=check,
+    ),
 )

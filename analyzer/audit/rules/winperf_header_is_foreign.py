@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
 from analyzer.model.winreg import SIGNATURES
@@ -73,7 +73,9 @@ RULE = Rule(
     name="winperf-header-is-foreign",
     level=Level.WINPERF,
     severity=Severity.ERROR,
-    requirements=(SIGNATURE, ORDER, VERSION),
-    reads=READS,
-    check=check,
+    call=Look(
+        requirements=(SIGNATURE, ORDER, VERSION),
+        reads=READS,
+        check=check,
+    ),
 )

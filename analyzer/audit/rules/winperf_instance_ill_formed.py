@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of
+from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of, without_objects
 
 LENGTH, NAME, UNIQUE, PARENT = "WP-ID-R01", "WP-ID-R02", "WP-ID-R03", "WP-ID-R04"
 REQUIREMENTS = (LENGTH, NAME, UNIQUE, PARENT)
@@ -36,6 +36,9 @@ _HEADER_LENGTH = 24
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None or call.response is None:
+        return
+    if block.header_length is not None:
+        yield from without_objects(REQUIREMENTS, call)
         return
     indices = {item.fields.get("object_name_title_index") for item in block.objects}
     for item in block.objects:
@@ -116,7 +119,9 @@ RULE = Rule(
     name="winperf-instance-ill-formed",
     level=Level.WINPERF,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=READS,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=READS,
+        check=check,
+    ),
 )

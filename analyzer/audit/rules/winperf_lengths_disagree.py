@@ -22,14 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.audit.winperf_blocks import READS, Block, block_of, cut_off
+from analyzer.audit.winperf_blocks import HEADER_LENGTH, READS, Block, block_of, cut_off, without_objects
 
 TOTAL, HEADER, COUNT = "WP-DB-R04", "WP-DB-R05", "WP-DB-R06"
 NAME, LAYOUT, DEFAULT = "WP-DB-R11", "WP-DB-R12", "WP-DB-R07"
 REQUIREMENTS = (TOTAL, HEADER, COUNT, NAME, LAYOUT, DEFAULT)
-_HEADER_LENGTH = 88
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
@@ -40,16 +39,17 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield from cut_off(REQUIREMENTS, call)
         return
     header = block.fields["header_length"]
-    fits = _HEADER_LENGTH <= header <= block.size
-    if fits:
+    fits = HEADER_LENGTH <= header <= block.size
+    if fits and block.header_length is None:
         yield passed(HEADER)
     else:
+        meant = f"at least {HEADER_LENGTH}, and inside the block"
         yield failed(
             HEADER,
             call,
             At("response", "lpData.header_length"),
             "HeaderLength does not lead to the first object",
-            expected=f"at least {_HEADER_LENGTH}, and inside the block",
+            expected=meant if block.header_length is None else f"{block.header_length}, where the objects begin",
             seen=f"{header} in a block of {block.size} bytes",
         )
     if not fits or "system_name_offset" not in block.fields:
@@ -58,12 +58,16 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     yield passed(DEFAULT)
     yield from _name(call, block)
     yield from _layout(call, block)
-    yield from _objects(call, block)
+    if block.header_length is None:
+        yield from _objects(call, block)
+    else:
+        yield from without_objects((TOTAL, COUNT), call)
 
 
 def _name(call: CallEvidence, block: Block) -> Iterator[Judgement]:
     start, length = block.fields["system_name_offset"], block.fields["system_name_length"]
-    if length == 0 or (start >= _HEADER_LENGTH and start + length <= block.fields["header_length"] and length % 2 == 0):
+    stop = block.header_length or block.fields["header_length"]
+    if length == 0 or (start >= HEADER_LENGTH and start + length <= stop and length % 2 == 0):
         yield passed(NAME)
         return
     yield failed(
@@ -71,7 +75,7 @@ def _name(call: CallEvidence, block: Block) -> Iterator[Judgement]:
         call,
         At("response", "lpData.system_name_offset"),
         "the system name does not lie in the header, or has an odd length",
-        expected=f"bytes {_HEADER_LENGTH} to {block.fields['header_length']}",
+        expected=f"bytes {HEADER_LENGTH} to {stop}",
         seen=f"bytes {start} to {start + length}",
     )
 
@@ -127,7 +131,9 @@ RULE = Rule(
     name="winperf-lengths-disagree",
     level=Level.WINPERF,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=READS,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=READS,
+        check=check,
+    ),
 )

@@ -26,9 +26,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Rule
+from analyzer.audit.rule import Level, Look, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of
+from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of, without_objects
 from analyzer.buffers import PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES, PERF_NO_INSTANCES
 
 TOTAL, DEFINITION, HEADER, INSTANCES = "WP-OT-R01", "WP-OT-R02", "WP-OT-R03", "WP-OT-R04"
@@ -42,6 +42,9 @@ _DETAIL_LEVELS = (100, 200, 300, 400)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None:
+        return
+    if block.header_length is not None:
+        yield from without_objects(REQUIREMENTS, call)
         return
     if "objects" not in block.fields:
         yield from cut_off(REQUIREMENTS, call)
@@ -167,7 +170,9 @@ RULE = Rule(
     name="winperf-object-does-not-fit",
     level=Level.WINPERF,
     severity=Severity.ERROR,
-    requirements=REQUIREMENTS,
-    reads=READS,
-    check=check,
+    call=Look(
+        requirements=REQUIREMENTS,
+        reads=READS,
+        check=check,
+    ),
 )
