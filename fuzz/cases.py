@@ -1,6 +1,6 @@
-"""Cases whose state or calls were changed, as directories: what a case holds is read by every command, and anybody can write one.
+"""Cases that were changed, as directories: what a case holds is read by every command, and anybody can write one.
 
-An input is a byte that says which command reads it, the length of the state (4 bytes, little-endian), the state, the log of calls.
+An input is a byte that says which command reads it, and the entries of the case as MessagePack: names and bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from analyzer.auth.keyring import Keyring
-from analyzer.model.packed import dump
+from analyzer.model.saved import ENTRIES, LOG, STATE, dump
 from analyzer.pipeline.case import FORMAT, VERSION
 from analyzer.pipeline.container import measured
 from analyzer.pipeline.run import analyze
@@ -32,7 +32,6 @@ _MANIFEST = {
     "last_time_ns": None,
     "calls": 1,
     "problems": 0,
-    "profile": "windows",
     "limits": {},
 }
 _CAPTURES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap", "v1_samba_impacket_smb311_ntlm_privacy.pcap")
@@ -41,32 +40,34 @@ _NUMBERS = (-1, 0, 1, 2, 255, 1 << 31, (1 << 63) - 1, -(1 << 63), (1 << 64) - 1)
 
 
 @cache
-def _cases() -> tuple[tuple[bytes, bytes], ...]:
-    """State and log of what the first frames of two captures hold, without their PDUs."""
+def _cases() -> tuple[dict[str, bytes], ...]:
+    """The entries of what the first frames of two captures hold, without their PDUs."""
     found = []
     for name in _CAPTURES:
         path = captures.ROOT / "captures" / name
         records = captures.records_of(path.read_bytes())[:_FRAMES]
         data = path.read_bytes()[: 24 + sum(len(header) + len(frame) for header, frame in records)]
-        state, log = dump(analyze([io.BytesIO(data)], Keyring.load(path.with_suffix(".secrets.json")), pdus=False))
-        found.append((state, b"".join(log.pieces())))
+        analysis = analyze([io.BytesIO(data)], Keyring.load(path.with_suffix(".secrets.json")), pdus=False)
+        found.append({entry: b"".join(pieces()) for entry, pieces in dump(analysis).items()})
     return tuple(found)
 
 
 def case(rng: Mutator) -> bytes:
-    """A state and a log of which one was changed."""
-    state, log = rng.choice(_cases())
-    if rng.random() < 0.6:
-        value = msgspec.msgpack.decode(state)
+    """Entries of which one was changed."""
+    entries = dict(rng.choice(_cases()))
+    chance = rng.random()
+    if chance < 0.4:
+        value = msgspec.msgpack.decode(entries[STATE])
         for _ in range(1 << rng.randrange(3)):
             _change(rng, value)
-        state = msgspec.msgpack.encode(value)
+        entries[STATE] = msgspec.msgpack.encode(value)
     else:
-        made = bytearray(log)
+        name = LOG if chance < 0.6 else rng.choice([*entries])
+        made = bytearray(entries[name])
         for _ in range(1 << rng.randrange(3)):
             made[rng.randrange(len(made))] ^= 1 << rng.randrange(8)
-        log = bytes(made)
-    return len(state).to_bytes(4, "little") + state + log
+        entries[name] = bytes(made)
+    return msgspec.msgpack.encode(entries)
 
 
 def _change(rng: Mutator, value: Any) -> None:
@@ -95,11 +96,15 @@ def _change(rng: Mutator, value: Any) -> None:
 
 
 def write(folder: Path, data: bytes) -> None:
-    """A directory as a case is unpacked to."""
-    size = int.from_bytes(data[:4], "little")
-    entries = {"state/state.msgpack": data[4 : 4 + size], "state/calls.log": data[4 + size :]}
-    (folder / "state").mkdir(parents=True, exist_ok=True)
-    for name, content in entries.items():
-        (folder / name).write_bytes(content)
-    stated = [measured(name, [content]) for name, content in entries.items()]
+    """A directory as a case is unpacked to; none for what is no input of ours."""
+    try:
+        entries = msgspec.msgpack.decode(data, type=dict[str, bytes])
+    except (msgspec.MsgspecError, RecursionError):
+        return
+    stated = []
+    for name in ENTRIES:
+        if (content := entries.get(name)) is not None:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+            stated.append(measured(name, [content]))
     (folder / "manifest.json").write_bytes(msgspec.json.encode({**_MANIFEST, "entries": stated}))

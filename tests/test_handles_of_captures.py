@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.model.call_table import CallTable
 from analyzer.model.query import Identifier
-from analyzer.model.store import CallWriter
 from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
 from analyzer.resolution.resolve import resolved
@@ -104,7 +104,7 @@ def test_lives_and_blocks_are_those_of_the_server(capture: truth.Capture) -> Non
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.file)
 def test_the_order_of_adding_alone_tells_no_other(capture: truth.Capture) -> None:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
-    writer = CallWriter()
+    writer = CallTable()
     for call in analysis.calls:
         if call.opnum != INFO:
             writer.append(call)

@@ -16,7 +16,7 @@ import pytest
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.model.call import Call
-from analyzer.model.store import CallWriter
+from analyzer.model.call_table import CallTable
 from tests import truth
 from tests.build.buffers import Block
 from tests.build.counters import Info, Watch, large, one
@@ -121,14 +121,14 @@ def test_calls_stream_in_memory_that_does_not_grow(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("analyzer.capture.reader._MOST_STREAMED", 0)
     monkeypatch.setattr("analyzer.capture.reader.CaptureReader.is_drained", property(lambda self: True))
     monkeypatch.setattr("analyzer.resolution.stream._MOVED", 8)
-    append, longest = CallWriter.append, [0]
+    append, longest = CallTable.append, [0]
 
-    def noted(self: CallWriter, call: Call) -> int:
+    def noted(self: CallTable, call: Call) -> int:
         at = append(self, call)
         longest[0] = max(longest[0], at + 1)
         return at
 
-    monkeypatch.setattr(CallWriter, "append", noted)
+    monkeypatch.setattr(CallTable, "append", noted)
     assert sum(1 for _ in pcq.iter_calls(CAPTURE.path)) == 103
     assert 8 <= longest[0] < 40
 

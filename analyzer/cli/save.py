@@ -27,6 +27,7 @@ def save(
     analysis = replace(reading, hashing=True).analysis(files)
     with destination.opened(read_back) as out:
         manifest = write_case(analysis, out, limits=reading.limits, options=reading.stated)
-    rows = ", ".join(f"{table.rows:,} {name}" for name, table in manifest.tables.items() if table.rows)
+    counts = {"call": manifest.calls, "session": len(analysis.sessions), "problem": manifest.problems}
+    rows = ", ".join(f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count)
     say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")
     raise typer.Exit(exit_of(analysis))

@@ -74,7 +74,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     if len(analysis.calls) or analysis.sessions or analysis.problems:
         facts.state = f"{STATE}/{task.number:06}-{task.job.run}.pcq"
         with store.writing(task.job.place(facts.state)) as out:
-            write_case(analysis, out, limits=task.job.limits, with_tables=False)
+            write_case(analysis, out, limits=task.job.limits)
         facts.state_bytes = store.size(task.job.place(facts.state))
     facts.seconds = process_time() - began
     return facts

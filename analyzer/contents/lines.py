@@ -21,13 +21,13 @@ from analyzer.core.win32 import win32_name
 from analyzer.model import scmr
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, CallRecord, CountersetFacts, ReadFacts, RegistryFacts, Side, SideName, SideRecord
+from analyzer.model.call_table import Tally
 from analyzer.model.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, StreamRecord, SummaryRecord
 from analyzer.model.connection import SmbSession
 from analyzer.model.name_tables import value_in_words
 from analyzer.model.record import PlaceExtent, Record
 from analyzer.model.registry import registry_value
 from analyzer.model.service import service_facts
-from analyzer.model.store import Tally
 from analyzer.output.json import Pieces
 from analyzer.rpc.status import fault_name
 

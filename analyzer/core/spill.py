@@ -77,6 +77,11 @@ class Log:
         self._whole: set[int] = set()
         self._cached: tuple[int, bytes] = (-1, b"")
 
+    @property
+    def end(self) -> int:
+        """The position of what is appended next."""
+        return self._end
+
     def append(self, data: bytes) -> int:
         """The position of the bytes."""
         position = self._end
@@ -159,6 +164,9 @@ class Log:
 class Readable(Protocol):
     """Bytes that lie elsewhere, and say so where some of them are not there."""
 
+    @property
+    def size(self) -> int: ...
+
     def read(self, position: int, length: int) -> bytes: ...
 
 
@@ -169,13 +177,17 @@ class ReadLog(Log):
 
     def __init__(self, source: Readable) -> None:
         super().__init__(0)
-        self._source = source
+        self._source, self._end = source, source.size
 
     def append(self, data: bytes) -> int:
         raise TypeError("a log of a file is only read")
 
     def read(self, position: int, length: int) -> bytes:
         return self._source.read(position, length)
+
+    def pieces(self) -> Iterator[bytes]:
+        for first in range(0, self._end, _SEGMENT):
+            yield self.read(first, min(_SEGMENT, self._end - first))
 
 
 class LoggedParts(TracedBytes):

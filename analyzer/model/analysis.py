@@ -11,13 +11,13 @@ from msgspec import Struct, field
 
 from analyzer.core.events import Problem
 from analyzer.model.call import Call
+from analyzer.model.call_table import OrderedCalls
 from analyzer.model.catalog import Catalogs
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.evidence import FileDigest
 from analyzer.model.name_tables import NameTables
 from analyzer.model.next_command import Given
 from analyzer.model.packets import Packets
-from analyzer.model.store import CallStore
 
 
 class CaptureFacts(Struct, frozen=True):
@@ -98,7 +98,7 @@ class Analysis(Struct, frozen=True, eq=False):
     """
 
     capture: CaptureFacts
-    calls: CallStore
+    calls: OrderedCalls
     problems: Sequence[Problem]
     sessions: Sequence[SmbSession]
     bounds: Sequence[Bound]

@@ -28,9 +28,9 @@ from msgspec import Struct
 from analyzer.core.arrays import distinct
 from analyzer.core.events import Moment
 from analyzer.model.call import Call, handle_of
+from analyzer.model.call_table import NO_HANDLE, CallTable
 from analyzer.model.perflib import INTERFACE, Opnum
 from analyzer.model.query import QueryView
-from analyzer.model.store import NO_HANDLE, CallWriter, Moments
 from analyzer.pcq.layer import Loss, identifiers_of, may_answer_validate_counters
 from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
 
@@ -52,23 +52,23 @@ _Numbers = npt.NDArray[np.int64]
 _Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 
 
-def _begin_moments(moments: Moments, taken: _Positions) -> tuple[_Numbers, _Numbers]:
+def _begin_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers]:
     """Times and frames of the beginnings of calls at these positions."""
-    return moments.column("begin_time")[taken], moments.column("begin_frame")[taken]
+    return calls.column("begin_time")[taken], calls.column("begin_frame")[taken]
 
 
-def _end_moments(moments: Moments, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
+def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
     """Times and frames of their ends, and of which kind these are. An answer that was captured before its request ends with it."""
-    begun, asked = _begin_moments(moments, taken)
-    ended, answered = moments.column("end_time")[taken], moments.column("end_frame")[taken]
+    begun, asked = _begin_moments(calls, taken)
+    ended, answered = calls.column("end_time")[taken], calls.column("end_frame")[taken]
     later = (ended > begun) | ((ended == begun) & (answered > asked))
     kinds = np.where(later, _END, _END_AT_ONCE).astype(np.int8)
     return np.maximum(ended, begun), np.where(later, answered, asked), kinds
 
 
-def _end_times(moments: Moments, taken: _Positions) -> _Numbers:
+def _end_times(calls: CallTable, taken: _Positions) -> _Numbers:
     """The times of `_end_moments` alone."""
-    times: _Numbers = np.maximum(moments.column("end_time")[taken], moments.column("begin_time")[taken])
+    times: _Numbers = np.maximum(calls.column("end_time")[taken], calls.column("begin_time")[taken])
     return times
 
 
@@ -86,7 +86,7 @@ def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
 class Following:
     """Follows the query handles of a capture. The place of a call counts from 0, in the order of the calls."""
 
-    def __init__(self, calls: CallWriter, losses: list[Loss]) -> None:
+    def __init__(self, calls: CallTable, losses: list[Loss]) -> None:
         """`losses` are taken out as they are looked at."""
         self._calls, self._losses = calls, losses
         # The place of the first call that is there, and from it on: positions among the calls as they were taken, and positions
@@ -109,12 +109,12 @@ class Following:
 
     def add(self, order: Sequence[int]) -> None:
         """More calls, in order: their positions among the calls as they were taken."""
-        moments, taken = self._calls.moments, np.array(order, np.int64)
+        calls, taken = self._calls, np.array(order, np.int64)
         places = np.arange(len(taken)) + self._first + len(self._order)
         self._order.extend(order)
         self.views.extend(array("i", [-1]) * len(taken))
-        is_perflib, is_asked = moments.column("perflib")[taken], moments.column("request")[taken]
-        is_answered = moments.column("end_frame")[taken] >= 0
+        is_perflib, is_asked = calls.is_perflib()[taken], calls.column("request_side")[taken] >= 0
+        is_answered = calls.column("end_frame")[taken] >= 0
         self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
         self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])
         for place in places[~is_asked].tolist():
@@ -146,7 +146,7 @@ class Following:
         view = self.views[at - self._first]
         return self.states[view] if view >= 0 else None
 
-    def moved(self, first: int, calls: CallWriter, order: Sequence[int]) -> None:
+    def moved(self, first: int, calls: CallTable, order: Sequence[int]) -> None:
         """The calls before a place are not needed any more; the others are among other calls now, at these positions."""
         views, states, known = array("i"), list[QueryView](), dict[int, int]()
         for view in self.views[first - self._first :]:
@@ -167,11 +167,11 @@ class Following:
 
     def _steps(self, before: Moment | None) -> Iterator[tuple[int, int]]:
         """What happened before a moment, in order: its kind, and the place of the call (the number of the channel of a loss)."""
-        moments, order = self._calls.moments, np.frombuffer(self._order, np.uint32)
+        calls, order = self._calls, np.frombuffer(self._order, np.uint32)
         begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
         if before is not None:
-            has_begun = _is_before(*_begin_moments(moments, order[begins - self._first]), before)
-            has_ended = _is_before(*_end_moments(moments, order[ends - self._first])[:2], before)
+            has_begun = _is_before(*_begin_moments(calls, order[begins - self._first]), before)
+            has_ended = _is_before(*_end_moments(calls, order[ends - self._first])[:2], before)
             losses = [loss for loss in losses if loss.after < before]
             self._losses[:] = [loss for loss in self._losses if loss.after >= before]
             self._to_begin, self._to_end = begins[~has_begun], ends[~has_ended]
@@ -181,15 +181,15 @@ class Following:
             self._to_begin = self._to_end = np.empty(0, np.int64)
         lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
         # One window of time after the other: nothing as long as the capture is sorted, or held in memory.
-        bounds = distinct(moments.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
-        begin_windows = _windows(bounds, moments.column("begin_time")[order[begins - self._first]])
-        end_windows = _windows(bounds, _end_times(moments, order[ends - self._first]))
+        bounds = distinct(calls.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
+        begin_windows = _windows(bounds, calls.column("begin_time")[order[begins - self._first]])
+        end_windows = _windows(bounds, _end_times(calls, order[ends - self._first]))
         lost_windows = _windows(bounds, lost[:, 0])
         for window in range(len(bounds) + 1):
             begun, ended = begins[begin_windows == window], ends[end_windows == window]
             lost_now = lost[lost_windows == window]
-            times, frames = _begin_moments(moments, order[begun - self._first])
-            later_times, later_frames, kinds = _end_moments(moments, order[ended - self._first])
+            times, frames = _begin_moments(calls, order[begun - self._first])
+            later_times, later_frames, kinds = _end_moments(calls, order[ended - self._first])
             kinds = np.concatenate(
                 [np.full(len(begun), _BEGIN, np.int8), kinds, np.full(len(lost_now), _LOSS, np.int8)]
             )
@@ -212,15 +212,14 @@ class Following:
     # A call begins
 
     def _begins(self, at: int) -> None:
-        moments = self._calls.moments
-        moment = moments[self.position(at)]
-        handle, channel = moment.handle, moment.channel
+        calls, position = self._calls, self.position(at)
+        handle, channel = calls.number("handle", position), calls.context(position).channel
         if handle >= 0 or handle == NO_HANDLE:
             # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
-            self._requested(channel, moment.call_id)
+            self._requested(channel, calls.number("call_id", position))
             if handle == NO_HANDLE:
                 return
-            server, name = moments.handle_names[handle]
+            server, name = calls.handle_names[handle]
             query = self._book.of(server, channel, name)
             self._watches[at] = _Watch(query, query.epoch)
             return
@@ -265,7 +264,7 @@ class Following:
     # A call ends
 
     def _ends(self, at: int) -> None:
-        handle = self._calls.moments[self.position(at)].handle
+        handle = self._calls.number("handle", self.position(at))
         if handle == NO_HANDLE:
             return
         if handle >= 0:

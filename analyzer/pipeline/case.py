@@ -1,12 +1,12 @@
 """Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`container.py`) of tables as Parquet, for any program, and of the state from which every command of ours
-prints what it prints of the captures. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
+A case is a container (`container.py`) of what an analysis is (`model/saved.py`): the columns of its calls, the log of their bytes,
+and all else. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -16,31 +16,20 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.spill import ReadLog
 from analyzer.model.analysis import Analysis
 from analyzer.model.capture import SCHEMA
 from analyzer.model.evidence import FileDigest
-from analyzer.model.packed import dump, load
+from analyzer.model.saved import ENTRIES, dump, load
 from analyzer.pipeline.container import Container, Entry, EntryReader, damaged, is_container, measured, write
 
-FORMAT, VERSION = "pcq-case", 2
-_STATE, _LOG = "state/state.msgpack", "state/calls.log"
+FORMAT, VERSION = "pcq-case", 3
 # What comes of reading a manifest or a state that holds other things than it should.
 _CONTRADICTIONS = (msgspec.MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
 
 
-class TableFacts(Struct, frozen=True):
-    """A table of a case: its file, rows, and columns with the types polars has for them."""
-
-    file: str
-    rows: int
-    columns: dict[str, str]
-
-
 class Manifest(Struct, frozen=True, kw_only=True):
     """The manifest of a case. `limits` and `options` are those the captures were read with, `program` is the version that saved
-    it. `problems` are those of its table; of a case without tables, those of reading alone, since no buffer was decoded. `entries`
-    are all that it holds, in their order."""
+    it. `problems` are those of reading; no buffer was decoded for them. `entries` are all that it holds, in their order."""
 
     format: str
     version: int
@@ -54,10 +43,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     last_time_ns: int | None
     calls: int
     problems: int
-    profile: str
     limits: dict[str, int]
     options: dict[str, str] = field(default_factory=dict)
-    tables: dict[str, TableFacts] = field(default_factory=dict)
     entries: tuple[Entry, ...]
 
 
@@ -82,11 +69,11 @@ def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
     """
     place = Path(path)
     manifest, entries = _opened(place)
-    for name in (_STATE, _LOG):
+    for name in ENTRIES:
         if name not in entries:
             raise damaged(place, f"{name} is not in it")
     try:
-        analysis = load(entries[_STATE].whole(), ReadLog(entries[_LOG]))
+        analysis = load(entries)
     except OSError as error:
         raise _unreadable(place, error) from None
     except _CONTRADICTIONS as error:
@@ -157,24 +144,14 @@ def write_case(
     *,
     limits: Limits = DEFAULTS,
     options: dict[str, str] | None = None,
-    profile: str = "windows",
     digests: Sequence[FileDigest] = (),
-    with_tables: bool = True,
 ) -> Manifest:
-    """Writes an analysis as a case, and returns what its manifest says. A case of a dataset is without tables."""
+    """Writes an analysis as a case, and returns what its manifest says."""
     from importlib.metadata import version
 
-    from analyzer.formats.case_tables import case_tables
-
-    state, log = dump(analysis)
     facts = analysis.capture
-    tables = case_tables(analysis, profile) if with_tables else []
-    # The manifest states all entries and stands first: they are made, and read twice.
-    contents: dict[str, Callable[[], Iterable[bytes]]] = {
-        f"tables/{table.name}.parquet": table.pieces for table in tables
-    }
-    contents |= {_STATE: lambda: (state,), _LOG: log.pieces}
-    entries = [(measured(name, pieces()), pieces) for name, pieces in contents.items()]
+    # The manifest states all entries and stands first: they are read twice.
+    entries = [(measured(name, pieces()), pieces) for name, pieces in dump(analysis).items()]
     manifest = Manifest(
         format=FORMAT,
         version=VERSION,
@@ -187,11 +164,9 @@ def write_case(
         first_time_ns=facts.first_time_ns,
         last_time_ns=facts.last_time_ns,
         calls=len(analysis.calls),
-        problems=next((table.rows for table in tables if table.name == "problems"), len(analysis.problems)),
-        profile=profile,
+        problems=len(analysis.problems),
         limits=msgspec.structs.asdict(limits),
         options=options or {},
-        tables={table.name: TableFacts(f"tables/{table.name}.parquet", table.rows, table.columns) for table in tables},
         entries=tuple(entry for entry, _ in entries),
     )
     write(out, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n", entries)

@@ -24,10 +24,10 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import earliest
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
+from analyzer.model.call_table import CallTable, OrderedCalls
 from analyzer.model.catalog import Catalogs
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.name_tables import NameTables
-from analyzer.model.store import CallStore, CallWriter
 from analyzer.pipeline.case import is_case, open_case
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
@@ -463,7 +463,7 @@ class _Collector:
         self._limits = limits
         self._unlisted: Counter[str] = Counter()
         self._listed_memory = 0
-        self.calls = CallWriter()
+        self.calls = CallTable()
         self.problems: list[Problem] = []
         self.conflicts: list[Conflict] = []
         self.sessions: list[SmbSession] = []
@@ -492,7 +492,7 @@ class _Collector:
             yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
 
     def analysis(
-        self, capture: CaptureFacts, calls: CallStore, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
+        self, capture: CaptureFacts, calls: OrderedCalls, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
     ) -> Analysis:
         """What was collected, with the calls in order and what they state about counters."""
         return Analysis(

@@ -14,8 +14,8 @@ from analyzer.core.limits import Limits
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
+from analyzer.model.call_table import CallTable, OrderedCalls, Tally
 from analyzer.model.metadata import fill
-from analyzer.model.store import CallStore, CallWriter, Tally
 from analyzer.resolution.conflicts import Marks
 from analyzer.resolution.stream import CallStream
 from analyzer.rpc.call import plain_call
@@ -40,7 +40,7 @@ class Collector(Protocol):
     def unlisted(self) -> Iterator[Problem]: ...
 
     def analysis(
-        self, capture: CaptureFacts, calls: CallStore, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
+        self, capture: CaptureFacts, calls: OrderedCalls, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
     ) -> Analysis: ...
 
 
@@ -116,7 +116,7 @@ class Stream:
         self.is_finished = True
 
     def _analysis(self, facts: CaptureFacts) -> Analysis:
-        none = CallStore(CallWriter(), ())
+        none = OrderedCalls(CallTable(), ())
         return self._collected.analysis(facts, none, self._catalogs, self._names, secrets_given=False)
 
     def _take(self, event: Event) -> None:

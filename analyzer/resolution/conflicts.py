@@ -6,7 +6,8 @@ watches. Such a call keeps its state, and its reason says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,19 +15,30 @@ from msgspec.structs import replace
 from analyzer.core.events import Conflict
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.model.call import Call, Side
-from analyzer.model.store import CallWriter
+from analyzer.model.call_table import CallTable
 
 REASON = "two versions of its bytes were captured; the first one was read"
 
 
-def mark_conflicts(calls: CallWriter, conflicts: Sequence[Conflict]) -> None:
-    """Gives the calls that used such bytes their reason. Before the times of calls are dropped."""
-    marks = Marks()
+def mark_conflicts(calls: CallTable, taken: Sequence[int], conflicts: Sequence[Conflict]) -> Sequence[int]:
+    """Gives the calls that used such bytes their reason. `taken` are the positions of all calls; returns where they are now."""
+    marks, positions = Marks(), array("I", taken)
     marks.add(conflicts)
-    for at in sorted({at for frame in marks.frames for at in _candidates(calls, frame)}):
-        call = calls[at]
+    rows = np.array(taken, np.int64)
+    first, last, began = (calls.column(name)[rows] for name in ("first_frame", "begin_frame", "end_frame"))
+    channel = calls.by_context("channel")[rows]
+    places: set[int] = set()
+    for frame in marks.frames:
+        # Those whose request may have come in this frame; and of each channel the one whose answer began last before it or in it.
+        places.update(np.flatnonzero((first <= frame) & (frame <= last)).tolist())
+        answered = np.flatnonzero((began >= 0) & (began <= frame))
+        answered = answered[np.argsort(began[answered], kind="stable")[::-1]]
+        places.update(answered[np.unique(channel[answered], return_index=True)[1]].tolist())
+    for place in sorted(places):
+        call = calls[positions[place]]
         if (found := marks.marked(call)) is not call:
-            calls.replace(at, found)
+            positions[place] = calls.replaced(positions[place], found)
+    return positions
 
 
 class Marks:
@@ -51,17 +63,6 @@ class Marks:
         sides = (side for side in (call.request, call.response) if side is not None)
         extents = (own for side in sides for data in _captured(side) for own in data.extents())
         return any(_overlap(one, own) for own in extents for one in self.frames.get(own.frame, ()))
-
-
-def _candidates(calls: CallWriter, frame: int) -> Iterable[int]:
-    """Calls whose request may have come in this frame; and of each channel the one whose answer began last before it or in it."""
-    column = calls.moments.column
-    asked = np.flatnonzero((column("first_frame") <= frame) & (frame <= column("begin_frame")))
-    began = column("end_frame")
-    answered = np.flatnonzero((began >= 0) & (began <= frame))
-    answered = answered[np.argsort(began[answered], kind="stable")[::-1]]
-    _, latest = np.unique(column("channel")[answered], return_index=True)
-    return sorted({*asked.tolist(), *answered[latest].tolist()})
 
 
 def _captured(side: Side) -> Iterator[TracedBytes]:

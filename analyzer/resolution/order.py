@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyzer.model.store import CallWriter
+from analyzer.model.call_table import CallTable
 
 
-def call_order(calls: CallWriter, taken: Sequence[int]) -> Sequence[int]:
+def call_order(calls: CallTable, taken: Sequence[int]) -> Sequence[int]:
     """Positions by the first frame of the request (of the response where that is all there is), then as they are in `taken`."""
     positions = np.array(taken, dtype=np.int64)
-    times, frames = (calls.moments.column(name)[positions] for name in ("first_time", "first_frame"))
+    times, frames = (calls.column(name)[positions] for name in ("first_time", "first_frame"))
     earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))
     if not earlier.any():
         return taken

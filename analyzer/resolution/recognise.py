@@ -29,7 +29,7 @@ from analyzer.core.events import Problem
 from analyzer.model import perflib as pcq
 from analyzer.model import winreg
 from analyzer.model.call import Call, Side
-from analyzer.model.store import CallWriter
+from analyzer.model.call_table import CallTable
 from analyzer.pcq.layer import CatalogLearner, perflib_call
 from analyzer.rpc.call import interface_facts
 from analyzer.rpc.interfaces import method_name
@@ -52,11 +52,11 @@ class Guess(Struct, frozen=True):
     proofs: int
 
 
-def recognise(calls: CallWriter, learner: CatalogLearner, follower: KeyFollower) -> tuple[Sequence[int], list[Problem]]:
-    """Decodes the calls that can be recognised, in their place.
+def recognise(calls: CallTable, learner: CatalogLearner, follower: KeyFollower) -> tuple[Sequence[int], list[Problem]]:
+    """Decodes the calls that can be recognised.
 
-    Returns all positions in the order in which the calls are to be understood, those without a bind last, and a note for each
-    context that was recognised.
+    Returns the positions of all calls in the order in which they are to be understood, those without a bind last, and a note for
+    each context that was recognised.
     """
     notes: list[Problem] = []
     unbound = [position for positions in calls.unbound.values() for position in positions]
@@ -69,13 +69,12 @@ def recognise(calls: CallWriter, learner: CatalogLearner, follower: KeyFollower)
             taken.extend(positions)
             continue
         frames: set[int] = set()
-        in_order = sorted(positions, key=calls.moments.column("first_time").__getitem__)
+        in_order = sorted(positions, key=calls.column("first_time").__getitem__)
         for at in in_order:
             call = recognised(calls[at], guess, follower)
             learner.learn(call)
-            calls.replace(at, call)
+            taken.append(calls.replaced(at, call))
             frames_noted(frames, call)
-        taken.extend(in_order)
         notes.append(note_of(len(positions), guess, frames))
     return taken, notes
 
@@ -98,7 +97,7 @@ def note_of(count: int, guess: Guess, frames: Collection[int]) -> Problem:
 class _Some(Iterable[Call]):
     """Some of the calls, each made when it is looked at: a context may have a million."""
 
-    def __init__(self, calls: CallWriter, positions: Sequence[int]) -> None:
+    def __init__(self, calls: CallTable, positions: Sequence[int]) -> None:
         self._calls, self._positions = calls, positions
 
     def __iter__(self) -> Iterator[Call]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from analyzer.core.events import Conflict, Problem
-from analyzer.model.store import CallStore, CallWriter
+from analyzer.model.call_table import CallTable, OrderedCalls
 from analyzer.pcq.follow import Following
 from analyzer.pcq.layer import CatalogLearner, Loss
 from analyzer.resolution.conflicts import mark_conflicts
@@ -20,18 +20,17 @@ from analyzer.winperf.layer import KeyFollower
 
 
 def resolved(
-    calls: CallWriter,
+    calls: CallTable,
     learner: CatalogLearner,
     follower: KeyFollower,
     losses: Iterable[Loss],
     conflicts: Sequence[Conflict] = (),
-) -> tuple[CallStore, list[Problem]]:
+) -> tuple[OrderedCalls, list[Problem]]:
     """The calls in order, and what is to be stated of those that were recognised."""
     taken, notes = recognise(calls, learner, follower)
+    if conflicts:
+        taken = mark_conflicts(calls, taken, conflicts)
     order, following = call_order(calls, taken), Following(calls, list(losses))
     following.add(order)
     following.until(None)
-    if conflicts:
-        mark_conflicts(calls, conflicts)
-    calls.drop_moments()
-    return CallStore(calls, order, following.views, following.states), notes
+    return OrderedCalls(calls, order, following.views, following.states), notes

@@ -22,7 +22,7 @@ import numpy as np
 
 from analyzer.core.events import Moment, Problem
 from analyzer.model.call import Call
-from analyzer.model.store import CallWriter, Tally, tally_of
+from analyzer.model.call_table import CallTable, Tally, tally_of
 from analyzer.pcq.follow import Following
 from analyzer.pcq.layer import CatalogLearner, Loss
 from analyzer.resolution.order import call_order
@@ -51,7 +51,7 @@ class CallStream:
     def __init__(self, losses: list[Loss], learner: CatalogLearner, follower: KeyFollower, most: int) -> None:
         """Little more than `most` calls wait. `losses` are taken out as they are looked at."""
         self._learner, self._follower, self._most = learner, follower, most
-        self._calls = CallWriter()
+        self._calls = CallTable()
         self._following = Following(self._calls, losses)
         self._contexts: dict[tuple[int, int], _Context] = {}
         # Positions of calls that have no place yet: those that were bound, and those that were not.
@@ -146,13 +146,12 @@ class CallStream:
         )
         if not due and not passed:
             return
-        moments, order = self._calls.moments, call_order(self._calls, due)
+        calls, order = self._calls, call_order(self._calls, due)
         for at in order:
-            moment = moments[at]
-            began = moment.first_time, moment.first_frame
+            began = calls.number("first_time", at), calls.number("first_frame", at)
             while passed and passed[0].began < began:
                 self._pass_over(passed.pop(0))
-            number = self._passed_over.pop((moment.channel, moment.call_id), None)
+            number = self._passed_over.pop((calls.context(at).channel, calls.number("call_id", at)), None)
             if number is None:
                 self.late += began < self._last
                 self._last = max(self._last, began)
@@ -173,14 +172,14 @@ class CallStream:
         """Those of calls that began before the moment, and the others."""
         if before is None or not positions:
             return positions, array("I")
-        moments, at = self._calls.moments, np.array(positions)
-        times, frames = moments.column("first_time")[at], moments.column("first_frame")[at]
+        calls, at = self._calls, np.array(positions)
+        times, frames = calls.column("first_time")[at], calls.column("first_frame")[at]
         due = (times < before[0]) | ((times == before[0]) & (frames < before[1]))
         return array("I", at[due].tobytes()), array("I", at[~due].tobytes())
 
     def _move(self) -> None:
         """Moves the calls that wait to a log of their own; the others are not needed any more."""
-        moved = CallWriter()
+        moved = CallTable()
         order = [moved.append(self._calls[self._following.position(at)]) for at in range(self.given, self._placed)]
         self._fresh = {
             is_unbound: array("I", [moved.append(self._calls[at]) for at in positions])

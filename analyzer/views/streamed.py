@@ -19,8 +19,8 @@ from analyzer.core.events import BlockEnds, Problem
 from analyzer.filters.selection import Selection
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
+from analyzer.model.call_table import Tally
 from analyzer.model.record import Record
-from analyzer.model.store import Tally
 from analyzer.viewmodel.verdict import CallsMet, may_hide
 from analyzer.views.text import call_lines, folded, problem_words, safe, styled, time_words, total_words
 from analyzer.views.view import Clock

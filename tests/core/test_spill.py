@@ -242,10 +242,13 @@ def test_a_temporary_file_goes_with_the_last_that_holds_it(monkeypatch: pytest.M
 
 def test_a_log_that_lies_elsewhere_is_only_read() -> None:
     class Source:
+        size = 10
+
         def read(self, position: int, length: int) -> bytes:
             return b"0123456789"[position : position + length]
 
     log = ReadLog(Source())
     assert (log.read(2, 3), LoggedBytes(log, 4, 5, FrameSource(1, 0, 0)).part(1, 3)) == (b"234", b"56")
+    assert (log.end, b"".join(log.pieces())) == (10, b"0123456789")
     with pytest.raises(TypeError):
         log.append(b"x")

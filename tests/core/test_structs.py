@@ -87,11 +87,11 @@ CHANGING = """
     formats.conversation: Unwritten
     formats.junit: _Found
     formats.schema: _Plan
+    model.call_table: SharedValues
     model.catalog: CounterEntry CountersetEntry Described
     model.metadata: _Differences
-    model.packed: State _Counter _Counterset _NameTable _View
     model.packets: _Packed
-    model.store: Shared
+    model.saved: State _Counter _Counterset _NameTable _View
     packet.dissector: Held
     packet.fragments: Datagram
     packet.tallies: Tallies Tally

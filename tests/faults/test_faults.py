@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from analyzer.model.store import CallWriter
+from analyzer.model.call_table import CallTable
 from tests.build.calls import Calls, analysis_of
 
 # A point for each defect that was found: the result was torn, or the command ended in a traceback or in exit code 70.
@@ -39,19 +39,19 @@ def test_what_a_fault_showed_once_stays_mended(point: str) -> None:
 
 
 def test_a_call_that_memory_runs_out_at_leaves_the_others_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = CallWriter()
+    table = CallTable()
     make = Calls()
     first, second = analysis_of(make.open_query(), make.close_query()).calls
-    writer.append(first)
+    table.append(first)
 
     def fails(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(writer.moments, "add", fails)
+    monkeypatch.setattr(table, "_handle", fails)
     with pytest.raises(MemoryError):
-        writer.append(second)
-    assert len(writer) == len(writer.moments.column("first_time")) == 1
+        table.append(second)
+    assert len(table) == len(table.column("first_time")) == 1
     monkeypatch.undo()
-    writer.append(second)
-    assert [writer[at].opnum for at in range(2)] == [3, 4]
-    assert len(writer.moments.column("first_time")) == 2
+    table.append(second)
+    assert [table[at].opnum for at in range(2)] == [3, 4]
+    assert len(table.column("first_time")) == sum(table.tally.values()) == 2

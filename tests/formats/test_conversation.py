@@ -318,7 +318,7 @@ def test_what_stayed_sealed_is_as_it_was_captured_and_counted() -> None:
 
 def test_of_a_call_that_is_not_whole_each_fragment_is_unsealed_alone() -> None:
     make = Calls(channel=TCP_CHANNEL, level=6)
-    asked = make.exchange(3, b"abcdefgh", None, state="truncated")
+    asked = make.exchange(3, b"abcdefgh", None, state="partial")
     (request,) = pdus(made(asked))
     assert request[:4] == bytes([5, 0, 0, 3])
     assert struct.unpack_from("<HHI", request, 8) == (32, 0, 1)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import pickle
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from analyzer.core import columns
 from analyzer.core.absence import Missing
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
-from analyzer.model import store
-from analyzer.model.call import Call, Side
+from analyzer.model import call_table
+from analyzer.model.buffer import BufferKind
+from analyzer.model.call import Call, CallState, PerformanceRead, Side, StubProblem
+from analyzer.model.call_table import FORMATS, CallTable, OrderedCalls
 from analyzer.model.pdus import (
     Fragment,
     Fragments,
@@ -25,9 +30,10 @@ from analyzer.model.pdus import (
     stub_length_of,
     stub_of,
 )
-from analyzer.model.store import CallStore, CallWriter, Moments
+from analyzer.model.saved import load
 from analyzer.rpc.call import plain_call
-from tests.build.calls import HANDLE, Calls
+from tests.build.calls import HANDLE, Calls, analysis_of
+from tests.build.cases import kept
 
 # Of each PDU: what stands before its stub, the stub, what stands behind it; one of them has none.
 PARTS = [(b"<<", b"abcde", b">"), (b"<", b"", b">>"), (b"", b"fg", b""), (b"<<<", b"hijk", b">>"), (b"<", b"l", b">")]
@@ -137,28 +143,25 @@ def test_joined_pdus_are_what_each_of_them_was(count: int, kind: str, one_frame:
 
 
 @pytest.mark.parametrize(("count", "kind", "one_frame"), CASES)
-@pytest.mark.parametrize("inline", [0, 4, 2048])
-def test_pdus_are_the_same_when_they_were_packed(
-    count: int, kind: str, one_frame: bool, inline: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("at_once", [0, 4, 2048])
+def test_pdus_are_the_same_when_they_are_in_a_table(
+    count: int, kind: str, one_frame: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kept with their call, or beside it in the log; in one message, or as PDUs that were carried differently."""
-    monkeypatch.setattr(store, "_INLINE", inline)
+    """Read at once, or when they are asked for; of one message, or as PDUs that were carried differently."""
+    monkeypatch.setattr(call_table, "_READ_AT_ONCE", at_once)
     made = message(count, kind, one_frame=one_frame)
     apart: Fragments = tuple(made.fragments())
     for pdus in (made.pdus, apart):
-        writer = CallWriter(memory=0)
-        writer.append(call_with(pdus))
-        check(packed_request(writer[0]).pdus, made.fragments())
-        # Once more, through what is read: as it is put in order, or known better.
-        writer.replace(0, writer[0])
-        check(packed_request(writer[0]).pdus, made.fragments())
-        # And in another log, as in a case.
-        other = CallWriter(memory=0)
-        other.append(writer[0])
-        places, lengths, shared, log = other.packed()
-        read = CallWriter.of(log, places, lengths, shared)
-        check(packed_request(read[0]).pdus, made.fragments())
-        assert read.tally == other.tally == writer.tally
+        table = CallTable(memory=0)
+        table.append(call_with(pdus))
+        check(packed_request(table[0]).pdus, made.fragments())
+        # Once more, through what is read: as it is known better, and in another table.
+        assert table.replaced(0, table[0]) == 1
+        check(packed_request(table[1]).pdus, made.fragments())
+        other = CallTable(memory=0)
+        other.append(table[1])
+        check(packed_request(other[0]).pdus, made.fragments())
+        assert other.tally == +table.tally
 
 
 def call_with(pdus: Fragments) -> Call:
@@ -174,7 +177,7 @@ def packed_request(call: Call) -> Side:
 
 def test_only_what_was_asked_for_of_a_packed_stub_is_read() -> None:
     made = message(1, "clear", one_frame=True)
-    writer = CallWriter()
+    writer = CallTable()
     writer.append(call_with(made.pdus))
     pdus = packed_request(writer[0]).pdus
     with pytest.raises(AttributeError):
@@ -225,7 +228,7 @@ def test_a_call_that_was_packed_is_the_call() -> None:
         buffer_kind="perf-data",
     )
     for base in calls_of_all_kinds():
-        writer = CallWriter()
+        writer = CallTable()
         call = replace(base, request=full, state="partial", reason="why", status=234, fault=7, call_id=12, context_id=4)
         call = replace(call, key="HKEY_PERFORMANCE_DATA", key_number=3, path="HKLM\\X", impersonation=2, session=9)
         assert writer.append(base) == 0
@@ -243,7 +246,7 @@ def test_a_call_that_was_packed_is_the_call() -> None:
 
 
 def test_calls_are_counted_by_state_interface_and_method() -> None:
-    writer = CallWriter()
+    writer = CallTable()
     for call in calls_of_all_kinds():
         writer.append(call)
     perflib = ("complete", "PerflibV2", "PerflibV2QueryCounterData")
@@ -255,116 +258,189 @@ def test_calls_are_counted_by_state_interface_and_method() -> None:
         ("complete", "unknown", "PerflibV2QueryCounterData"): 1,
     }
     assert {key: list(places) for key, places in writer.unbound.items()} == {(writer[0].channel, 3): [5]}
-    writer.replace(0, replace(writer[0], state="partial"))
+    assert writer.replaced(0, replace(writer[0], state="partial")) == 6
     assert writer.tally[perflib] == 1
     assert writer.tally["partial", "PerflibV2", "PerflibV2QueryCounterData"] == 1
-    assert len(writer) == 6
 
 
-def test_moments_of_calls_say_when_each_began_and_ended() -> None:
-    moments = Moments()
+MOMENTS = ["first_time", "first_frame", "begin_time", "begin_frame", "end_time", "end_frame", "handle", "call_id"]
+
+
+def test_columns_say_when_each_call_began_and_ended() -> None:
+    table = CallTable()
     made = calls_of_all_kinds()
     poll = replace(
         made[0], request=replace(packed_request(made[0]), params={"hQuery": {"attributes": 0, "uuid": HANDLE}})
     )
     listing = replace(made[0], opnum=0)
     for call in (*made, poll, listing):
-        moments.add(call)
+        table.append(call)
     ms = 1_000_000
-    channel = made[0].channel
-    rows = [tuple(moments[at]) for at in range(8)]
-    assert rows == [
-        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, True, True, -1, channel, 1),
-        (3 * ms, 3, 3 * ms, 3, -1, -1, True, True, -1, channel, 2),
-        (4 * ms, 4, 4 * ms, 4, 4 * ms, 4, True, False, -1, channel, 3),
-        (5 * ms, 5, 5 * ms, 5, 6 * ms, 6, True, True, -1, channel, 4),
-        (90 * ms, 90, 90 * ms, 90, 91 * ms, 91, False, True, -2, channel, 1),
-        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, False, True, -2, channel, 1),
-        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, True, True, 0, channel, 1),
-        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, True, True, -2, channel, 1),
+    rows = [
+        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, -1, 1),
+        (3 * ms, 3, 3 * ms, 3, -1, -1, -1, 2),
+        (4 * ms, 4, 4 * ms, 4, 4 * ms, 4, -1, 3),
+        (5 * ms, 5, 5 * ms, 5, 6 * ms, 6, -1, 4),
+        (90 * ms, 90, 90 * ms, 90, 91 * ms, 91, -2, 1),
+        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, -2, 1),
+        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, 0, 1),
+        (1 * ms, 1, 1 * ms, 1, 2 * ms, 2, -2, 1),
     ]
-    assert list(moments.handle_names) == [(made[0].server, HANDLE)]
-    assert moments.column("end_frame").tolist() == [2, -1, 4, 6, 91, 2, 2, 2]
-    # What kind of call it is can become known later; when it was is known.
-    moments.replace(4, replace(poll, call_id=9, channel=77))
-    assert tuple(moments[4]) == (90 * ms, 90, 90 * ms, 90, 91 * ms, 91, True, True, 0, channel, 1)
+    assert [tuple(table.number(name, at) for name in MOMENTS) for at in range(8)] == rows
+    assert list(zip(*(table.column(name).tolist() for name in MOMENTS), strict=True)) == rows
+    assert table.is_perflib().tolist() == [True, True, True, True, False, False, True, True]
+    assert (table.column("request_side") >= 0).tolist() == [True, True, False, True, True, True, True, True]
+    assert [table.context(at).channel for at in range(8)] == [made[0].channel] * 8
+    assert list(table.handle_names) == [(made[0].server, HANDLE)]
 
 
 def test_a_call_without_sides_began_at_no_time() -> None:
     call = replace(calls_of_all_kinds()[0], request=None, response=None)
-    writer = CallWriter()
-    writer.append(call)
-    assert writer[0].time_ns == 0
-    assert tuple(writer.moments[0])[:6] == (0, 0, 0, 0, -1, -1)
+    table = CallTable()
+    table.append(call)
+    assert table[0].time_ns == 0
+    assert [table.number(name, 0) for name in MOMENTS[:6]] == [0, 0, 0, 0, -1, -1]
 
 
 def test_calls_in_order_have_their_numbers_and_the_states_of_their_handles() -> None:
-    writer = CallWriter()
+    writer = CallTable()
     for call in calls_of_all_kinds():
         writer.append(call)
     states: list[Any] = ["first", "second"]
-    calls = CallStore(writer, [4, 0, 2], [1, -1, 0], states)
+    calls = OrderedCalls(writer, [4, 0, 2], [1, -1, 0], states)
     assert [(call.number, call.query) for call in calls] == [(1, "second"), (2, None), (3, "first")]
     assert [call.call_id for call in calls] == [1, 1, 3]
     assert [call.number for call in calls[1:]] == [2, 3]
     assert (len(calls), calls[-1].number, calls[0].time_ns) == (3, 3, 90_000_000)
     assert calls[0] is calls[0]
     assert calls.tally == writer.tally
+    assert calls.column("first_frame").tolist() == [90, 1, 4]
     with pytest.raises(IndexError):
         calls[3]
-    plain = CallStore(writer, [0, 1])
+    plain = OrderedCalls(writer, [0, 1])
     assert [(call.number, call.query) for call in plain] == [(1, None), (2, None)]
 
 
 def test_long_bytes_are_moved_into_the_log_in_parts_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_INLINE", 40)
-    monkeypatch.setattr(store, "_AT_ONCE", 50)
+    monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 200)
     appended: list[int] = []
     append = Log.append
 
     def counted(self: Log, data: bytes) -> int:
-        appended.append(len(data))
+        if data:
+            appended.append(len(data))
         return append(self, data)
 
     monkeypatch.setattr(Log, "append", counted)
-    for length, lengths in ((40, []), (41, [41]), (50, [50]), (51, [50, 1]), (100, [50, 50]), (101, [50, 50, 1])):
-        data = bytes(range(100, 100 + length))
+    for length in (199, 200, 201, 400, 401):
+        data = bytes(at % 256 for at in range(length))
         aside = Log(1000)
         place = append(aside, data)
         logged = LoggedBytes(aside, place, length, TracedBytes.of_frame(data, 3, 7).source)
         appended.clear()
-        writer = CallWriter()
-        writer.append(call_with(Pdus(logged, None, array("I", (1, length)))))
-        assert appended[:-1] == lengths
-        request = packed_request(writer[0])
+        table = CallTable()
+        table.append(call_with(Pdus(logged, None, array("I", (1, length)))))
+        assert max(appended) <= 200
+        request = packed_request(table[0])
         assert request.stub_data == data[1:]
         assert request.frames == (3,)
         # What lies in this log already stays where it is.
         appended.clear()
-        writer.replace(0, writer[0])
-        assert len(appended) == 1
-        assert packed_request(writer[0]).stub_data == data[1:]
+        table.replaced(0, table[0])
+        assert sum(appended) < 100
+        assert packed_request(table[1]).stub_data == data[1:]
 
 
 def test_what_calls_have_in_common_is_kept_once() -> None:
-    writer = CallWriter()
+    table = CallTable()
     calls = Calls()
     for _ in range(20):
-        writer.append(plain_call(calls.exchange(6, b"ask", b"answer")))
-    writer.append(replace(writer[0], pipe="other"))
-    writer.append(writer[0])
-    _, _, shared, log = writer.packed()
+        table.append(plain_call(calls.exchange(6, b"ask", b"answer")))
+    table.append(replace(table[0], pipe="other"))
+    table.append(table[0])
+    shared = table.shared
+    assert len(shared.contexts) == 2
     assert len(shared.smbs) == 1
     assert shared.texts.count("PerflibV2QueryCounterData") == 1
     assert shared.tally == [(("complete", "PerflibV2", "PerflibV2QueryCounterData"), 22)]
-    assert sum(map(len, log.pieces())) < 22 * 300
-    assert [writer[at].pipe for at in (0, 20, 21)] == [writer[0].pipe, "other", writer[0].pipe]
+    assert table.log.end < 22 * 200
+    assert [table[at].pipe for at in (0, 20, 21)] == [table[0].pipe, "other", table[0].pipe]
 
 
-def test_moments_are_dropped_when_nobody_asks_any_more() -> None:
-    writer = CallWriter()
-    for call in calls_of_all_kinds():
-        writer.append(call)
-    writer.drop_moments()
-    assert writer.moments.column("first_time").tolist() == []
-    assert len(writer) == 6
+_TEXTS = st.none() | st.text(max_size=3)
+_PARAMS = st.dictionaries(st.text(max_size=3), st.integers(-(1 << 63), (1 << 64) - 1) | _TEXTS, max_size=2)
+
+
+@st.composite
+def any_call(draw: st.DrawFn) -> Call:
+    """Any call that a layer can complete."""
+
+    def side() -> Side:
+        made = message(
+            draw(st.sampled_from((1, 2, 5))),
+            draw(st.sampled_from(("clear", "opened", "sealed", "some"))),
+            one_frame=draw(st.booleans()),
+        )
+        fragments: Fragments = draw(st.sampled_from((made.pdus, tuple(made.fragments()), ())))
+        return Side(
+            pdus=fragments,
+            missing=draw(st.none() | st.sampled_from(Missing)),
+            stub_length=draw(st.integers(0, 9)),
+            wire_length=draw(st.integers(0, 1 << 40)),
+            verification_trailer=draw(st.sampled_from((None, "ok", "bad"))),
+            big_endian=draw(st.booleans()),
+            first_time_ns=draw(st.integers(0, (1 << 63) - 1)),
+            last_time_ns=draw(st.integers(0, (1 << 63) - 1)),
+            frames_of_dropped=draw(st.sampled_from(((), (3, 8)))),
+            params=draw(_PARAMS),
+            buffer_span=draw(st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9))),
+            buffer_kind=draw(st.none() | st.sampled_from(get_args(BufferKind))),
+            problem=draw(st.none() | st.just(StubProblem("malformed", "a", "b", 1, None))),
+        )
+
+    number = st.none() | st.integers(0, (1 << 32) - 1)
+    base = draw(st.sampled_from(calls_of_all_kinds()))
+    request, response = (side() if draw(st.booleans()) else None for _ in range(2))
+    first = request or response
+    return replace(
+        base,
+        time_ns=first.first_time_ns if first is not None else 0,
+        request=request,
+        response=response,
+        state=draw(st.sampled_from(get_args(CallState))),
+        reason=draw(_TEXTS),
+        opnum=draw(st.none() | st.integers(0, (1 << 16) - 1)),
+        status=draw(number),
+        fault=draw(number),
+        call_id=draw(st.integers(0, (1 << 32) - 1)),
+        context_id=draw(st.integers(0, (1 << 16) - 1)),
+        pipe=draw(_TEXTS),
+        session=draw(number),
+        key=draw(_TEXTS),
+        key_number=draw(number),
+        path=draw(_TEXTS),
+        read=draw(st.none() | st.just(PerformanceRead(1, 2, None, HANDLE, "Global"))),
+    )
+
+
+def facts(call: Call) -> dict[str, Any]:
+    """Every field of a call."""
+    return {
+        name: plainly(getattr(call, name)) if name in ("request", "response") else getattr(call, name)
+        for name in call.__struct_fields__
+    }
+
+
+@given(st.lists(any_call(), max_size=8), st.integers(1, 4))
+def test_any_calls_come_back_from_a_table_and_from_a_case(calls: list[Call], group: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "GROUP", group)
+        table = CallTable(memory=0)
+        for call in calls:
+            table.append(call)
+        expected = [facts(call) for call in calls]
+        assert [facts(table[at]) for at in range(len(table))] == expected
+        again = load(kept(replace(analysis_of(), calls=OrderedCalls(table, range(len(table)))))).calls
+        for name in FORMATS:
+            assert again.column(name).tolist() == table.column(name).tolist(), name
+        assert [facts(replace(call, number=0)) for call in again] == expected

@@ -3,64 +3,58 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from msgspec import ValidationError, msgpack
-from msgspec.structs import asdict, replace
+from msgspec import msgpack
+from msgspec.structs import replace
 
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name
-from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.model import scmr
 from analyzer.model.analysis import Analysis, Selected
 from analyzer.model.call import Call, ServiceFacts
-from analyzer.model.packed import State, dump, load
+from analyzer.model.call_table import CallTable, OrderedCalls
 from analyzer.model.packets import CapturedFrame, Packets
 from analyzer.model.pdus import Pdus
 from analyzer.model.query import Held, Identifier, InOrder, QueryView
+from analyzer.model.saved import STATE, State, load
 from analyzer.model.service import service_facts
-from analyzer.model.store import Shared
 from analyzer.model.view import Layer, Node, Run, SideView
 from analyzer.rpc.call import plain_call
 from analyzer.viewmodel.service_words import service_answer_words, service_request_words
 from tests.build.calls import Calls, analysis_of
+from tests.build.cases import Kept, column, kept
+from tests.model.test_pdus import call_with, message
 
 GUID = "383487a6-3676-4870-a4e7-d45b30c35629"
 ITEMS = [Identifier(GUID, 0, number, 5, number, f"i{number}") for number in range(4)]
 
 
 def again(analysis: Analysis) -> Analysis:
-    return load(*dump(analysis))
+    return load(kept(analysis))
 
 
 def some_analysis(calls: Sequence[Call]) -> Analysis:
-    return replace(analysis_of(), calls=calls)  # type: ignore[arg-type]  # any sequence of calls will do
+    """Calls of one handle are of one state where it is the same object."""
+    table, states = CallTable(), list[QueryView]()
+    views = []
+    for call in calls:
+        table.append(call)
+        known = [at for at, state in enumerate(states) if state is call.query]
+        if call.query is not None and not known:
+            known = [len(states)]
+            states.append(call.query)
+        views.append(known[0] if known else -1)
+    return replace(analysis_of(), calls=OrderedCalls(table, range(len(table)), views, states))
 
 
 def polls(count: int) -> list[Call]:
     make = Calls()
     return [replace(plain_call(make.exchange(6, b"ask", b"answer")), number=at + 1) for at in range(count)]
-
-
-class Lazy(Sequence[Call]):
-    """Calls whose states of handles are made when they are looked at, and forgotten then."""
-
-    def __len__(self) -> int:
-        return 60
-
-    def __getitem__(self, at: Any) -> Any:
-        if at >= 60:
-            raise IndexError
-        return replace(polls(1)[0], query=QueryView(f"handle {at}", at, {}, None))
-
-
-def test_states_of_handles_are_told_apart_also_where_nobody_keeps_them() -> None:
-    found = again(some_analysis(Lazy()))
-    assert [call.query.number for call in found.calls if call.query is not None] == list(range(60))
 
 
 def test_what_handles_held_is_kept_once_and_comes_back() -> None:
@@ -73,9 +67,9 @@ def test_what_handles_held_is_kept_once_and_comes_back() -> None:
         replace(call, query=view)
         for call, view in zip(polls(6), (in_order, by_index, unknown, None, in_order, by_index), strict=True)
     ]
-    state = msgpack.decode(dump(some_analysis(calls))[0], type=State)
+    state = state_of(some_analysis(calls))
     assert state.lists == [ITEMS]
-    assert (len(state.states), array("q", state.views).tolist()) == (3, [0, 1, 2, -1, 0, 1])
+    assert len(state.states) == 3
     found = [call.query for call in again(some_analysis(calls)).calls]
     assert found[0] == found[4] == in_order
     assert found[1] == found[5] == by_index
@@ -117,26 +111,52 @@ def test_all_else_of_an_analysis_comes_back() -> None:
     assert [call.method for call in found.calls] == [call.method for call in whole.calls]
 
 
-def damaged(analysis: Analysis, **changes: Any) -> Analysis:
-    state, log = dump(analysis)
-    made = msgpack.decode(state, type=State)
-    return load(msgpack.encode(State(**(asdict(made) | changes))), log)
+def state_of(analysis: Analysis) -> State:
+    entry = kept(analysis)[STATE]
+    return msgpack.decode(entry.read(0, entry.size), type=State)
+
+
+def damaged(analysis: Analysis, columns: Mapping[str, bytes] | None = None, **changes: Any) -> Analysis:
+    """The analysis with other columns, and other things in its state."""
+    entries = kept(analysis)
+    entries |= {f"calls/{name}.npy": Kept(data) for name, data in (columns or {}).items()}
+    return load({**entries, STATE: Kept(msgpack.encode(replace(state_of(analysis), **changes)))})
 
 
 def test_calls_that_do_not_fit_what_is_said_of_them_are_refused() -> None:
     view = QueryView("h", 1, {}, None)
-    whole = some_analysis([replace(call, query=view) for call in polls(2)])
-    made = msgpack.decode(dump(whole)[0], type=State)
-    assert len(damaged(whole).calls) == 2
-    for change in ({"places": made.places[:-8]}, {"lengths": made.lengths[:-4]}, {"views": made.views[:-8]}):
-        with pytest.raises(ValueError, match="says of other calls"):
-            damaged(whole, **change)
-    assert len(damaged(whole, views=array("q", [-1, 0]).tobytes()).calls) == 2
+    whole = some_analysis([replace(call, query=view) for call in polls(3)])
+    assert len(damaged(whole).calls) == 3
+    with pytest.raises(ValueError, match="it has -1 calls"):
+        damaged(whole, calls=-1)
+    assert [call.query for call in damaged(whole, {"view": column(-1, 0, 0)}).calls] == [None, view, view]
     for wrong in (-2, 1):
         with pytest.raises(IndexError, match="states of handles that are not there"):
-            damaged(whole, views=array("q", [0, wrong]).tobytes())
-    none = some_analysis([])
-    assert len(damaged(none).calls) == 0
+            damaged(whole, {"view": column(0, 0, wrong)})
+    for other in (
+        column(0, 1),
+        column(0, 1, 2, 3),
+        column(),
+        b"",
+        column(0, 1, 2)[:-1],
+        column(7, 9, 8).replace(b"|u1", b"<f8"),
+    ):
+        with pytest.raises(CaseError):
+            damaged(whole, {"call_id": other}).calls[0]
+    assert [call.call_id for call in damaged(whole, {"call_id": column(7, 9, 8)}).calls] == [7, 9, 8]
+    for name, wrong in (
+        ("request_pdus", 3),
+        ("request_ends", 4),
+        ("context", 1),
+        ("state", 6),
+        ("method", 9),
+        ("request_side", 20),
+        ("request_buffer_kind", 99),
+    ):
+        found = damaged(whole, {name: column(wrong, wrong, wrong)})
+        with pytest.raises(CaseError, match="call 1 cannot be read"):
+            found.calls[0]
+    assert len(damaged(some_analysis([])).calls) == 0
 
 
 WHOLE = TracedBytes.of_frame(b"0123456789", 3, 50, 7)
@@ -151,15 +171,11 @@ WHOLE = TracedBytes.of_frame(b"0123456789", 3, 50, 7)
         (None, (0, 0), None, None),
         (None, (2, 11), None, "stubs that do not lie in their PDUs"),
         (None, (9, 2), None, "stubs that do not lie in their PDUs"),
-        (None, (0, 1, 0, 1), None, "PDUs that do not lie in their bytes"),
-        (None, (), None, "PDUs that do not lie in their bytes"),
-        (None, (0, 1, 0), None, "PDUs that do not lie in their bytes"),
         ((4, 10), (0, 4, 2, 6), None, None),
         ((4, 9), (0, 4, 2, 5), None, None),
         ((4, 11), (0, 4, 2, 6), None, "PDUs that do not lie in their bytes"),
         ((6, 4), (0, 4, 0, 0), None, "PDUs that do not lie in their bytes"),
         ((4, 4), (0, 4, 0, 0), None, None),
-        ((4, 10), (0, 4), None, "PDUs that do not lie in their bytes"),
         ((4, 10), (0, 5, 2, 6), None, "stubs that do not lie in their PDUs"),
         ((4, 10), (0, 4, 2, 7), None, "stubs that do not lie in their PDUs"),
         ((4, 10), (0, 4, 2, 6), (None, b"open"), None),
@@ -182,16 +198,9 @@ def test_a_call_whose_pdus_cannot_be_is_damaged(
     assert str(caught.value) == f"the case is damaged: call 1 cannot be read ({words})"
 
 
-def test_a_call_of_an_impossible_state_or_without_origins_is_damaged() -> None:
+def test_a_call_without_origins_is_damaged() -> None:
     (call,) = polls(1)
     assert call.request is not None
-    whole = some_analysis([call])
-    with pytest.raises(ValidationError):
-        again(some_analysis([replace(call, state="forged")]))  # type: ignore[arg-type]
-    shared = msgpack.decode(dump(whole)[0], type=State).shared
-    forged = Shared(**(asdict(shared) | {"texts": ["forged" if text == "complete" else text for text in shared.texts]}))
-    with pytest.raises(InputError, match="a state that no call has"):
-        damaged(whole, shared=forged).calls[0]
     for data in (untraced(b"0123456789"), TracedBytes.join([WHOLE[:9], untraced(b"9")])):
         pdus = Pdus(data, None, array("I", (0, 1)))
         found = again(some_analysis([replace(call, request=replace(call.request, pdus=pdus))]))
@@ -386,41 +395,17 @@ def test_what_a_call_says_of_its_service(
     assert service_facts(alone) == expected
 
 
-def test_long_parts_lie_in_front_of_their_call_and_are_used_once() -> None:
+def test_calls_have_no_more_bytes_than_there_are() -> None:
     """Otherwise a case of a megabyte, each call of which has it whole, would be a gigabyte."""
     make = Calls()
     calls = [replace(plain_call(make.exchange(6, bytes(5000), b"")), number=at + 1) for at in range(2)]
-    state, log = dump(some_analysis(calls))
-    made = msgpack.decode(state, type=State)
-    places, lengths = array("q", made.places), array("I", made.lengths)
-    end = places[0] + lengths[0]
-    record = msgpack.decode(log.read(places[1], lengths[1]))
-    pdus = record[10][0][0]
-    whole = pdus[0]
-    assert end <= whole[0]
-    assert whole[0] + whole[1] <= places[1]
-
-    def read(changed: list[Any]) -> bytes:
-        record[10][0][0] = changed
-        row, again = msgpack.encode(record), Log(1 << 20)
-        again.append(log.read(0, places[1]))
-        again.append(row)
-        rows = array("I", [lengths[0], len(row)]).tobytes()
-        found = load(msgpack.encode(replace(made, lengths=rows)), again)
-        side = found.calls[1].request
-        assert side is not None
-        return side.stub.data
-
-    assert len(read(pdus)) == 5000
-    for other in (
-        [0, whole[1]],
-        [whole[0] - 1, whole[1]],
-        [whole[0], places[1] - whole[0] + 1],
-        [-1, 1],
-        [whole[0], -1],
-    ):
-        with pytest.raises(CaseError, match=r"call 2 cannot be read .bytes that are not its own"):
-            read([other, *pdus[1:]])
-    # All that is there for the first part, once more for another.
-    with pytest.raises(CaseError, match="bytes that are not its own"):
-        read([*pdus[:-1], whole])
+    whole = some_analysis(calls)
+    length = whole.calls.table.number("request_whole", 0)
+    assert len(damaged(whole, {"request_whole": column(length, length)}).calls[0].frames) == 2
+    for name in ("rare", "request_params", "response_origins", "request_whole", "response_unsealed", "request_ends"):
+        with pytest.raises(CaseError, match="more than there are"):
+            damaged(whole, {name: column(0, whole.calls.table.log.end)}).calls[0]
+    apart = call_with(tuple(message(2, "some", one_frame=True).fragments()))
+    found = damaged(some_analysis([apart, apart]), {"request_whole": column(0, 1)})
+    with pytest.raises(CaseError, match="PDUs that are not its own"):
+        found.calls[0]

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from analyzer.channel.events import ChannelGap
 from analyzer.core.events import Event
 from analyzer.model.call import Call, Side
+from analyzer.model.call_table import CallTable
 from analyzer.model.query import QueryView
-from analyzer.model.store import CallWriter
 from analyzer.pcq import follow as follow_module
 from analyzer.pcq.follow import Following
 from analyzer.pcq.layer import PerflibLayer
@@ -225,13 +225,13 @@ def test_polls_that_were_answered_are_followed_without_being_unpacked(monkeypatc
     make = Calls()
     made = [make.open_query(), make.counter_info(TWO), *(make.counter_data(DATA[2]) for _ in range(20))]
     read: list[int] = []
-    unpack = CallWriter.read
+    unpack = CallTable.read
 
-    def noted(self: CallWriter, at: int, number: int, query: QueryView | None) -> Call:
+    def noted(self: CallTable, at: int, number: int, query: QueryView | None) -> Call:
         read.append(at)
         return unpack(self, at, number, query)
 
-    monkeypatch.setattr(CallWriter, "read", noted)
+    monkeypatch.setattr(CallTable, "read", noted)
     analysis = analysis_of(*made)
     assert set(read) <= {0, 1}
     assert [ids(call.query) for call in list(analysis.calls)[2:]] == [{0: 7, 1: 5}] * 20
@@ -253,7 +253,7 @@ class Followed:
 
     def __init__(self) -> None:
         self.layer = PerflibLayer()
-        self.calls = CallWriter()
+        self.calls = CallTable()
         self.following = Following(self.calls, self.layer.losses)
         self.placed = 0
         self.first = 0
@@ -275,7 +275,7 @@ class Followed:
 
     def move(self, first: int) -> None:
         """Leaves the calls before a place behind."""
-        moved = CallWriter()
+        moved = CallTable()
         order = [moved.append(self.calls[self.following.position(at)]) for at in range(first, self.placed)]
         self.following.moved(first, moved, order)
         self.calls, self.first = moved, first

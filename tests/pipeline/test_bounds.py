@@ -9,17 +9,13 @@ from typing import Any
 import pytest
 
 from analyzer.core.errors import InputError
-from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.model.packets import Packets
 from analyzer.pipeline import metadata, verify
 from analyzer.pipeline import packets as module
-from analyzer.pipeline.case import write_case
 from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _why_not, _with_header
 from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
-from tests.build.buffers import Block, perf_data
-from tests.build.calls import Calls, analysis_of
 
 
 def test_what_of_a_result_is_read() -> None:
@@ -139,25 +135,6 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
         followed.clear()
         module.packets_of(["a"], analysis, None, numbers=[1])  # type: ignore[arg-type]
         assert followed == []
-
-
-@pytest.mark.parametrize("with_tables", [True, False])
-def test_a_manifest_counts_problems_with_those_of_buffers_where_they_were_decoded(
-    with_tables: bool, tmp_path: Path
-) -> None:
-    data = perf_data([Block(1, values=((b"\1\0\0\0",),))])[:-3]
-    analysis = analysis_of(
-        Calls().counter_data(data), Calls(first_frame=9).open_query(), Problem("gap", "tcp", (1,), "x")
-    )
-    with (tmp_path / "x").open("wb") as out:
-        manifest = write_case(analysis, out, with_tables=with_tables)
-    assert (manifest.problems, manifest.calls, manifest.profile, manifest.options) == (
-        1 + with_tables,
-        2,
-        "windows",
-        {},
-    )
-    assert bool(manifest.tables) is with_tables
 
 
 def test_what_a_metadata_file_may_be_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A case is the analysis it was saved of: every view prints the same, every program reads its tables, nothing secret is in it."""
+"""A case is the analysis it was saved of: every view prints the same, NumPy reads its columns, nothing secret is in it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import os
 import subprocess
 import sys
 import zipfile
-from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
-from struct import pack
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import msgspec
-import polars as pl
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,11 +24,13 @@ from msgspec.structs import replace
 import analyzer as pcq
 from analyzer.audit.engine import Audit
 from analyzer.auth.keyring import Keyring
+from analyzer.core.columns import saved_column
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.formats.write import json_lines
 from analyzer.model.analysis import Analysis
 from analyzer.model.pdus import Pdus
+from analyzer.model.saved import LOG, STATE, dump
 from analyzer.pipeline import case as case_module
 from analyzer.pipeline import container as container_module
 from analyzer.pipeline.case import VERSION, check_case, is_case, manifest_of, open_case, write_case
@@ -46,7 +46,7 @@ from analyzer.views.timeline import Timeline
 from analyzer.views.view import View
 from benchmarks import traffic
 from tests.build.calls import Calls, analysis_of
-from tests.build.cases import LOG, STATE, contents, written
+from tests.build.cases import contents, written
 from tests.cli.test_commands import PCQ, SECRETS, run
 
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -57,9 +57,8 @@ NAMES = [
     "n_v1_reordered.pcap",
     "n_v1_snap160.pcap",
 ]
-# Saved by version 0.1.0, as a case of format 2.
-KEPT = Path(__file__).parent / "case-2.pcq"
-TABLES = ("calls", "samples", "counters", "problems", "sessions", "hosts", "handles", "findings", "coverage")
+# Saved by version 0.1.0, as a case of format 3.
+KEPT = Path(__file__).parent / "case-3.pcq"
 
 
 def read(name: str, *, sealed: bool = False) -> Analysis:
@@ -115,8 +114,9 @@ def test_the_command_saves_and_all_commands_open(tmp_path: Path) -> None:
         ["audit"],
         ["triage"],
     ):
-        expected = run(*command, PCQ, "--secrets", SECRETS)
-        assert run(*command, case).stdout == expected.stdout
+        expected = run(*command, PCQ, "--secrets", SECRETS).stdout
+        # Commands that show more name what was read.
+        assert run(*command, case).stdout == expected.replace(f"{PCQ} --secrets {SECRETS}", str(case))
     assert run("save", PCQ, "-o", case).exit_code == 1  # it exists
     assert run("timeline", case, PCQ).exit_code == 1
     for refused in (
@@ -143,11 +143,11 @@ def test_a_case_states_which_captures_it_is_of(tmp_path: Path) -> None:
     assert run("verify", KEPT, PCQ).exit_code == 1
 
 
-def test_the_manifest_counts_the_rows_of_its_tables(tmp_path: Path) -> None:
+def test_the_manifest_counts_calls_and_what_could_not_be_read(tmp_path: Path) -> None:
     case = tmp_path / "x.pcq"
-    run("save", PCQ, "--secrets", SECRETS, "-o", case)
-    manifest = manifest_of(case)
-    assert (manifest.calls, manifest.problems) == (manifest.tables["calls"].rows, manifest.tables["problems"].rows)
+    run("save", CAPTURES / "n_pcq_dropseg.pcap", "-o", case)
+    manifest, analysis = manifest_of(case), open_case(case)
+    assert (manifest.calls, manifest.problems) == (len(analysis.calls), len(analysis.problems))
     assert manifest.problems > 0
     assert manifest.options == {"engine": "own"}
 
@@ -195,7 +195,7 @@ def test_whatever_is_saved_opens_and_prints_the_same(asked: list[tuple[int, int,
     with TemporaryDirectory() as folder:
         path = Path(folder) / "x.pcq"
         with path.open("wb") as out:
-            write_case(before, out, with_tables=False)
+            write_case(before, out)
         check_case(path)
         after = open_case(path)
         assert b"".join(json_lines(Timeline(before))) == b"".join(json_lines(Timeline(after)))
@@ -212,7 +212,7 @@ def test_what_many_connections_and_pipes_leave_is_opened_again(shape: str, tmp_p
     else:
         many = replace(many, bounds=(bound,) * 16_000)
     with (tmp_path / "x.pcq").open("wb") as out:
-        write_case(many, out, with_tables=False)
+        write_case(many, out)
     found = open_case(tmp_path / "x.pcq")
     assert len(contents(tmp_path / "x.pcq")[STATE]) > 2 << 20
     assert (found.sessions, found.bounds) == (many.sessions, many.bounds)
@@ -224,7 +224,7 @@ def test_a_large_conversation_of_many_clients_is_saved_and_opened(tmp_path: Path
     assert size > 10_000
     analysis = analyze([tmp_path / "x.pcap"], Keyring.load(SECRETS), pdus=False)
     with (tmp_path / "x.pcq").open("wb") as out:
-        write_case(analysis, out, with_tables=False)
+        write_case(analysis, out)
     found = open_case(tmp_path / "x.pcq")
     assert len(found.calls) == len(analysis.calls) > 2000
     assert [call.method for call in found.calls] == [call.method for call in analysis.calls]
@@ -235,13 +235,13 @@ def test_save_says_so_where_what_it_wrote_does_not_read_back(tmp_path: Path, mon
         made = BytesIO()
         container_module.write(made, manifest, entries)
         data = bytearray(made.getvalue())
-        data[data.index(b"PAR1") + 50] ^= 1
+        data[data.index(b"NUMPY") + 50] ^= 1
         out.write(data)
 
     monkeypatch.setattr(case_module, "write", write)
     done = run("save", PCQ, "--secrets", SECRETS, "-o", tmp_path / "x.pcq")
     assert (done.exit_code, list(tmp_path.iterdir())) == (1, [])
-    why = "what was written does not read back (is a damaged case: tables/calls.parquet is not what was written)"
+    why = "what was written does not read back (is a damaged case: calls/context.npy is not what was written)"
     assert why in str(done.exception)
 
 
@@ -262,54 +262,21 @@ def test_the_manifest_says_what_it_was_made_of(tmp_path: Path) -> None:
     assert (manifest.format, manifest.version, manifest.files) == ("pcq-case", VERSION, (str(PCQ),))
     assert manifest.digests[0].size == PCQ.stat().st_size
     assert manifest.limits["stub"] == DEFAULTS.stub
-    assert tuple(manifest.tables) == TABLES
+    assert [entry.name for entry in manifest.entries] == list(dump(open_case(case)))
     assert is_case(case)
     assert not is_case(PCQ)
 
 
-def test_polars_reads_the_tables_as_they_are(tmp_path: Path) -> None:
-    case = saved(read(NAMES[0]), tmp_path / "x.pcq")
-    manifest = manifest_of(case)
-    with zipfile.ZipFile(case) as archive:
-        for name, table in manifest.tables.items():
-            frame = pl.read_parquet(archive.read(table.file))
-            assert frame.height == table.rows, name
-            assert {column: str(kind) for column, kind in frame.schema.items()} == table.columns
-        calls = pl.read_parquet(archive.read("tables/calls.parquet"))
-        samples = pl.read_parquet(archive.read("tables/samples.parquet"))
-    assert samples.join(calls, left_on="call", right_on="number").height == samples.height > 0
-
-
-@pytest.mark.needs("duckdb", "pandas", "pyarrow")
-def test_duckdb_and_pandas_read_the_tables_as_they_are(tmp_path: Path) -> None:
-    import duckdb
-    import pandas as pd
-
-    case = saved(read(NAMES[0]), tmp_path / "x.pcq")
+def test_numpy_reads_the_columns_as_they_are(tmp_path: Path) -> None:
+    analysis = read(NAMES[0])
+    case = saved(analysis, tmp_path / "x.pcq")
     with zipfile.ZipFile(case) as archive:
         archive.extractall(tmp_path)
-    for name, table in manifest_of(case).tables.items():
-        path = tmp_path / table.file
-        assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(table.rows,)], name
-        assert len(pd.read_parquet(path)) == table.rows
-    assert open_case(tmp_path).capture.frames > 0
-    expected = pl.read_parquet(tmp_path / "tables/samples.parquet")["raw"].drop_nulls().max()
-    # A column of unsigned 64-bit numbers with nulls: Arrow's types keep them, numpy's would round.
-    frame = pd.read_parquet(tmp_path / "tables/samples.parquet", dtype_backend="pyarrow")
-    assert int(frame["raw"].max()) == expected
-
-
-def test_tables_have_the_same_columns_whatever_was_captured(tmp_path: Path) -> None:
-    columns = []
-    for name in NAMES:
-        manifest = manifest_of(saved(read(name), tmp_path / f"{name}.pcq"))
-        columns.append({table: facts.columns for table, facts in manifest.tables.items()})
-    empty = tmp_path / "empty.pcap"
-    empty.write_bytes(pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
-    for analysis in (analyze([empty]), read(NAMES[0], sealed=True)):
-        manifest = manifest_of(saved(analysis, tmp_path / "y.pcq"))
-        columns.append({table: facts.columns for table, facts in manifest.tables.items()})
-    assert all(found == columns[0] for found in columns)
+    status = np.load(tmp_path / "calls/status.npy")
+    assert [None if one < 0 else one for one in status.tolist()] == [call.status for call in analysis.calls]
+    times = np.load(tmp_path / "calls/first_time.npy")
+    assert times.astype("datetime64[ns]").astype(int).tolist() == [call.time_ns for call in analysis.calls]
+    assert len(open_case(tmp_path).calls) == len(analysis.calls)
 
 
 def test_no_secret_is_in_it(tmp_path: Path) -> None:
@@ -336,7 +303,7 @@ def test_no_secret_is_in_it(tmp_path: Path) -> None:
 
 def test_a_case_that_was_kept_still_opens() -> None:
     """When this fails, cases that people saved no longer open: raise the version."""
-    assert manifest_of(KEPT).version == VERSION == 2
+    assert manifest_of(KEPT).version == VERSION == 3
     analysis = open_case(KEPT)
     assert len(analysis.calls) == 103
     assert sum(1 for _ in Counters(analysis).records()) > 0
@@ -353,7 +320,7 @@ def test_a_case_is_for_its_owner_only(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("*.pcq")} == {0o600}
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, 99])
+@pytest.mark.parametrize("version", [0, 1, 2, 99])
 def test_a_case_of_another_version_is_refused_in_a_sentence(version: int, tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcq", contents(KEPT), version=version)
     assert refusal(path) == f"{path} is a case of version {version}, saved by pcq-analyzer 0.1.0"
@@ -390,21 +357,14 @@ def test_nested_records_are_a_sentence(tmp_path: Path) -> None:
     assert "damaged case" in refusal(written(tmp_path / "x.pcq", {**contents(KEPT), STATE: b"\x91" * 100_000}))
 
 
-@pytest.mark.parametrize("field", ["places", "lengths", "views", "lists", "commons", "smbs", "texts", "steps"])
+@pytest.mark.parametrize("field", ["lists", "contexts", "smbs", "texts", "steps"])
 def test_a_state_that_contradicts_itself_is_a_sentence(field: str, tmp_path: Path) -> None:
     entries = contents(saved(read(NAMES[0]), tmp_path / "good.pcq"))
-    for shorter in (True, False):
-        state = msgspec.msgpack.decode(entries[STATE])
-        where = state if field in state else state["shared"]
-        value = where[field]
-        if shorter:
-            where[field] = b"\x90" if field == "commons" else value[:0]
-        elif isinstance(value, bytes) and field != "commons":
-            where[field] = b"\x7f" * len(value)
-        else:
-            continue
-        changed = {**entries, STATE: msgspec.msgpack.encode(state)}
-        assert "damaged" in refusal(written(tmp_path / "x.pcq", changed)), (field, shorter)
+    state = msgspec.msgpack.decode(entries[STATE])
+    where = state if field in state else state["shared"]
+    where[field] = where[field][:0]
+    changed = {**entries, STATE: msgspec.msgpack.encode(state)}
+    assert "damaged" in refusal(written(tmp_path / "x.pcq", changed))
 
 
 def test_calls_that_are_none_are_a_sentence(tmp_path: Path) -> None:
@@ -413,30 +373,15 @@ def test_calls_that_are_none_are_a_sentence(tmp_path: Path) -> None:
         assert "damaged" in refusal(written(tmp_path / "x.pcq", {**entries, LOG: log}))
 
 
-def numbers(packed: bytes, kind: str) -> list[int]:
-    return array(kind, packed).tolist()
-
-
-def test_no_byte_is_of_two_calls(tmp_path: Path) -> None:
+def test_calls_have_as_many_bytes_as_they_state(tmp_path: Path) -> None:
     """36 kB whose calls all were the same record took half a minute and printed 1.6 GB."""
     entries = contents(KEPT)
+    alike = {name: np.load(BytesIO(data))[:1] for name, data in entries.items() if name.endswith(".npy")}
+    same = entries | {name: b"".join(saved_column(data)) for name, data in alike.items()}
     state = msgspec.msgpack.decode(entries[STATE])
-    places, lengths = numbers(state["places"], "q"), numbers(state["lengths"], "I")
-    views = numbers(state["views"], "q")
-    for at, back in ((1, lengths[0]), (1, 1), (2, 1), (6, 3)):
-        shared = places[:]
-        shared[at] = shared[at - 1] + lengths[at - 1] - back
-        changed = {**state, "places": array("q", shared).tobytes()}
-        path = written(tmp_path / "x.pcq", {**entries, STATE: msgspec.msgpack.encode(changed)})
-        assert "calls that lie in each other" in refusal(path)
-    count = 100_000
-    many = {
-        "places": array("q", places[:1] * count).tobytes(),
-        "lengths": array("I", lengths[:1] * count).tobytes(),
-        "views": array("q", views[:1] * count).tobytes(),
-    }
-    path = written(tmp_path / "x.pcq", {**entries, STATE: msgspec.msgpack.encode(state | many)})
-    assert "calls that lie in each other" in refusal(path)
+    for count in (1 << 16, 1 << 62):
+        many = {**same, STATE: msgspec.msgpack.encode(state | {"calls": count})}
+        assert "damaged" in refusal(written(tmp_path / "x.pcq", many))
 
 
 def test_stubs_lie_in_their_pdus(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from analyzer.contents.lines import timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.core.spill import LoggedParts
 from analyzer.formats.write import json_lines
-from analyzer.model import store
+from analyzer.model import call_table
 from analyzer.model.pdus import Pdus
 from analyzer.pcq import follow
 from analyzer.pipeline.run import analyze
@@ -25,7 +25,7 @@ NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket
 def test_the_report_is_the_same_from_a_temporary_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keyring, path = Keyring.load(CAPTURES / f"{name}.secrets.json"), CAPTURES / f"{name}.pcap"
     in_memory = analyze([path], keyring)
-    monkeypatch.setattr(store, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(call_table, "MEMORY_BYTES", 0)
     spilled = analyze([path], keyring)
     assert list(timeline_records(spilled)) == list(timeline_records(in_memory))
     assert list(sample_records(spilled)) == list(sample_records(in_memory))
@@ -49,9 +49,9 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Pdus, "__init__", noted)
     monkeypatch.setattr(pdus, "_ROOM", 100)
-    monkeypatch.setattr(store, "MEMORY_BYTES", 0)
-    monkeypatch.setattr(store, "_AT_ONCE", 500)
-    monkeypatch.setattr(store, "_INLINE", 50)
+    monkeypatch.setattr(call_table, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 500)
+    monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)
     monkeypatch.setattr(follow, "_AT_ONCE", 3)
     monkeypatch.setattr(lines, "_LONG", 10)
     monkeypatch.setattr(ready, "_LONG", 10)

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.model.analysis import Analysis
+from analyzer.model.call_table import CallTable
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.model.security import Decryption, Identity
-from analyzer.model.store import CallWriter
 from analyzer.pipeline.run import analyze
 from analyzer.resolution.order import call_order
 from analyzer.rpc.call import plain_call
@@ -94,7 +94,7 @@ def test_of_requests_of_one_moment_the_frames_decide() -> None:
     made = [make.open_query() for _ in range(3)]
     asked = [exchange.request for exchange in made]
     same = [replace(one, request=replace(side, first_time_ns=7)) for one, side in zip(made, asked, strict=True) if side]
-    writer = CallWriter()
+    writer = CallTable()
     for exchange in reversed(same):
         writer.append(plain_call(exchange))
     assert list(call_order(writer, [0, 1, 2])) == [2, 1, 0]

@@ -15,8 +15,8 @@ from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
+from analyzer.model.call_table import CallTable
 from analyzer.model.perflib import INTERFACE
-from analyzer.model.store import CallWriter
 from analyzer.model.winreg import INTERFACE as WINREG
 from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
@@ -51,7 +51,7 @@ def nameless(*exchanges: Exchange) -> list[Call]:
 
 
 def reported(*exchanges: Exchange, learner: CatalogLearner | None = None) -> tuple[list[Call], list[Problem]]:
-    writer = CallWriter()
+    writer = CallTable()
     for call in nameless(*exchanges):
         writer.append(call)
     taken, notes = recognise(writer, learner or CatalogLearner(), KeyFollower())
@@ -260,12 +260,12 @@ def test_calls_of_no_known_method_and_faults_contradict_nothing() -> None:
 def test_calls_without_a_bind_are_understood_last_and_in_the_order_of_their_times() -> None:
     make = Calls()
     first, second = nameless(make.counter_data(DATA), make.counter_data(DATA))
-    writer = CallWriter()
+    writer = CallTable()
     for call in (second, plain_call(make.open_query()), first):
         writer.append(call)
     taken, notes = recognise(writer, CatalogLearner(), KeyFollower())
-    assert (list(taken), len(notes)) == ([1, 2, 0], 1)
-    writer = CallWriter()
+    assert (list(taken), len(notes)) == ([1, 3, 4], 1)
+    writer = CallTable()
     for call in nameless(make.open_query(), make.open_query()):
         writer.append(call)
     writer.append(plain_call(make.open_query()))

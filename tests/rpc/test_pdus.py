@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
+from analyzer.model.call_table import CallTable
 from analyzer.model.pdus import Fragments, frames_of, stub_of
-from analyzer.model.store import CallWriter
 from analyzer.rpc import pdus as rpc_pdus
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.pdus import PduList
@@ -23,7 +23,7 @@ def through_store(pdus: Fragments) -> Fragments:
     """The same PDUs, as a call has them that was packed and spilled."""
     call = plain_call(Calls().exchange(6, b"", None))
     assert call.request is not None
-    calls = CallWriter(memory=0)
+    calls = CallTable(memory=0)
     calls.append(replace(call, request=replace(call.request, pdus=pdus)))
     side = calls[0].request
     assert side is not None

@@ -1,33 +1,36 @@
-"""An analysis as bytes and back: the packed calls in one log, all else as one MessagePack record. Nothing of a key is among it.
+"""An analysis as the entries of a case, and back (docs/case-file.md). Nothing of a key is among them.
 
-What a case file keeps so that every command can read it (docs/case-file.md).
+Each column of the table of calls is an entry, in the order of the calls; the log of their bytes is another. All else is one
+MessagePack record. Columns are read when somebody asks for them.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from operator import add, le
-from typing import Any, get_args
+from typing import Any
 
+import numpy as np
 from msgspec import MsgspecError, Struct, msgpack
 from msgspec.structs import replace
 
+from analyzer.core.columns import SavedColumns, saved_column
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name, Texts
 from analyzer.core.origins import pack_origins, packed_length
-from analyzer.core.spill import Log
+from analyzer.core.spill import Readable, ReadLog
 from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.call import Call, CallState
+from analyzer.model.call import Call
+from analyzer.model.call_table import FORMATS, CallTable, OrderedCalls, PdusRow, RareOfSide, SharedValues, together
 from analyzer.model.catalog import Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.name_tables import NameTables
 from analyzer.model.pdus import Pdus
 from analyzer.model.query import Held, Identifier, InOrder, QueryView
 from analyzer.model.sample import IdSource
-from analyzer.model.store import CallStore, CallWriter, PackedCall, Shared
 
 
 class _Counter(Struct, array_like=True):
@@ -71,13 +74,11 @@ class _View(Struct, array_like=True):
 
 
 class State(Struct):
-    """All of an analysis but the log of its calls."""
+    """All of an analysis but its calls, of which it states how many there are and what their numbers stand for."""
 
     capture: CaptureFacts
-    places: bytes
-    lengths: bytes
-    shared: Shared
-    views: bytes
+    calls: int
+    shared: SharedValues
     lists: list[list[Identifier]]
     states: list[_View]
     problems: list[Problem]
@@ -92,35 +93,25 @@ class State(Struct):
     name_tables: dict[str, _NameTable]
 
 
-def dump(analysis: Analysis) -> tuple[bytes, Log]:
-    """The state of an analysis, and its log: the calls in order, each behind its long parts. No byte is of two calls."""
-    writer = CallWriter()
-    views: array[int] = array("q")
-    states: list[_View] = []
-    numbers: dict[int, int] = {}
-    lists = _Lists()
-    seen: list[QueryView] = []  # so that no other state can have the identity of one
-    for call in analysis.calls:
-        writer.append(call)
-        query = call.query
-        if query is None:
-            views.append(-1)
-            continue
-        number = numbers.get(id(query))
-        if number is None:
-            number = numbers[id(query)] = len(states)
-            seen.append(query)
-            states.append(_packed_view(query, lists))
-        views.append(number)
-    places, lengths, shared, log = writer.packed()
+# The entries; a column is the entry of its name.
+STATE, LOG = "state/state.msgpack", "state/calls.log"
+# A call has as many bytes, at least, its origins and a PDU; of the calls of a small case this is not asked.
+_FEWEST_BYTES, _FREE_BYTES = 32, 32 << 10
+# The columns of the table, and which state of a query handle a call saw, -1 for none.
+_VIEW = "view"
+SAVED: Mapping[str, str] = {**FORMATS, _VIEW: "i"}
+ENTRIES = (STATE, LOG, *(f"calls/{name}.npy" for name in SAVED))
+
+
+def dump(analysis: Analysis) -> dict[str, Callable[[], Iterable[bytes]]]:
+    """The entries of an analysis, each as what gives its bytes."""
+    calls, lists = analysis.calls, _Lists()
     state = State(
         capture=replace(analysis.capture, names=dict(analysis.capture.names)),
-        places=places,
-        lengths=lengths,
-        shared=shared,
-        views=views.tobytes(),
+        calls=len(calls),
+        shared=calls.table.shared,
+        states=[_packed_view(view, lists) for view in calls.states],
         lists=lists.items,
-        states=states,
         problems=list(analysis.problems),
         sessions=list(analysis.sessions),
         bounds=list(analysis.bounds),
@@ -135,28 +126,38 @@ def dump(analysis: Analysis) -> tuple[bytes, Log]:
         },
         name_tables={ip: _NameTable(*table.packed()) for ip, table in analysis.name_tables.all()},
     )
-    return msgpack.encode(state), log
+    packed = msgpack.encode(state)
+    columns: dict[str, Callable[[], Iterable[bytes]]] = {
+        f"calls/{name}.npy": partial(_column, calls, name) for name in SAVED
+    }
+    return {**columns, STATE: lambda: (packed,), LOG: calls.table.log.pieces}
 
 
-def load(state: bytes, log: Log) -> Analysis:
+def _column(calls: OrderedCalls, name: str) -> Iterable[bytes]:
+    return saved_column(np.asarray(calls.views, np.int32) if name == _VIEW else calls.column(name))
+
+
+def load(entries: Mapping[str, Readable]) -> Analysis:
     """The analysis of which `dump` made these. Whoever wrote them may have written anything: what cannot be is an error of msgspec,
     a `ValueError` or a `LookupError`; in a call it is a `CaseError` when the call is looked at."""
-    found = msgpack.decode(state, type=State)
+    state, log = entries[STATE], entries[LOG]
+    found = msgpack.decode(state.read(0, state.size), type=State)
+    if not 0 <= found.calls * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
+        raise ValueError(f"it has {found.calls} calls, and {log.size} bytes of them")
     lists = found.lists
     states = [_view(view, lists) for view in found.states]
-    writer = _ReadCalls.of(log, found.places, found.lengths, found.shared)
-    views = array("q", found.views)
-    if not len(writer) == len(views) == len(found.lengths) // array("I").itemsize:
-        raise ValueError("it says of other calls than it has what they hold")
-    if views and not -1 <= min(views) <= max(views) < len(states):
+    sources = {name: entries[f"calls/{name}.npy"] for name in SAVED}
+    columns = SavedColumns(SAVED, sources, found.calls)
+    views = columns.column(_VIEW)
+    if found.calls and not -1 <= views.min() <= views.max() < len(states):
         raise IndexError("calls refer to states of handles that are not there")
-    writer.check_places()
-    calls = CallStore(writer, range(len(writer)), views, states)
+    table = _SavedCalls.over(columns, ReadLog(log), found.shared)
+    calls = OrderedCalls(table, range(found.calls), array("i", views.astype(np.int32).tobytes()), states)
     catalogs, tables = Catalogs(), NameTables()
     for ip, countersets in found.catalogs.items():
         catalogs.at(ip).countersets.update({guid: _counterset(entry) for guid, entry in countersets.items()})
-    for ip, table in found.name_tables.items():
-        tables.at(ip).unpack(table.reported, table.given)
+    for ip, names in found.name_tables.items():
+        tables.at(ip).unpack(names.reported, names.given)
     return Analysis(
         capture=found.capture,
         calls=calls,
@@ -173,46 +174,42 @@ def load(state: bytes, log: Log) -> Analysis:
     )
 
 
-class _ReadCalls(CallWriter):
-    """Calls that somebody else packed: what does not fit together is a `CaseError`."""
+class _SavedCalls(CallTable):
+    """Calls of a case: what does not fit together is a `CaseError`."""
 
-    def check_places(self) -> None:
-        """Raises `ValueError` where calls do not lie one behind the other: each byte of a case is read for one call only."""
-        ends = map(add, self._places, self._lengths)
-        if len(self) and (self._places[0] < 0 or not all(map(le, ends, self._places[1:]))):
-            raise ValueError("calls that lie in each other")
+    _is_checked = False
 
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         try:
-            call = super().read(at, number, query)
-            if call.state not in _STATES:
-                raise ValueError("a state that no call has")
+            if not self._is_checked:
+                self._check_lengths()
+            return super().read(at, number, query)
         except (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
-        return call
 
-    def row(self, at: int) -> PackedCall:
-        found = super().row(at)
-        first, stop = self._places[at - 1] + self._lengths[at - 1] if at else 0, self._places[at]
-        sides = [side for side in (found.request, found.response) if side is not None]
-        parts = [part for side in sides for pdus in side.pdus for part in (pdus.whole, pdus.origins, pdus.unsealed)]
-        logged = [part for part in parts if isinstance(part, tuple)]
-        if logged and (
-            sum(length for _, length in logged) > stop - first
-            or not all(first <= position <= position + length <= stop for position, length in logged)
-        ):
-            raise ValueError("bytes that are not its own")
-        return found
+    def _check_lengths(self) -> None:
+        """Raises `ValueError` where all calls together have more bytes than there are. Otherwise a case of a megabyte, each call of
+        which has it whole, would be a gigabyte."""
+        stated = sum(int(np.maximum(self.column(name), 0).sum()) for name in FORMATS if name.endswith(_LENGTHS))
+        if stated > self.log.end:
+            raise ValueError(f"calls have {stated} bytes together, more than there are")
+        self._is_checked = True
 
-    def _pdus(self, row: Any) -> Pdus:
-        found = super()._pdus(row)
+    def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
+        if together([one for one, _ in rare.apart]) != row:
+            raise ValueError("PDUs that are not its own")
+        return super()._apart(row, rare)
+
+    def _stored(self, row: PdusRow, plains: Any) -> Pdus:
+        found = super()._stored(row, plains)
         if packed_length(pack_origins(found.whole)) < len(found.whole):
             raise ValueError("bytes without an origin")
         _check(found)
         return found
 
 
-_STATES = frozenset(get_args(CallState))
+# Columns that state how many bytes of the log a call has.
+_LENGTHS = ("rare", "params", "origins", "whole", "unsealed", "ends")
 
 
 def _check(pdus: Pdus) -> None:
