@@ -61,6 +61,14 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
     others = met.others
     if any(problem.layer in _OURS and may_hide(problem, others) for problem in analysis.problems):
         return None
+    found = _holding(analysis, met)
+    # Behind the place where reading ended may be anything.
+    ends = [problem.text for problem in analysis.problems if (problem.kind, problem.layer) == ("truncated", "capture")]
+    return f"{found} Not all of it was read: {ends[0]}." if ends else found
+
+
+def _holding(analysis: Analysis, met: CallsMet) -> str:
+    """What there is in place of performance calls."""
     first, *more = analysis.capture.files
     name = ", ".join(analysis.capture.files) if len(more) < _NAMED else f"{first} and {len(more)} more files"
     if analysis.capture.frames == 0:

@@ -19,6 +19,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -56,16 +57,14 @@ class Injector:
     def __init__(self, folder: str, operation: str = "", at: int = 0, fault: str = "") -> None:
         self._folder, self._operation, self._at, self._fault = folder, operation, at, fault
         self.counts: Counter[str] = Counter()
-        self._descriptors: set[int] = {1}
 
     def install(self) -> None:
         """From now on, for as long as the process lives."""
         if self._operation == FULL_AT:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self._at, self._at))
             return
-        self._open, self._os_open = io.open, os.open
+        self._open = io.open
         builtins.open = io.open = self._opened  # type: ignore[assignment]
-        os.open = self._opened_descriptor
         for name, kind in (("read", "read"), ("pread", "read"), ("write", "write"), ("fsync", "write")):
             setattr(os, name, self._of_descriptor(getattr(os, name), kind))
         if self._operation in ("write", ""):
@@ -102,7 +101,7 @@ class Injector:
             self._meet("memory")
 
     def _opened(self, file: Any, mode: str = "r", buffering: int = -1, *rest: Any, **more: Any) -> Any:
-        if not (file in self._descriptors if isinstance(file, int) else self._is_inside(file)):
+        if not (self._leads_inside(file) if isinstance(file, int) else self._is_inside(file)):
             return self._open(file, mode, buffering, *rest, **more)
         raw = self._file(file, mode.replace("b", "").replace("t", ""))
         buffered: Any = (
@@ -113,15 +112,16 @@ class Injector:
     def _file(self, file: Any, mode: str) -> io.RawIOBase:
         return _File(file, mode, self._meet)
 
-    def _opened_descriptor(self, path: Any, *rest: Any, **more: Any) -> int:
-        descriptor = self._os_open(path, *rest, **more)
-        if self._is_inside(path):
-            self._descriptors.add(descriptor)
-        return descriptor
+    def _leads_inside(self, descriptor: int) -> bool:
+        """Whether a descriptor is of standard output or of a file in the folder, however it was made."""
+        try:
+            return descriptor == 1 or self._is_inside(Path(f"/proc/self/fd/{descriptor}").readlink())
+        except OSError:
+            return False
 
     def _of_descriptor(self, real: Callable[..., Any], operation: str) -> Callable[..., Any]:
         def done(descriptor: int, *rest: Any) -> Any:
-            if descriptor in self._descriptors:
+            if self._leads_inside(descriptor):
                 self._meet(operation)
             return real(descriptor, *rest)
 

@@ -202,6 +202,8 @@ class Room:
         is_told_alike = scenario.is_dataset or again.out == whole.out
         if (again.code, again.result) != (whole.code, whole.result) or not is_told_alike:
             yield f"the next run ends in {again.code}: {again.err[-200:]}"
+        if scenario.output is not None and (left := [path.name for path in self.folder.glob(".pcq-*")]):
+            yield f"left behind by the next run too: {', '.join(left)}"
 
 
 def _rows_of(dataset: Path) -> bytes:
@@ -252,7 +254,12 @@ def _is_torn(result: bytes, whole: bytes) -> bool:
 def _names_loss(found: Outcome, fault: str) -> bool:
     """Whether the result itself, or a sentence beside it, states what could not be read."""
     said = (found.result or b"") + found.out + found.err.encode()
-    return fault in _ERRORS and os.strerror(_ERRORS[fault]).encode() in said
+    stated = (
+        b"could not be read",
+        b'"unreadable"',
+        *([os.strerror(_ERRORS[fault]).encode()] if fault in _ERRORS else []),
+    )
+    return any(words in said for words in stated)
 
 
 def _waited(child: int) -> int:
@@ -292,6 +299,13 @@ def sampled(room: Room, scenarios: Sequence[Scenario], count: int, seed: int) ->
         yield from chance.sample(points, min(_POINTS_OF_ONE, len(points)))
 
 
+def shuffled(room: Room, scenarios: Sequence[Scenario], seed: int) -> Iterator[Point]:
+    """All points in an order of the seed's, so that an end before all is a sample; those of datasets, which are dear, last."""
+    points = [point for scenario in scenarios for point in points_of(room, scenario)]
+    random.Random(seed).shuffle(points)
+    return iter(sorted(points, key=lambda point: point.scenario.is_dataset))
+
+
 def table_of(tried: Counter[tuple[str, str]]) -> str:
     """How many points of each kind were tried, as a table."""
     faults = list(dict.fromkeys(fault for _, fault in tried))
@@ -318,8 +332,7 @@ def main() -> int:
     options.add_argument("--only", default="", help="commands whose words have this in them")
     options.add_argument("--write", action="store_true", help="the counts to docs/reliability.md")
     given = options.parse_args()
-    # The dearest come last.
-    scenarios = sorted((one for one in SCENARIOS if given.only in one.name), key=lambda one: one.is_dataset)
+    scenarios = [one for one in SCENARIOS if given.only in one.name]
     tried, findings = Counter[tuple[str, str]](), 0
     with tempfile.TemporaryDirectory(prefix="pcq-faults-") as folder:
         room = Room(Path(folder))
@@ -331,10 +344,11 @@ def main() -> int:
         elif given.sample is not None:
             points = sampled(room, scenarios, given.sample, given.seed)
         else:
-            points = (point for scenario in scenarios for point in points_of(room, scenario))
+            points = shuffled(room, scenarios, given.seed)
         met = set()
         # Ctrl-C ends the trying, and what was tried is stated; also where a script has it ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        is_all = False
         with suppress(KeyboardInterrupt):
             for point in points:
                 wrong = list(room.tried(point))
@@ -344,7 +358,9 @@ def main() -> int:
                 for sentence in wrong:
                     sys.stdout.write(f"{point}: {sentence}\n")
                     sys.stdout.flush()
-    words = f"{tried.total():,} points of {len(met)} commands, {findings} with a finding:\n\n{table_of(tried)}"
+            is_all = True
+    which = "" if is_all else ", chosen at random,"
+    words = f"{tried.total():,} points{which} of {len(met)} commands, {findings} with a finding:\n\n{table_of(tried)}"
     sys.stdout.write(f"{words}\n")
     if given.write:
         write_document(words)

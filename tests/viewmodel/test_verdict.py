@@ -36,6 +36,14 @@ def test_what_there_is_instead_is_said_in_a_sentence(events: list[Event], stated
     assert nothing_found(analysis_of(*events)) == f"made.pcap holds {stated}"
 
 
+def test_a_capture_that_was_not_read_to_its_end_is_not_said_to_hold_nothing() -> None:
+    ended = Problem("truncated", "capture", (4,), "reading failed: Input/output error after frame 4")
+    assert nothing_found(analysis_of(Recognised(CONNECTION, "smb"), ended)) == (
+        "made.pcap holds 1 connection with SMB, but no DCERPC call. "
+        "Not all of it was read: reading failed: Input/output error after frame 4."
+    )
+
+
 def test_a_performance_call_is_something_and_so_is_what_may_be_one() -> None:
     assert nothing_found(analysis_of(Calls().open_query())) is None
     assert nothing_found(analysis_of(winreg().open_key())) is None
