@@ -17,7 +17,9 @@ from uuid import UUID
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _WORD = re.compile(r"[\w-]+")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED = re.compile(r"""(["'])(?:(?!\1|\\).|\\.)*\1""", re.DOTALL)
+# A word without quotes that a filter compares with: it follows an operator, or is one of a set.
+_COMPARED = re.compile(r"((?:[=!<>~]=?=?|\b(?:(?:any_|all_)?(?:eq|ne)|[gl][te]|contains|matches)\b|[{,])\s*)([\w-]+)")
 # What may be an address; whether it is one, its parts decide.
 _ADDRESS = re.compile(
     r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)|(?<![\w.:])(?=[0-9a-fA-F]*:[0-9a-fA-F]*:)[0-9a-fA-F:]{2,39}(?![\w:])"
@@ -61,12 +63,17 @@ class Pseudonyms:
         return self._replaced(text, lambda word: self._word(word) if word.casefold() in self._words else word)
 
     def filter(self, text: str) -> str:
-        """A filter: what it compares with, in quotes, and addresses, where they are known."""
+        """A filter: what it compares with, and addresses, where they are known."""
         out, at = [], 0
         for match in _QUOTED.finditer(text):
-            out += [self._replaced(text[at : match.start()], lambda word: word), self.free(match[0])]
+            out += [self._compared(text[at : match.start()]), self.free(match[0])]
             at = match.end()
-        return "".join((*out, self._replaced(text[at:], lambda word: word)))
+        return "".join((*out, self._compared(text[at:])))
+
+    def _compared(self, text: str) -> str:
+        """Text of a filter without quotes."""
+        words = _COMPARED.sub(lambda match: match[1] + self.free(match[2]), text)
+        return self._replaced(words, lambda word: word)
 
     def address(self, text: str) -> str:
         """An IP address as text; what is none is a name."""

@@ -39,6 +39,10 @@ MANY = (
 EVERY = (
     "triage",
     "triage --format jsonl",
+    # The commands that these print repeat what was typed.
+    "triage --user perfmon --server 127.0.0.1",
+    "timeline --user perfmon",
+    "audit --filter user==perfmon",
     "timeline --format csv",
     "timeline --format parquet",
     "timeline --format timesketch",

@@ -80,13 +80,17 @@ def test_guids_become_other_guids_and_the_null_guid_stays() -> None:
     assert made not in (guid, null, Pseudonyms(b"other").guid(guid))
 
 
-def test_a_filter_loses_names_in_quotes_and_addresses_alone() -> None:
+def test_a_filter_loses_the_names_and_addresses_that_it_compares_with() -> None:
     names = Pseudonyms(b"k")
     user = names.name("user")
     text = 'user == "LAB\\\\user" and ip.addr == 10.0.0.1 or user == "\\"user"'
     address = names.address("10.0.0.1")
     assert names.filter(text) == f'user == "LAB\\\\{user}" and ip.addr == {address} or user == "\\"{user}"'
     assert names.filter("opnum == 3") == "opnum == 3"
+    for operator in ("==", "!=", "contains", "matches", "any_ne", "~="):
+        assert names.filter(f"user {operator} perfmon") == f"user {operator} {user}"
+        assert names.filter(f"perfmon {operator} 1") == f"perfmon {operator} 1"
+    assert names.filter("user in {perfmon, 'perfmon'}") == f"user in {{{user}, '{user}'}}"
 
 
 def test_how_many_names_there_are_is_shown_and_none_of_them() -> None:
