@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
 from analyzer.cli.options import CaptureReading, EngineName, command
@@ -31,7 +32,7 @@ _LEAST_SECONDS = 2.0
 
 
 Sources = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="SOURCES...",
         help="Captures, directories (searched through), globs, and URLs: s3://, gs://, abfs://, ssh://, file://.",
@@ -60,6 +61,22 @@ Since = Annotated[
     str | None, typer.Option("--since", metavar="TIME", help="Frames from this time on: 2026-11-20, 2026-11-20T13:50.")
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Frames before this time.")]
+Site = Annotated[
+    str | None,
+    typer.Option(
+        "--site",
+        metavar="NAME",
+        help="Where these were captured: an address is one machine within a site. `directory` or `capture` makes each a site. "
+        "(Found out: captures of a directory that touch in time.)",
+    ),
+]
+FewerRows = Annotated[
+    bool,
+    typer.Option("--allow-fewer-rows", help="Write the dataset also where it loses rows, as without its secrets."),
+]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="Check each file of the dataset, and make anew what is damaged or missing.")
+]
 Retries = Annotated[
     int, typer.Option("--retries", min=0, help="How often a read or a task that failed is tried again.")
 ]
@@ -71,8 +88,8 @@ ProfileName = Annotated[
 @command
 def collect(
     reading: CaptureReading,
-    sources: Sources,
     output: Dataset,
+    sources: Sources = None,
     scheduler: Scheduler = None,
     workers: Workers = None,
     memory: Memory = None,
@@ -81,6 +98,9 @@ def collect(
     retries: Retries = 3,
     profile: ProfileName = "windows",
     insecure: Insecure = False,
+    site: Site = None,
+    allow_fewer_rows: FewerRows = False,
+    repair: Repair = False,
 ) -> None:
     """Collect sets of captures into a dataset of Parquet tables, on all cores or on a Dask cluster. (Extra: cluster)"""
     reading.refuse_redaction("a dataset keeps frames as they were captured")
@@ -91,6 +111,8 @@ def collect(
         raise typer.BadParameter(
             "the cluster has workers of its own", param_hint="--workers" if workers else "--memory"
         )
+    if not sources and not repair:
+        raise typer.BadParameter("name captures, directories, globs or URLs", param_hint="SOURCES")
     window = _time("--since", since), _time("--until", until)
     from analyzer.collect.collection import collect as run
     from analyzer.collect.sources import shown
@@ -98,10 +120,11 @@ def collect(
     from analyzer.output.store import StorageError
 
     keys = token_hex(8)
-    asked = {"sources": " ".join(map(shown, sources)), "since": since, "until": until, "retries": str(retries)}
-    asked |= {"scheduler": scheduler, "workers": str(workers) if workers else None, "memory": memory}
+    asked = {"sources": " ".join(map(shown, sources or ())), "since": since, "until": until, "retries": str(retries)}
+    asked |= {"site": site, "scheduler": scheduler, "workers": str(workers) if workers else None, "memory": memory}
     stated = {option: value for option, value in asked.items() if value is not None}
-    request = _request(reading, sources, output, window, retries, profile, keys, stated)
+    request = _request(reading, sources or [], output, window, retries, profile, keys, stated)
+    request = replace(request, site=site, fewer_rows=allow_fewer_rows, repair=repair)
     given: dict[str, Any] = {"keys": keys, "retries": retries}
     try:
         with watching_stages() as watcher:
@@ -114,7 +137,7 @@ def collect(
                     done = run(request, executor)
     except StorageError as error:
         raise InputError(str(error), hint="What was there before is as it was.") from None
-    raise typer.Exit(_report(done, output))
+    raise typer.Exit(_report(done, output, repair=repair))
 
 
 @contextmanager
@@ -162,7 +185,7 @@ def _request(
         tuple(reading.given_metadata()),
         reading.metadata_from,
         keys,
-        asked,
+        asked=asked,
     )
 
 
@@ -175,15 +198,17 @@ def _time(option: str, text: str | None) -> int | None:
         raise typer.BadParameter(f"{text} is no time: 2026-11-20, or 2026-11-20T13:50:16", param_hint=option) from None
 
 
-def _report(done: Done, output: str) -> int:
+def _report(done: Done, output: str, *, repair: bool = False) -> int:
     """What was done, on standard error, and the exit code that it amounts to."""
+    for restored in done.restored:
+        say(f"restored: {restored}")
     for problem in done.problems[:_NAMED]:
         say(problem.text)
     if more := len(done.problems) - _NAMED:
         say(*([f"and {more} more problems of this kind"] if more > 0 else []))
     tables = ", ".join(f"{table.rows:,} {name}" for name, table in done.manifest.tables.items() if table.rows)
     if not done.read and not done.rendered:
-        say(f"{output}: nothing is new; {tables}")
+        say(f"{output}: nothing is {'damaged' if repair else 'new'}; {tables}")
     else:
         for line in summary(done):
             say(line)

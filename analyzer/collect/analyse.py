@@ -7,7 +7,7 @@ duplicates of several sensors come to what they come to in one reading of all fi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import process_time
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import merged
 from analyzer.collect.cut import secrets_in
-from analyzer.collect.facts import AnalyseTask, ConversationFacts
+from analyzer.collect.facts import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.collect.keys import held
 from analyzer.collect.manifest import STATE
 from analyzer.collect.pieces import PieceFile
@@ -53,6 +53,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     analysis = analyze_frames(frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets)
     analysis = replace(analysis, problems=(*analysis.problems, *notes))
     sessions, bound = _sessions(analysis)
+    calls = _Calls(analysis)
     numbers = [part.number for part in task.parts]
     tallies.renumber(lambda frame: frame_id(numbers[file_of(frame)], number_of(frame)))
     facts = ConversationFacts(
@@ -61,21 +62,23 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         numbers,
         frames=frames.count,
         bytes=frames.bytes,
+        inputs=task.inputs,
         calls=len(analysis.calls),
+        readable=calls.readable,
         first_time_ns=frames.first_time_ns,
         last_time_ns=frames.last_time_ns,
-        server=_server(analysis, task),
-        links=_links(analysis),
+        server=calls.server or _server_of_sessions(analysis) or task.pairs[0][1],
+        links=calls.links,
         sessions=sessions,
         bound=bound,
         tallies=tallies,
         shows=nothing_found(analysis) is None,
+        known_as=_known_as(analysis, numbers),
     )
     if len(analysis.calls) or analysis.sessions or analysis.problems:
-        facts.state = f"{STATE}/{task.number:06}-{task.job.run}.pcq"
-        with store.writing(task.job.place(facts.state)) as out:
-            write_case(analysis, out, limits=task.job.limits)
-        facts.state_bytes = store.size(task.job.place(facts.state))
+        with store.keeping(f"{STATE}/{task.number:06}-{{}}.pcq") as out:
+            write_case(analysis, out.file, limits=task.job.limits)
+        facts.state, facts.state_bytes = out.name, out.size
     facts.seconds = process_time() - began
     return facts
 
@@ -104,7 +107,7 @@ class _Frames:
 
     def _merged(self, which: str) -> Iterator[FrameBlock | Problem]:
         files = [
-            PieceFile(self._store, self._task.job.place(part.pieces), places, number, part.opens_ns)
+            PieceFile(self._store, part.pieces, places, number, part.opens_ns)
             for number, part in enumerate(self._task.parts)
             for places in getattr(part, which)
         ]
@@ -115,18 +118,43 @@ class _Frames:
         return CaptureFacts(names, self.count, self.bytes, self.first_time_ns, self.last_time_ns)
 
 
-def _server(analysis: Analysis, task: AnalyseTask) -> str:
-    """The address of the host that most calls are answered by, else that of the sessions, one of the hosts in any case."""
-    servers = Counter(call.server.ip for call in analysis.calls)
-    servers = servers or Counter(session.server.ip for session in analysis.sessions)
-    return max(sorted(servers), key=servers.__getitem__) if servers else task.pairs[0][1]
+class _Calls:
+    """What the calls of a conversation come to. `server` is the address by which most are answered, "" without calls. `links` are
+    numbers of the servers whose counters, registry or services are looked at: what such a server says to one of its clients (names,
+    handles, clocks) is used to read and to judge what it says to others."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        servers: Counter[str] = Counter()
+        followed: set[str] = set()
+        self.readable = 0
+        for call in analysis.calls:
+            servers[call.server.ip] += 1
+            if call.interface.uuid in _FOLLOWED:
+                followed.add(call.server.ip)
+            if call.state != "sealed":
+                self.readable += (call.request is not None) + (call.response is not None)
+        self.server = _most(servers)
+        self.links = sorted(_number(f"server {ip}") for ip in followed)
 
 
-def _links(analysis: Analysis) -> list[int]:
-    """Numbers of the servers whose counters, registry or services are looked at. What such a server says to one of its clients
-    (names, handles, clocks) is used to read and to judge what it says to others."""
-    servers = {call.server.ip for call in analysis.calls if call.interface.uuid in _FOLLOWED}
-    return sorted(_number(f"server {ip}") for ip in servers)
+def _server_of_sessions(analysis: Analysis) -> str:
+    """The address of the server of most sessions, "" without sessions."""
+    return _most(Counter(session.server.ip for session in analysis.sessions))
+
+
+def _most(counted: Counter[str]) -> str:
+    return max(sorted(counted), key=counted.__getitem__) if counted else ""
+
+
+def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
+    """What servers state of themselves, by the numbers of the files that show it: GUIDs and names."""
+    found: dict[int, dict[str, set[str]]] = {}
+    for session in analysis.sessions:
+        for what, value in (("guid", session.server_guid), ("name", session.identity.server_name)):
+            if value:
+                for file in {numbers[file_of(frame)] for frame in session.frames}:
+                    found.setdefault(file, {}).setdefault(f"{what} {session.server.ip}", set()).add(value)
+    return {file: {key: sorted(values) for key, values in known.items()} for file, known in found.items()}
 
 
 def _sessions(analysis: Analysis) -> tuple[list[int], list[int]]:

@@ -14,7 +14,7 @@ the manifest states it. Until then a run has written to a directory of its own, 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct, field
 
 from analyzer.collect.analyse import analyse
+from analyzer.collect.commit import commit, files_of, tidy
 from analyzer.collect.cut import cut_file, flows_met
 from analyzer.collect.facts import (
     AnalyseTask,
@@ -38,8 +39,9 @@ from analyzer.collect.facts import (
     RenderTask,
     Window,
 )
+from analyzer.collect.lock import LOCK, Lock, locked
 from analyzer.collect.manifest import (
-    STAGING,
+    MANIFEST,
     Facts,
     Manifest,
     SkippedEntry,
@@ -49,6 +51,7 @@ from analyzer.collect.manifest import (
 )
 from analyzer.collect.plan import Groups, Index, Reading, hull, linked, reading
 from analyzer.collect.render import render
+from analyzer.collect.sites import sites_of
 from analyzer.collect.sources import SourceFile, shown
 from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
@@ -89,13 +92,20 @@ class Request(Struct, frozen=True):
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     keys: str = ""
+    # Where the sources were captured (`sites`), None for where it was said before; whether rows may be lost; whether all files of
+    # the dataset are compared with their digests.
+    site: str | None = None
+    fewer_rows: bool = False
+    repair: bool = False
     # What else was asked for, in words: the manifest states it.
     asked: dict[str, str] = field(default_factory=dict)
     run: str = field(default_factory=lambda: secrets.token_hex(6))
 
 
 class Done(Struct):
-    """What a run did: the manifest it wrote, how many files it read, and what could not be read."""
+    """What a run did: the manifest it wrote, how many files it read, what could not be read, and what of the dataset was
+    damaged and
+    is there again."""
 
     manifest: Manifest
     read: int = 0
@@ -103,65 +113,123 @@ class Done(Struct):
     rendered: int = 0
     shows: bool = True
     problems: list[Problem] = field(default_factory=list)
+    restored: list[str] = field(default_factory=list)
 
 
 def collect(request: Request, executor: Executor) -> Done:
-    """Collects sources into a dataset. Raises `InputError` where nothing can be read, `StoreError` where it cannot be written."""
-    from analyzer.collect.commit import tidy
-
+    """Collects sources into a dataset. Raises `InputError` where nothing can be read, another run writes to the dataset,
+    or it would
+    lose rows; `StoreError` where it cannot be written. The dataset is as it was then."""
     store = Store(request.dataset)
-    known = read_manifest(store)
-    facts = read_facts(store, known) if known is not None else Facts(window=request.window)
-    if known is None and any(name.split("/", 1)[0] != STAGING for name in store.names("")):
+    if (
+        not store.exists(MANIFEST)
+        and (found := store.names(""))
+        and not any(one.startswith(f"{LOCK}/") for one in found)
+    ):
         raise InputError(
             f"{request.dataset} exists and is no dataset",
             hint="Name a directory that is new, or the dataset that is to grow.",
         )
-    tidy(store, known, facts)
-    job = Job(request.dataset, request.run, request.limits, request.retries, request.profile, request.keys)
-    run = _Run(request, executor, store, job, facts)
-    try:
-        return run.run(known)
-    except BaseException:
-        executor.stop()
-        with suppress(OSError):
-            store.remove(job.staging)
-            store.prune(STAGING)
-        raise
+    with locked(store, request.run) as lock:
+        known = read_manifest(store)
+        facts = read_facts(store, known) if known is not None else Facts(window=request.window)
+        files = files_of(facts)
+        listed = {*files, *([known.facts] if known is not None else ())}
+        there = tidy(store, listed)
+        damaged = {name for name, size in files.items() if there.get(name) != size}
+        if request.repair:
+            damaged |= {name for name in files.keys() - damaged if store.digest(name) not in name}
+        job = Job(request.dataset, request.run, request.limits, request.retries, request.profile, request.keys)
+        run = _Run(request, executor, store, lock, job, facts, damaged)
+        try:
+            return run.run(known)
+        except BaseException:
+            executor.stop()
+            with suppress(OSError):
+                lock.check()
+                tidy(store, listed)
+            raise
 
 
 class _Run:
     """One run, stage by stage."""
 
-    def __init__(self, request: Request, executor: Executor, store: Store, job: Job, facts: Facts) -> None:
-        self._request, self._executor, self._store, self._job, self._facts = request, executor, store, job, facts
+    def __init__(
+        self,
+        request: Request,
+        executor: Executor,
+        store: Store,
+        lock: Lock,
+        job: Job,
+        facts: Facts,
+        damaged: Collection[str] = (),
+    ) -> None:
+        self._request, self._executor, self._store, self._lock = request, executor, store, lock
+        self._job, self._facts = job, facts
+        self._damaged = damaged
         self._stages: list[StageEntry] = []
         self._problems: list[Problem] = [Problem("unreadable", "capture", (), str(error)) for error in request.missing]
         self._skipped: list[SkippedEntry] = []
+        # Files whose pieces were damaged.
+        self._cut_anew = [one.source.url for one in facts.files if one.pieces in damaged]
 
     def run(self, known: Manifest | None) -> Done:
         facts, request = self._facts, self._request
+        before, sites_before = facts.conversations, {one.number: one.site for one in facts.files}
+        rendered_before = {one.batch for one in facts.batches if one.failure is None}
         window = hull(facts.window, request.window) if known is not None else request.window
-        plan = reading(request.sources, facts.files, window)
-        before = {one.number: one for one in facts.files}
-        if known is not None and not plan.new and not self._anything_else(known):
-            return Done(known, shows=self._shows(), problems=self._problems + self._of_files())
+        plan = reading(request.sources, facts.files, window, self._damaged)
         files = self._cut(plan, window)
         if not any(one.status != "unreadable" for one in files):
             raise self._nothing(files)
-        fresh = {number for number, _ in plan.new}
-        fresh |= self._cut_again(files)
-        touched = {one.kind.pair for file in files if file.number in fresh for one in file.kinds}
-        touched |= {one.kind.pair for number in fresh if number in before for one in before[number].kinds}
-        asked = {one.kind.client for file in files if file.number in fresh for one in file.kinds if one.kind.client}
-        analysed = self._analyse(Index(files), files, touched, asked)
+        fresh = {number for number, _ in plan.new} | self._cut_again(files)
+        self._place(files)
+        sites, analysed = self._analyse(files)
         rendered = self._render(files)
         facts.files, facts.window = files, window
-        manifest = self._commit()
-        return Done(manifest, len(fresh), analysed, rendered, self._shows(), self._problems + self._of_files())
+        changed = (
+            fresh or analysed or rendered or self._damaged or sites_before != {one.number: one.site for one in files}
+        )
+        if known is not None and not changed and known.options == self.options:
+            return Done(known, shows=self._shows(), problems=self._problems + self._of_files())
+        if not request.fewer_rows:
+            self._refuse_loss(before, rendered_before)
+        restored = self._restored(before)
+        manifest = self._commit(sites)
+        problems = self._problems + self._of_files()
+        return Done(manifest, len(fresh), analysed, rendered, self._shows(), problems, restored)
 
-    def _anything_else(self, known: Manifest) -> bool:
-        return known.options != self.options
+    def _place(self, files: Sequence[FileFacts]) -> None:
+        """Files that are named now are where it is said now."""
+        if self._request.site is not None:
+            named = {source.url for source in self._request.sources}
+            for one in files:
+                if one.source.url in named:
+                    one.site = self._request.site
+
+    def _refuse_loss(self, before: Sequence[ConversationFacts], rendered_before: Collection[str]) -> None:
+        """Raises `InputError` where conversations are less readable than they were, or rows could not be written again."""
+        after = self._facts.conversations
+        lost = 0
+        for one in before:
+            same = [new for new in after if _have_common(one, new)]
+            had = sum(old.readable for old in before if old is one or any(_have_common(old, new) for new in same))
+            lost = max(lost, had - sum(new.readable for new in same))
+        failed = [one.failure for one in self._facts.batches if one.failure and one.batch in rendered_before]
+        if lost > 0 or failed:
+            what = f"{lost:,} requests and responses could not be read any more" if lost > 0 else failed[0]
+            raise InputError(
+                f"the dataset would lose rows: {what}",
+                hint="Give the secrets that it was made with, or add --allow-fewer-rows. The dataset is as it was.",
+            )
+
+    def _restored(self, before: Sequence[ConversationFacts]) -> list[str]:
+        """What was damaged or not there, in words."""
+        damaged = self._damaged
+        words = [f"the frames of {shown(url)}" for url in self._cut_anew]
+        words += [f"conversation {one.number}" for one in before if one.state in damaged]
+        words += [f"{name.partition('/')[0]}: {name}" for name in sorted(damaged) if not name.startswith("_")]
+        return words
 
     @property
     def options(self) -> dict[str, str]:
@@ -224,8 +292,14 @@ class _Run:
 
     def _cut(self, plan: Reading, window: Window) -> list[FileFacts]:
         files = {one.number: one for one in plan.known}
-        tasks = [CutTask(self._job, number, source, window) for number, source in plan.new]
+        place = {one.number: one.site for one in self._facts.files}
+        tasks = [CutTask(self._job, number, source, window, site=place.get(number, "")) for number, source in plan.new]
         for facts in self._cut_all(tasks):
+            if facts.status == "unreadable" and facts.source.url in self._cut_anew:
+                raise InputError(
+                    f"frames of the dataset are lost, and {facts.problems[0].text}",
+                    hint="Put the capture where it was, or collect into a new dataset.",
+                )
             files[facts.number] = facts
         asked = {source.url for source in self._request.sources}
         for one in plan.known:
@@ -238,7 +312,11 @@ class _Run:
 
     def _cut_all(self, tasks: Sequence[CutTask]) -> Iterator[FileFacts]:
         for task, result in self._stage(
-            "cut", cut_file, tasks, lambda task: task.source.size or 0, lambda facts: (facts.seconds, facts.piece_bytes)
+            "cut",
+            cut_file,
+            tasks,
+            lambda task: task.source.size or 0,
+            lambda facts: (facts.seconds, facts.pieces_bytes),
         ):
             if isinstance(result, Exception):
                 text = f"{shown(task.source.url)} cannot be read: {reason_of(result)}"
@@ -261,7 +339,7 @@ class _Run:
             if not isinstance(result, Exception) and result[1]:
                 one = files[by_number[result[0]]]
                 wanted = frozenset((*one.wanted, *result[1]))
-                tasks.append(CutTask(self._job, one.number, one.source, one.window, wanted))
+                tasks.append(CutTask(self._job, one.number, one.source, one.window, wanted, one.site))
         for facts in self._cut_all(tasks) if tasks else ():
             if facts.pieces is not None:
                 files[by_number[facts.number]] = facts
@@ -269,44 +347,64 @@ class _Run:
 
     # Conversations
 
-    def _analyse(self, index: Index, files: Sequence[FileFacts], touched: set[Pair], asked: set[str]) -> int:
+    def _analyse(self, files: Sequence[FileFacts]) -> tuple[dict[int, int], int]:
+        """Analyses conversations whose frames are not those that they were analysed from. Returns the site of each file,
+        and how many
+        analyses there were. What they show may link conversations, or part sites: then there is more to analyse."""
         facts = self._facts
-        groups = Groups()
-        pairs = index.pairs
-        for link in (link for file in files for link in file.links):
-            if set(link) <= pairs:
-                groups.join(*link)
-        for one in facts.conversations:
-            for pair in one.pairs[1:]:
-                groups.join(one.pairs[0], pair)
-        secret_files = tuple(one.source.url for one in index.files if one.has_secrets)
-        known = {groups.of(one.pairs[0]): one for one in facts.conversations if set(one.pairs) & pairs}
-        done, stage = 0, "analyse"
+        secret_files = tuple(one.source.url for one in files if one.has_secrets)
+        sound = [one for one in facts.conversations if one.failure is None and one.state not in self._damaged]
+        known = {one.inputs: one for one in sound}
+        numbered = list(facts.conversations)
+        analysed, stage = 0, "analyse"
         while True:
-            wanted = groups.members(pairs)
-            known = {first: one for first, one in known.items() if first in wanted and one.pairs == wanted[first]}
+            sites = sites_of(files, facts.conversations)
+            index = Index(files, sites)
+            taken: set[int] = set()
             tasks = []
-            for first, group in sorted(wanted.items()):
-                is_touched = not touched.isdisjoint(group) or any(host in asked for pair in group for host in pair)
-                if first not in known or is_touched:
-                    number = known[first].number if first in known else self._number_of(group)
-                    tasks.append(AnalyseTask(self._job, number, group, index.parts(group), secret_files))
-            for task, result in self._stage(stage, analyse, tasks, lambda task: task.size, _cost_of_conversation):
-                if isinstance(result, Exception):
-                    result = self._failed(task, result)
-                known[groups.of(task.pairs[0])] = result
-                done += 1
-            touched, asked, stage = set(), set(), "joined"
-            if not linked(known, groups):
+            for nodes in self._groups(files, sites, index).members(index.nodes).values():
+                pairs, parts = tuple((low, high) for _, low, high in nodes), index.parts(nodes)
+                number = self._number_of(pairs, {part.number for part in parts}, numbered, taken)
+                taken.add(number)
+                tasks.append(AnalyseTask(self._job, number, pairs, parts, secret_files))
+            wanted = [task.inputs for task in tasks]
+            if new := [task for task, inputs in zip(tasks, wanted, strict=True) if inputs not in known]:
+                for task, result in self._stage(stage, analyse, new, lambda task: task.size, _cost_of_conversation):
+                    if isinstance(result, Exception):
+                        result = self._failed(task, result)
+                    known[result.inputs] = result
+                    numbered.append(result)
+            facts.conversations = sorted((known[inputs] for inputs in wanted), key=lambda one: one.number)
+            analysed, stage = analysed + len(new), "joined"
+            if not new:
                 break
-        facts.conversations = sorted(known.values(), key=lambda one: one.number)
         self._into_batches()
-        return done
+        return sites, analysed
 
-    def _number_of(self, group: tuple[Pair, ...]) -> int:
-        """The number of a conversation: that of one of which it has all pairs, else the next."""
-        for one in self._facts.conversations:
-            if set(one.pairs) <= set(group):
+    def _groups(self, files: Sequence[FileFacts], sites: Mapping[int, int], index: Index) -> Groups:
+        """Which pairs are one conversation, by what files and earlier analyses link."""
+        groups = Groups()
+        for file in files:
+            for one, other in file.links:
+                nodes = (sites[file.number], *one), (sites[file.number], *other)
+                if index.nodes.issuperset(nodes):
+                    groups.join(*nodes)
+        by_node = {}
+        for conversation in self._facts.conversations:
+            for site in {sites[number] for number in conversation.files if number in sites}:
+                first, *rest = ((site, *pair) for pair in conversation.pairs)
+                by_node[first] = conversation
+                for node in rest:
+                    groups.join(first, node)
+        linked(by_node, groups)
+        return groups
+
+    def _number_of(
+        self, pairs: Sequence[Pair], files: set[int], numbered: Sequence[ConversationFacts], taken: set[int]
+    ) -> int:
+        """The number of a conversation: that of one of which it has all pairs and a file, else the next."""
+        for one in numbered:
+            if one.number not in taken and set(one.pairs) <= set(pairs) and not files.isdisjoint(one.files):
                 return one.number
         number = self._facts.next_conversation
         self._facts.next_conversation += 1
@@ -316,7 +414,9 @@ class _Run:
         hosts = ", ".join(" and ".join(pair) for pair in task.pairs)
         text = f"the conversation between {hosts} could not be analysed: {reason_of(error)}"
         numbers = [part.number for part in task.parts]
-        return ConversationFacts(task.number, task.pairs, numbers, server=task.pairs[0][1], failure=text)
+        return ConversationFacts(
+            task.number, task.pairs, numbers, inputs=task.inputs, server=task.pairs[0][1], failure=text
+        )
 
     def _into_batches(self) -> None:
         """Conversations of one server share files of rows; each stays in its batch while its server is the same."""
@@ -348,8 +448,10 @@ class _Run:
         done: dict[str, BatchFacts] = {}
         for batch, members in sorted(batches.items()):
             task = self._render_task(batch, members, first_time_ns)
-            if batch in known and known[batch].key == task.key and known[batch].failure is None:
-                done[batch] = known[batch]
+            before = known.get(batch)
+            is_sound = before is not None and before.failure is None and not self._has_damage(before)
+            if before is not None and is_sound and before.key == task.key:
+                done[batch] = before
             else:
                 tasks.append(task)
         for task, result in self._stage(
@@ -362,10 +464,13 @@ class _Run:
             if isinstance(result, Exception):
                 numbers = ", ".join(str(one.number) for one in task.members)
                 text = f"the rows of conversations {numbers} could not be written: {reason_of(result)}"
-                result = BatchFacts(task.batch, task.key, [], [], {}, failure=text)
+                result = BatchFacts(task.batch, task.key, [], {}, {}, failure=text)
             done[task.batch] = result
         facts.batches = [done[batch] for batch in sorted(done)]
         return len(tasks)
+
+    def _has_damage(self, batch: BatchFacts) -> bool:
+        return any(file.name in self._damaged for file in batch.files)
 
     def _render_task(self, batch: str, members: Sequence[ConversationFacts], first_time_ns: int) -> RenderTask:
         chosen = [
@@ -379,14 +484,18 @@ class _Run:
 
     # The end
 
-    def _commit(self) -> Manifest:
-        from analyzer.collect.commit import commit
-
+    def _commit(self, sites: Mapping[int, int]) -> Manifest:
         extra = [one.failure for one in self._facts.conversations if one.failure]
         extra += [one.failure for one in self._facts.batches if one.failure]
         self._problems += [Problem("failed", "pipeline", (), text) for text in extra]
         stated = self.options, self._request.asked
-        return commit(self._store, self._job, self._facts, self._stages, self._skipped, self._problems, stated)
+        given = self._store, self._lock, self._job, self._facts, sites
+        return commit(*given, self._stages, self._skipped, self._problems, stated)
+
+
+def _have_common(one: ConversationFacts, other: ConversationFacts) -> bool:
+    """Whether two have frames of the same hosts in the same file."""
+    return not set(one.pairs).isdisjoint(other.pairs) and not set(one.files).isdisjoint(other.files)
 
 
 def reason_of(error: BaseException) -> str:

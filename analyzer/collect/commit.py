@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
 from analyzer.collect.facts import Job, TableFile
+from analyzer.collect.lock import Lock
 from analyzer.collect.manifest import (
     FACTS,
     MANIFEST,
@@ -24,10 +25,11 @@ from analyzer.collect.manifest import (
 )
 from analyzer.collect.schemas import STORED
 from analyzer.collect.shared import write_shared
+from analyzer.collect.sites import site_names
 from analyzer.collect.sources import shown
 from analyzer.core.events import Problem
 from analyzer.model.capture import SCHEMA
-from analyzer.output.store import Store
+from analyzer.output.store import Store, StoreError
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
 _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zstandard")
@@ -35,51 +37,65 @@ _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zs
 
 def commit(
     store: Store,
+    lock: Lock,
     job: Job,
     facts: Facts,
+    sites: Mapping[int, int],
     stages: Sequence[StageEntry],
     skipped: Sequence[SkippedEntry],
     problems: Sequence[Problem],
     stated: tuple[dict[str, str], dict[str, str]],
 ) -> Manifest:
-    """Writes what is left to write, and makes the dataset what the facts say. Raises `StoreError`."""
-    facts.shared = write_shared(store, job, facts.files, facts.conversations, facts.batches, problems)
-    manifest = _manifest(job, facts, stages, skipped, stated)
-    manifest.facts = f"{FACTS}/facts-{job.run}.msgpack.zst"
-    store.write(job.place(manifest.facts), packed_facts(facts))
-    for name in store.names(job.staging):
-        store.move(name, name[len(job.staging) + 1 :])
+    """Writes what is left to write, and makes the dataset what the facts say. Raises `StoreError` where that cannot be, or
+    something
+    that the facts state is not there: the dataset is as it was then."""
+    names = site_names(facts.files, sites)
+    facts.shared = write_shared(store, job, facts, sites, names, problems)
+    with store.keeping(f"{FACTS}/{{}}.msgpack.zst") as out:
+        out.file.write(packed_facts(facts))
+    of_files = {number: names[site] for number, site in sites.items()}
+    manifest = _manifest(job, facts, of_files, stages, skipped, stated)
+    manifest.facts = out.name
+    there = store.sizes("")
+    for name, size in files_of(facts).items():
+        if (found := there.get(f"{job.staging}/{name}", there.get(name))) != size:
+            raise StoreError(f"{store.root} was changed by somebody else: {name} has {found or 'no'} bytes")
+    lock.renew()
+    for name in there:
+        if name.startswith(f"{job.staging}/"):
+            store.move(name, name[len(job.staging) + 1 :])
+    lock.renew()
     store.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
-    tidy(store, manifest, facts)
+    tidy(store, {*files_of(facts), manifest.facts})
     return manifest
 
 
-def tidy(store: Store, manifest: Manifest | None, facts: Facts) -> None:
-    """Removes from the directories of a dataset what its manifest does not list (None: it has none yet).
-
-    That is what was replaced, and what a run left that was ended before its manifest stood. Whatever else lies beside them stays.
-    """
-    listed = _files_of(manifest, facts) if manifest is not None else set()
-    for name in store.names(""):
+def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
+    """Removes from the directories of a dataset what it does not list: what was replaced, and what a run left that was ended before
+    its manifest stood. Whatever else lies beside them stays. Returns the files that are left, with their sizes."""
+    there = store.sizes("")
+    for name in list(there):
         if name.split("/", 1)[0] in _DIRECTORIES and name not in listed:
             store.remove(name)
+            del there[name]
     store.prune()
+    return there
 
 
-def _files_of(manifest: Manifest, facts: Facts) -> set[str]:
-    """Every file of a dataset."""
+def files_of(facts: Facts) -> dict[str, int]:
+    """The files of a dataset besides the manifest and the facts, with their sizes."""
+    tables = [*(file for batch in facts.batches for file in batch.files), *facts.shared]
     return {
-        MANIFEST,
-        manifest.facts,
-        *(file.pieces for file in facts.files if file.pieces is not None),
-        *(one.state for one in facts.conversations if one.state is not None),
-        *(name for table in manifest.tables.values() for name in table.files),
+        **{file.pieces: file.pieces_bytes for file in facts.files if file.pieces is not None},
+        **{one.state: one.state_bytes for one in facts.conversations if one.state is not None},
+        **{file.name: file.bytes for file in tables},
     }
 
 
 def _manifest(
     job: Job,
     facts: Facts,
+    sites: Mapping[int, str],
     stages: Sequence[StageEntry],
     skipped: Sequence[SkippedEntry],
     stated: tuple[dict[str, str], dict[str, str]],
@@ -114,6 +130,7 @@ def _manifest(
                 since_ns=one.window[0],
                 until_ns=one.window[1],
                 problems=len(one.problems),
+                site=sites[one.number],
             )
             for one in facts.files
         ],

@@ -28,7 +28,9 @@ from analyzer.packet.sorting import Chosen, FrameSorter, Kind
 def cut_file(task: CutTask) -> FileFacts:
     """Cuts a file. Raises `StoreError` where the dataset cannot be written."""
     began = process_time()
-    facts = FileFacts(task.number, task.source, task.window, "unreadable", [], wanted=sorted(task.wanted))
+    facts = FileFacts(
+        task.number, task.source, task.window, "unreadable", [], site=task.site, wanted=sorted(task.wanted)
+    )
     url = task.source.url
     try:
         file = RetriedFile(url, task.job.retries)
@@ -46,10 +48,9 @@ def cut_file(task: CutTask) -> FileFacts:
         file.close()
         return facts
     cutter = _Cutter(task, facts)
-    name = f"{PIECES}/{task.number:06}-{task.job.run}"
-    with Store(task.job.dataset).writing(task.job.place(name)) as out:
-        cutter.run(reader, PieceWriter(out))
-    facts.pieces, facts.status = name, "read"
+    with Store(task.job.dataset).keeping(f"{PIECES}/{{}}") as out:
+        cutter.run(reader, PieceWriter(out.file))
+    facts.pieces, facts.pieces_bytes, facts.status = out.name, out.size, "read"
     facts.names = dict(reader.info.names)
     facts.sha256 = reader.digests[0].sha256 if reader.digests else None
     if file.failure is not None:
@@ -99,14 +100,15 @@ class _Cutter:
         writer.finish()
         facts.met = writer.put(self._sorter.met.astype("<u8").tobytes())
         facts.recognised = sorted(self._sorter.recognised)
+        facts.flows, facts.begun = self._sorter.ours, self._sorter.begun
+        facts.known_as = {f"mac {ip}": sorted(found) for ip, found in sorted(self._sorter.cards.items())}
         facts.links = sorted(self._sorter.links)
         facts.tallies = self._sorter.tallies
         facts.tallies.renumber(lambda frame: frame + self._base)
         facts.kinds = [
-            KindFacts(kind, kind in self._with_data, places)
+            KindFacts(kind, kind in self._with_data, places, writer.digest(kind))
             for kind, places in sorted(writer.places.items(), key=_order)
         ]
-        facts.piece_bytes = sum(place.length for places in writer.places.values() for place in places)
 
     def _block(self, block: FrameBlock, writer: PieceWriter) -> None:
         facts = self._facts
@@ -166,5 +168,5 @@ def _order(entry: tuple[Kind, object]) -> tuple[object, ...]:
 def flows_met(task: MetTask) -> tuple[int, frozenset[int]]:
     """The number of the file, and which of the flows have segments in it."""
     start, length = task.met
-    numbers = np.frombuffer(Store(task.job.dataset).read(task.job.place(task.pieces), start, start + length), "<u8")
+    numbers = np.frombuffer(Store(task.job.dataset).read(task.pieces, start, start + length), "<u8")
     return task.number, frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

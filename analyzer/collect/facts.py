@@ -5,8 +5,10 @@ Frames are ids (`core.frames`) whose file is the number of the source in the dat
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Literal
 
+import msgspec
 from msgspec import Struct, field
 
 from analyzer.collect.pieces import Place
@@ -18,6 +20,8 @@ from analyzer.model.metadata import Metadata
 from analyzer.packet.sorting import Kind, Pair
 from analyzer.packet.tallies import Tallies
 
+# What machines of a file state of themselves: by what it is and whose (`mac 10.0.0.1`), all values that were met.
+KnownAs = dict[str, list[str]]
 # From this time on, and before that one, in nanoseconds since 1970 UTC; None is no bound.
 Window = tuple[int | None, int | None]
 
@@ -35,45 +39,50 @@ class Job(Struct, frozen=True):
 
     @property
     def staging(self) -> str:
-        """The directory in the dataset where the files of the run are, until they take their place."""
+        """The directory in the dataset where the tables of the run are, until they take their place: other programs read
+        all that is
+        in the directories of tables."""
         return f"_staging/{self.run}"
-
-    def place(self, name: str) -> str:
-        """Where a file of the dataset lies now: what this run wrote has its name in it."""
-        return f"{self.staging}/{name}" if f"-{self.run}" in name else name
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
 
 
 class CutTask(Struct, frozen=True):
-    """A file to be cut. `wanted` are flows that are ours by what other files hold."""
+    """A file to be cut. `wanted` are flows that are ours by what other files hold, `site` is where it was captured, as it
+    was given."""
 
     job: Job
     number: int
     source: SourceFile
     window: Window
     wanted: frozenset[int] = frozenset()
+    site: str = ""
 
 
 class KindFacts(Struct, frozen=True):
-    """The frames of one kind in a file: where their pieces lie, and whether any has TCP data."""
+    """The frames of one kind in a file: where their pieces lie, whether any has TCP data, and the digest of these pieces."""
 
     kind: Kind
     has_data: bool
     places: list[Place]
+    digest: bytes = b""
 
 
 class FileFacts(Struct):
     """A file as it was read. `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie
-    that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame."""
+    that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What shows
+    whether two files have the same machines (`sites`): `site` is what was given, `flows` are the numbers of its flows that are
+    ours, `begun` those whose first segment is among its frames, `known_as` what machines state of themselves."""
 
     number: int
     source: SourceFile
     window: Window
     status: Literal["read", "partial", "unreadable"]
     problems: list[Problem]
+    site: str = ""
     pieces: str | None = None
+    pieces_bytes: int = 0
     sha256: str | None = None
     frames: int = 0
     bytes: int = 0
@@ -87,8 +96,10 @@ class FileFacts(Struct):
     wanted: list[int] = field(default_factory=list)
     met: tuple[int, int] = (0, 0)
     links: list[tuple[Pair, Pair]] = field(default_factory=list)
+    flows: list[int] = field(default_factory=list)
+    begun: list[int] = field(default_factory=list)
+    known_as: KnownAs = field(default_factory=dict)
     has_secrets: bool = False
-    piece_bytes: int = 0
     seconds: float = 0.0
 
 
@@ -106,7 +117,8 @@ class MetTask(Struct, frozen=True):
 
 
 class FilePart(Struct, frozen=True):
-    """What a conversation has of a file: pieces by kind, and those of KDCs that its hosts asked."""
+    """What a conversation has of a file: pieces by kind, and those of KDCs that its hosts asked; `content` is the digest
+    of both."""
 
     number: int
     name: str
@@ -114,6 +126,7 @@ class FilePart(Struct, frozen=True):
     pieces: str
     own: list[list[Place]]
     kdc: list[list[Place]]
+    content: bytes = b""
 
 
 class AnalyseTask(Struct, frozen=True):
@@ -129,19 +142,29 @@ class AnalyseTask(Struct, frozen=True):
     def size(self) -> int:
         return sum(place.size for part in self.parts for places in part.own for place in places)
 
+    @property
+    def inputs(self) -> str:
+        """The digest of what it is analysed from."""
+        parts = [(part.number, part.opens_ns, part.content) for part in self.parts]
+        return sha256(msgspec.msgpack.encode((self.pairs, parts))).hexdigest()
+
 
 class ConversationFacts(Struct):
-    """A conversation as it was analysed. `state` is the name of its case (None: there is nothing in it), `files` the numbers of the
+    """A conversation as it was analysed from `inputs`. `state` is the name of its case (None: there is nothing in it),
+    `files` the numbers of the
     sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts may share
     (`analyse`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has, `bound` of those that
-    its channels asked for and that it has not: with the conversations that have them it is one."""
+    its channels asked for and that it has not: with the conversations that have them it is one. `readable` counts the requests and
+    responses whose stubs are not sealed. `known_as` is what servers state of themselves, by the number of the file."""
 
     number: int
     pairs: tuple[Pair, ...]
     files: list[int]
     frames: int = 0
     bytes: int = 0
+    inputs: str = ""
     calls: int = 0
+    readable: int = 0
     first_time_ns: int | None = None
     last_time_ns: int | None = None
     server: str = ""
@@ -153,6 +176,7 @@ class ConversationFacts(Struct):
     tallies: Tallies = field(default_factory=Tallies)
     # Whether there is a performance call in it, or something that may hide one.
     shows: bool = False
+    known_as: dict[int, KnownAs] = field(default_factory=dict)
     batch: str = ""
     failure: str | None = None
     seconds: float = 0.0
@@ -214,12 +238,13 @@ class Judged(Struct):
 
 
 class BatchFacts(Struct):
-    """What was written of a batch. `key` changes with whatever its rows depend on; `coverage` is by requirement."""
+    """What was written of a batch. `key` changes with whatever its rows depend on; `hosts` are by conversation, `coverage` by
+    requirement."""
 
     batch: str
     key: str
     files: list[TableFile]
-    hosts: list[HostRecord]
+    hosts: dict[int, list[HostRecord]]
     coverage: dict[str, Judged]
     failure: str | None = None
     seconds: float = 0.0

@@ -16,13 +16,13 @@ from analyzer.collect.facts import BatchFacts, ConversationFacts, FileFacts, Tab
 from analyzer.core.errors import InputError
 from analyzer.output.store import Store
 
-FORMAT, VERSION = "pcq-dataset", 1
+FORMAT, VERSION = "pcq-dataset", 2
 MANIFEST = "manifest.json"
 STAGING, PIECES, STATE, FACTS = "_staging", "_pieces", "_state", "_facts"
 
 
 class SourceEntry(Struct, frozen=True, kw_only=True):
-    """A capture of the dataset. `number` is what `frame_files` of the tables name."""
+    """A capture of the dataset. `number` is what `frame_files` of the tables name; within a `site`, an address is one machine."""
 
     number: int
     url: str
@@ -37,6 +37,7 @@ class SourceEntry(Struct, frozen=True, kw_only=True):
     since_ns: int | None
     until_ns: int | None
     problems: int
+    site: str = ""
 
 
 class SkippedEntry(Struct, frozen=True):
@@ -110,10 +111,15 @@ def read_manifest(store: Store) -> Manifest | None:
         stated: Any = msgspec.json.decode(store.read(MANIFEST))
         if not isinstance(stated, dict) or stated.get("format") != FORMAT:
             raise InputError(f"{store.root} is no dataset: its manifest is of something else")
+        if int(stated.get("version", 0)) < VERSION:
+            raise InputError(
+                f"{store.root} is a dataset of version {stated.get('version')}, which an earlier pcq-analyzer wrote",
+                hint="Collect its captures into a new dataset.",
+            )
         if int(stated.get("version", 0)) > VERSION:
             raise InputError(
                 f"{store.root} is a dataset of version {stated['version']}, written by pcq-analyzer {stated.get('program')}",
-                hint=f"This program reads versions up to {VERSION}: take a newer one.",
+                hint=f"This program reads version {VERSION}: take a newer one.",
             )
         return msgspec.convert(stated, Manifest)
     except (msgspec.MsgspecError, ValueError) as error:

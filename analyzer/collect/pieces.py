@@ -8,6 +8,8 @@ It keeps the number of each frame in its file, and the latest time in the file s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -96,6 +98,7 @@ class PieceWriter:
         self._waiting: dict[Kind, _Waiting] = {}
         self._size = 0
         self._end = 0
+        self._digests: dict[Kind, Any] = {}
         self.places: dict[Kind, list[Place]] = {}
 
     def add(self, kind: Kind, block: PlacedBlock) -> None:
@@ -117,6 +120,11 @@ class PieceWriter:
         for kind in list(self._waiting):
             self._write(kind)
 
+    def digest(self, kind: Kind) -> bytes:
+        """The digest of the pieces of a kind, as far as they are written."""
+        found: bytes = self._digests[kind].digest()
+        return found
+
     def put(self, data: bytes) -> tuple[int, int]:
         """Writes other bytes; where they lie, and how many they are."""
         start, self._end = self._end, self._end + len(data)
@@ -127,7 +135,9 @@ class PieceWriter:
         waiting = self._waiting.pop(kind)
         self._size -= waiting.size
         blocks = waiting.blocks
-        start, length = self.put(pack(blocks))
+        piece = pack(blocks)
+        start, length = self.put(piece)
+        self._digests.setdefault(kind, sha256()).update(piece)
         frames, size = sum(map(len, blocks)), sum(int(block.captured.sum()) for block in blocks)
         self.places.setdefault(kind, []).append(Place(start, length, frames, size))
 

@@ -59,9 +59,9 @@ def render(task: RenderTask) -> BatchFacts:
     began = process_time()
     store = Store(task.job.dataset)
     out = _Tables(store, task)
-    facts = BatchFacts(task.batch, task.key, [], [], {})
+    facts = BatchFacts(task.batch, task.key, [], {}, {})
     for member in task.members:
-        with _opened(store, task.job.place(member.state)) as analysis:
+        with _opened(store, member.state) as analysis:
             capture = replace(analysis.capture, first_time_ns=task.first_time_ns)
             analysis = replace(analysis, capture=capture)
             stated = metadata_record(analysis.catalogs, analysis.name_tables)
@@ -116,7 +116,7 @@ class _Conversation:
         self._put("handles", handles_of(analysis, self._numbers))
         self._put("problems", problems_table(analysis))
         self._findings(profile)
-        self._facts.hosts += host_records(analysis)
+        self._facts.hosts[self._member.number] = list(host_records(analysis))
 
     def _findings(self, profile: str) -> None:
         audit = Audit(self._analysis, profile=Profile(profile))
@@ -234,7 +234,6 @@ class _Tables:
         self._store, self._task = store, task
         self._waiting: dict[tuple[str, str, str], list[pl.DataFrame]] = {}
         self._rows: dict[tuple[str, str, str], int] = {}
-        self._count = 0
         self.files: list[TableFile] = []
 
     def add(self, table: str, day: str, server: str, rows: pl.DataFrame) -> None:
@@ -255,9 +254,8 @@ class _Tables:
         del self._rows[key]
         table, day, server = key
         place = partition(day, server)
-        self._count += 1
-        name = f"{table}/{place}/{self._task.batch}-{self._task.key[:8]}-{self._count:03}.parquet"
-        self.files.append(write_table(self._store, self._task.job, table, name, rows))
+        pattern = f"{table}/{place}/{self._task.batch}-{{}}.parquet"
+        self.files.append(write_table(self._store, self._task.job, table, pattern, rows))
 
 
 def partition(day: str, server: str) -> str:
@@ -265,12 +263,8 @@ def partition(day: str, server: str) -> str:
     return f"{f'day={day}/' if day else ''}server={quote(server, safe='._-')}"
 
 
-def write_table(store: Store, job: Job, table: str, name: str, rows: pl.DataFrame) -> TableFile:
-    """Writes a Parquet file of the dataset, to where the run keeps what is not committed."""
-    from io import BytesIO
-
-    out = BytesIO()
-    stored(rows).write_parquet(out)
-    with store.writing(f"{job.staging}/{name}") as file:
-        file.write(out.getbuffer())
-    return TableFile(table, name, rows.height, out.tell())
+def write_table(store: Store, job: Job, table: str, pattern: str, rows: pl.DataFrame) -> TableFile:
+    """Writes a Parquet file of the dataset, to where the run keeps what is not committed; its digest takes the place of `{}`."""
+    with store.keeping(f"{job.staging}/{pattern}") as out:
+        stored(rows).write_parquet(out.file)
+    return TableFile(table, out.name.removeprefix(f"{job.staging}/"), rows.height, out.size)

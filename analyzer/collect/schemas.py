@@ -44,6 +44,8 @@ TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
     }
     for name, record in RECORDS.items()
 }
+# Only within a site an address is one host.
+TABLES = {**TABLES, "hosts": {**TABLES["hosts"], "site": pl.String()}}
 
 
 _EXACT, _SHOWN = pl.Datetime("ns", "UTC"), pl.Datetime("us", "UTC")

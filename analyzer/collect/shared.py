@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+
+import polars as pl
 
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.findings import Coverage
 from analyzer.audit.records import coverage_record
 from analyzer.audit.rule import rule_pages
 from analyzer.audit.verdicts import Outcome
-from analyzer.collect.facts import BatchFacts, ConversationFacts, FileFacts, Job, Judged, TableFile
+from analyzer.collect.facts import ConversationFacts, FileFacts, Job, Judged, TableFile
+from analyzer.collect.manifest import Facts
 from analyzer.collect.render import NO_DAY, NO_SERVER, partition, write_table
+from analyzer.collect.schemas import TABLES
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.formats.schema import table_of_records
@@ -29,29 +32,41 @@ _MOST_REASONS = 5
 def write_shared(
     store: Store,
     job: Job,
-    files: Sequence[FileFacts],
-    conversations: Sequence[ConversationFacts],
-    batches: Sequence[BatchFacts],
+    facts: Facts,
+    sites: Mapping[int, int],
+    names: Mapping[int, str],
     problems: Sequence[Problem],
 ) -> list[TableFile]:
-    """Writes these tables, each as one file of the run."""
+    """Writes these tables, each as one file of the run. `sites` has the site of each file, `names` what each is called."""
+    hosts = [
+        table_of_records(HostRecord, of_site).with_columns(pl.lit(names[site]).alias("site"))
+        for site, of_site in hosts_of(facts, sites).items()
+    ]
     tables = {
-        "hosts": table_of_records(HostRecord, hosts_of(batches, files)),
-        "coverage": table_of_records(CoverageRecord, coverage_of(batch.coverage for batch in batches)),
+        "hosts": pl.concat(hosts) if hosts else pl.DataFrame(schema=dict(TABLES["hosts"])),
+        "coverage": table_of_records(CoverageRecord, coverage_of(batch.coverage for batch in facts.batches)),
         f"problems/{partition(NO_DAY, NO_SERVER)}": table_of_records(
-            ProblemRecord, map(_problem_record, [*problems_of(files, conversations), *problems])
+            ProblemRecord, map(_problem_record, [*problems_of(facts.files, facts.conversations), *problems])
         ),
     }
     return [
-        write_table(store, job, name.partition("/")[0], f"{name}/all-{job.run}.parquet", table)
+        write_table(store, job, name.partition("/")[0], f"{name}/all-{{}}.parquet", table)
         for name, table in tables.items()
     ]
 
 
-def hosts_of(batches: Iterable[BatchFacts], files: Iterable[FileFacts]) -> Iterator[HostRecord]:
-    """One record an address: what any conversation states of it, then the names that the capture files carry."""
-    stated = (host for batch in batches for host in batch.hosts)
-    return merged_hosts(chain(stated, (host for file in files for host in _named_in(file.names))))
+def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecord]]:
+    """The hosts of each site, one record an address: what any conversation states of it, then the names that capture files
+    carry."""
+    found: dict[int, list[HostRecord]] = {}
+    site_of = {one.number: sites[one.files[0]] for one in facts.conversations if one.files}
+    for batch in facts.batches:
+        for number, hosts in batch.hosts.items():
+            found.setdefault(site_of[number], []).extend(hosts)
+    for file in facts.files:
+        if file.names:
+            found.setdefault(sites[file.number], []).extend(_named_in(file.names))
+    return {site: list(merged_hosts(found[site])) for site in sorted(found)}
 
 
 def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:

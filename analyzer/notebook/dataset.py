@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -277,7 +276,9 @@ class Dataset:
 
     @property
     def hosts(self) -> pl.LazyFrame:
-        """One row an address."""
+        """One row an address of a site."""
+        import polars as pl
+
         from analyzer.statistics.hosts import host_records
 
         if not self._is_part:
@@ -286,8 +287,13 @@ class Dataset:
         parts = self._parts()
 
         def merged() -> Iterator[pl.DataFrame]:
-            hosts = chain.from_iterable(host_records(cap.analysis) for _, cap in parts)
-            yield table_of_records(HostRecord, merged_hosts(hosts))
+            sites = {source.number: source.site for source in self.manifest.sources}
+            of_site: dict[str, list[HostRecord]] = {}
+            for one, cap in parts:
+                of_site.setdefault(sites[one.files[0]], []).extend(host_records(cap.analysis))
+            for site, hosts in of_site.items():
+                table = table_of_records(HostRecord, merged_hosts(hosts))
+                yield table.with_columns(pl.lit(site).alias("site"))
 
         return _lazy(TABLES["hosts"], merged)
 

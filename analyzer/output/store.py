@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from hashlib import file_digest
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
@@ -28,6 +31,10 @@ _PACKAGES = {
     "ssh": "paramiko",
     "sftp": "paramiko",
 }
+
+
+# Hexadecimal digits of a SHA-256 in the name of a file.
+_DIGEST = 32
 
 
 class StorageError(OSError):
@@ -66,6 +73,27 @@ def file_system(url: str) -> tuple[Any, str]:
     return fs, str(path)
 
 
+def _synced(out: BinaryIO) -> None:
+    """Sees to it that what was written is on the disk."""
+    out.flush()
+    os.fsync(out.fileno())
+
+
+@contextmanager
+def _spooled() -> Iterator[tuple[Path, BinaryIO]]:
+    """A temporary file, for what is sent elsewhere when it is whole."""
+    with NamedTemporaryFile(prefix="pcq-") as out:
+        yield Path(out.name), cast(BinaryIO, out)
+
+
+class Kept:
+    """A file that is named by its content: open for bytes first, then its name and size."""
+
+    file: BinaryIO
+    name = ""
+    size = 0
+
+
 class Store:
     """The files below a URL, or below a path of this machine."""
 
@@ -100,14 +128,21 @@ class Store:
 
     def names(self, below: str) -> list[str]:
         """The files below a name, at any depth; none where there is no such directory."""
+        return sorted(self.sizes(below))
+
+    def sizes(self, below: str) -> dict[str, int]:
+        """These files, each with its size in bytes."""
         start = len(self._base.rstrip("/")) + 1
         with suppress(FileNotFoundError), self._asked():
-            return sorted(path[start:] for path in self._fs.find(self._path(below)))
-        return []
+            self._fs.invalidate_cache()  # others write there too
+            found = self._fs.find(self._path(below), detail=True)
+            return {path[start:]: int(about["size"] or 0) for path, about in found.items()}
+        return {}
 
-    def size(self, name: str) -> int:
-        with self._asked():
-            return int(self._fs.size(self._path(name)))
+    def digest(self, name: str) -> str:
+        """What a file that is named by its content has in its name."""
+        with self._asked(), self._fs.open(self._path(name), "rb") as file:
+            return file_digest(file, "sha256").hexdigest()[:_DIGEST]
 
     def read(self, name: str, start: int | None = None, stop: int | None = None) -> bytes:
         """The bytes of a file, or some of them."""
@@ -129,6 +164,48 @@ class Store:
         with self.writing(name) as out:
             out.write(data)
 
+    def create(self, name: str, data: bytes) -> bool:
+        """Writes a file if there is none of its name; whether there was none. Of many that try, one does. Raises `StoreError`."""
+        try:
+            if self.local is None:
+                with self._asked():
+                    self._fs.pipe_file(self._path(name), data, mode="create")
+                return True
+            with self._part(name) as (path, out):
+                out.write(data)
+                _synced(out)
+                os.link(path, self.local / name)
+            return True
+        except FileExistsError:
+            return False
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    @contextmanager
+    def keeping(self, pattern: str) -> Iterator[Kept]:
+        """A file open for bytes that takes its place when all is written, with the digest of its content in its name, where the
+        pattern has `{}`. Raises `StoreError`."""
+        kept = Kept()
+        try:
+            with self._part(pattern) if self.local is not None else _spooled() as (path, out):
+                kept.file = out
+                yield kept
+                _synced(out)
+                kept.size = path.stat().st_size
+                with path.open("rb") as written:
+                    kept.name = pattern.format(file_digest(written, "sha256").hexdigest()[:_DIGEST])
+                if self.local is not None:
+                    path.replace(self.local / kept.name)
+                else:
+                    with self._asked(), path.open("rb") as written, self._object(kept.name) as there:
+                        copyfileobj(written, there)
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
     def fetch(self, name: str, to: Path) -> Path:
         """A copy of a file on this machine."""
         with self._asked():
@@ -138,21 +215,26 @@ class Store:
     @contextmanager
     def _local_file(self, name: str) -> Iterator[BinaryIO]:
         assert self.local is not None
-        target = self.local / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # What is decrypted is for its owner only.
-        part = Part(target.parent, private=True)
+        with self._part(name) as (path, out):
+            yield out
+            _synced(out)
+            path.replace(self.local / name)
+
+    @contextmanager
+    def _part(self, name: str) -> Iterator[tuple[Path, BinaryIO]]:
+        """A new file in the directory of a file, for its owner only, since what is decrypted is in it. It is removed
+        afterwards, where
+        it has not taken another place."""
+        assert self.local is not None
+        directory = (self.local / name).parent
+        directory.mkdir(parents=True, exist_ok=True)
+        part = Part(directory, private=True)
         try:
             with part.opened() as out:
-                yield out
-                out.flush()
-                os.fsync(out.fileno())
-            part.path.replace(target)
-        except BaseException:
+                yield part.path, out
+        finally:
             with suppress(OSError):
                 part.path.unlink()
-            raise
-        finally:
             part.close()
 
     @contextmanager

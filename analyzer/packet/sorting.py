@@ -30,6 +30,11 @@ from analyzer.packet.waiting import NO_FLOWS, Hashes, flow_hash, flow_hashes
 
 # Two addresses as text, in order.
 Pair = tuple[str, str]
+# The flags of a TCP header and the one of a first segment (RFC 9293 section 3.1); Ethernet, and where IP begins behind its header.
+_FLAGS, _SYN = 13, 2
+_ETHERNET, _IP_OFFSETS = 1, (14, 18, 22)
+# So many cards of an address are kept: more show nothing.
+_MOST_CARDS = 8
 # Fragments of UDP datagrams whose first fragment is not in the file are kept up to this many: it may be in the file before.
 _MOST_LOOSE = 256
 # Datagrams whose first fragment was seen, that are remembered for the others.
@@ -127,6 +132,20 @@ class FrameSorter(Dissector):
         self._wanted = np.array(sorted(wanted), np.uint64)
         self._recognised: dict[FlowKey, int] = {}
         self._met: list[Hashes] = []
+        self._our_flows: list[Hashes] = []
+        self._begun: list[Hashes] = []
+        # The addresses of the network cards that sent and received for an IP address (Ethernet).
+        self.cards: dict[str, set[str]] = {}
+
+    @property
+    def ours(self) -> list[int]:
+        """The numbers of the flows that are ours, ascending."""
+        return _numbers_in(self._our_flows)
+
+    @property
+    def begun(self) -> list[int]:
+        """Those of them that begin in this file."""
+        return _numbers_in(self._begun)
 
     @property
     def recognised(self) -> set[int]:
@@ -172,18 +191,39 @@ class FrameSorter(Dissector):
         if len(common):
             data = payloads_of(held.block, held.views, common)
             has_data = data.have_data | ~data.good
+            flows = flow_hashes(held.views, common.ip, common.tcp)
+            self._our_flows.append(distinct(flows))
+            self._begun.append(distinct(flows[held.views.u8[common.tcp + _FLAGS] & _SYN != 0]))
             for kind, where in _kinds(held, common):
                 note(kind, common.index[where], bool(has_data[where].any()))
+                self._note_cards(held, common, int(where[0]))
         for index, item in held.plain:
             if isinstance(item, Kept):
                 note(item.kind, np.array([index]), True)
             elif isinstance(item, Found) and self._is_ours(item):
                 kind = _kind_of(item.src, item.dst)
                 note(kind, np.array([index]), bool(len(item.payload) or item.missing))
+                flow = np.array([flow_hash(item.src, item.dst)], np.uint64)
+                self._our_flows.append(flow)
+                if item.flags & _SYN:
+                    self._begun.append(flow)
             elif isinstance(item, Lost):
                 self._count_lost(item)
         chosen = [Chosen(kind, distinct(np.concatenate(parts)), has_data) for kind, (parts, has_data) in found.items()]
         return held.block, chosen
+
+    def _note_cards(self, held: Held, common: TcpFrames, position: int) -> None:
+        """Notes who sent and received a frame, where its IP header follows an Ethernet header with or without VLAN tags."""
+        block, at = held.block, int(common.ip[position])
+        start = int(block.starts[common.index[position]])
+        if block.link_type != _ETHERNET or at - start not in _IP_OFFSETS:
+            return
+        offset, size = (12, 4) if block.data[at] >> 4 == 4 else (8, 16)
+        for number, card in enumerate((block.data[start + 6 : start + 12], block.data[start : start + 6])):
+            first = at + offset + number * size
+            found = self.cards.setdefault(str(ip_address(bytes(block.data[first : first + size]))), set())
+            if any(card) and len(found) < _MOST_CARDS:
+                found.add(bytes(card).hex(":"))
 
     def _is_ours(self, item: Found) -> bool:
         if is_by_port(item.src, item.dst):
@@ -209,6 +249,11 @@ class FrameSorter(Dissector):
         ours = common.by_port.copy()
         ours[others] = np.isin(hashes, wanted)
         return common.chosen(np.flatnonzero(ours))
+
+
+def _numbers_in(parts: list[Hashes]) -> list[int]:
+    found: list[int] = distinct(np.concatenate([NO_FLOWS, *parts])).tolist()
+    return found
 
 
 def pair_of(one: bytes, other: bytes) -> Pair:

@@ -753,7 +753,7 @@ def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(cluster, "cluster", of)
     monkeypatch.setattr(cluster, "DaskExecutor", lambda client, retries, watcher: (client, retries, watcher))
     monkeypatch.setattr("analyzer.collect.collection.collect", collected)
-    monkeypatch.setattr(collect, "_report", lambda done, output: 5 if output else 4)
+    monkeypatch.setattr(collect, "_report", lambda done, output, *, repair: 5 if output else 4)
     return asked
 
 

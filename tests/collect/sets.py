@@ -101,7 +101,7 @@ def rotated(frames: Sequence[Given], link_type: int, directory: Path, files: int
 
 
 def collected(
-    directory: Path | str,
+    directory: Path | str | list[str],
     dataset: Path,
     keyring: Keyring,
     *,
@@ -109,10 +109,10 @@ def collected(
     executor: Any = None,
     **more: Any,
 ) -> Done:
-    """Collects all captures of a directory, in this process."""
+    """Collects all captures of a directory (or of several names), in this process."""
     hold(keyring)
     missing: list[Any] = []
-    sources = find_sources([str(directory)], missing)
+    sources = find_sources(directory if isinstance(directory, list) else [str(directory)], missing)
     try:
         return collect(
             Request(sources, missing, str(dataset), DEFAULTS, window, **more),
@@ -189,7 +189,7 @@ def same_rows(
     def replaced(row: dict[str, Any]) -> dict[str, Any]:
         out = {}
         for key, value in row.items():
-            if key in ("series", "read_number", "channel", "channels") or (key == "time_delta" and not alone):
+            if key in ("series", "read_number", "channel", "channels", "site") or (key == "time_delta" and not alone):
                 continue
             if key in ("number", "call", "previous_call", "opened", "closed"):
                 value = call_of.get(value) if value is not None else None

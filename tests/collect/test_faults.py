@@ -208,6 +208,12 @@ def test_storage_that_refuses_has_a_sentence_and_no_password(flaky: Any, monkeyp
     assert "secret" not in str(refused.value)
 
 
+def files_in(dataset: Path) -> dict[Path, bytes]:
+    """The files of a dataset besides its lock."""
+    files = (path for path in dataset.rglob("*") if path.is_file() and path.parent.name != "_lock")
+    return {path: path.read_bytes() for path in files}
+
+
 def test_a_run_that_is_ended_leaves_nothing(ring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Ended(Here):
         def run(self, stage: str, *more: Any) -> Iterator[tuple[Any, Any]]:
@@ -218,7 +224,7 @@ def test_a_run_that_is_ended_leaves_nothing(ring: Path, tmp_path: Path, monkeypa
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         collected(ring, out, Keyring(), executor=Ended())
-    assert not list(out.iterdir())
+    assert files_in(out) == {}
 
     def not_empty(place: store.Store, name: str) -> None:
         raise OSError(errno.ENOTEMPTY, f"a worker writes to {name} even now")
@@ -238,7 +244,7 @@ def test_a_full_disk_leaves_the_dataset_as_it_was(
     rotated(frames[:40], link_type, tmp_path / "first", 2, 3)
     out = tmp_path / "out"
     collected(tmp_path / "first", out, Keyring())
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    before = files_in(out)
     left = after
 
     def full(descriptor: int) -> None:
@@ -250,7 +256,7 @@ def test_a_full_disk_leaves_the_dataset_as_it_was(
     monkeypatch.setattr(store.os, "fsync", full)
     with pytest.raises(store.StoreError, match="No space left"):
         collected(ring, out, Keyring())
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert files_in(out) == before
 
 
 def test_what_a_run_left_behind_is_no_part_of_the_dataset(ring: Path, tmp_path: Path) -> None:
@@ -306,6 +312,42 @@ def test_nothing_in_the_dataset_holds_a_key(tmp_path: Path) -> None:
     for path in (tmp_path / "out").rglob("*"):
         if path.is_file():
             assert not leaks(path.read_bytes()), path.name
+
+
+@pytest.mark.parametrize("name", [SEALED, "pcq_smbd_scapy_impacket_smb311ccm_ntlm_privacy.pcap"])
+def test_a_dataset_that_would_lose_what_was_decrypted_stays_as_it_was(name: str, tmp_path: Path) -> None:
+    """Sealed stubs, and SMB encryption, behind which not even calls are seen."""
+    _, frames = frames_of(CAPTURES / name)
+    given, out = tmp_path / "in", tmp_path / "out"
+    given.mkdir()
+    link_type, frames = frames_of(CAPTURES / name)
+    (given / "1.pcap").write_bytes(pcap(frames[:-10], magic=NANO, network=link_type))
+    first = collected(given, out, keyring_of(name))
+    before = files_in(out)
+    # A file of others needs no secrets, and what they decrypted is not analysed again.
+    _, others = frames_of(CAPTURES / CLEAR)
+    (given / "2.pcap").write_bytes(pcap(readdressed(others, "10.9.0.1", "10.9.0.2"), magic=NANO))
+    done = collected(given, out, Keyring())
+    assert (done.read, done.analysed) == (1, 1)
+    assert done.manifest.tables["samples"].rows > first.manifest.tables["samples"].rows > 0
+    with_others = files_in(out)
+    assert with_others != before
+    # What goes on with them does.
+    (given / "3.pcap").write_bytes(pcap(frames[-10:], magic=NANO, network=link_type))
+    with pytest.raises(
+        InputError, match=r"^the dataset would lose rows: [\d,]+ requests and responses could not"
+    ) as lost:
+        collected(given, out, Keyring())
+    assert str(lost.value.hint).startswith("Give the secrets that it was made with, or add --allow-fewer-rows.")
+    assert files_in(out) == with_others
+    assert collected(given, out, keyring_of(name)).analysed == 1
+    rows = of_dataset(out)[0]["samples"].height
+    assert rows >= done.manifest.tables["samples"].rows
+    os.utime(given / "3.pcap", (5, 5))
+    assert collected(given, out, Keyring(), fewer_rows=True).analysed == 0
+    (given / "3.pcap").write_bytes(pcap(frames[-9:], magic=NANO, network=link_type))
+    collected(given, out, Keyring(), fewer_rows=True)
+    assert of_dataset(out)[0]["samples"].height < rows
 
 
 def test_other_programs_open_the_tables_and_a_notebook_has_them_lazily(tmp_path: Path) -> None:

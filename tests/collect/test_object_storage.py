@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 
 from analyzer.collect.collection import Request, collect
+from analyzer.collect.lock import LEASE_S, LockLostError, locked
 from analyzer.collect.sources import find_sources
+from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
+from analyzer.output.store import Store
 from tests.collect.sets import CAPTURES, Here, frames_of, keyring_of, rotated, single
 
 pytestmark = pytest.mark.needs("fsspec", "moto", "flask", "s3fs")
@@ -35,7 +39,11 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         ("AWS_ALLOW_HTTP", "true"),
     ):
         monkeypatch.setenv(name, value)
-    fs = fsspec.filesystem("s3", skip_instance_cache=True)
+    # Each server has a port of its own.
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
+    fs = fsspec.filesystem("s3")
+    # What earlier servers of this process hold is theirs.
+    urllib.request.urlopen(f"http://{host}:{port}/moto-api/reset", data=b"", timeout=60).close()
     fs.mkdir("sensors")
     yield fs
     server.stop()
@@ -71,3 +79,37 @@ def test_object_storage_is_read_and_written(bucket: Any, ring: Path, tmp_path: P
         assert not collect(Request(found, [], "s3://sensors/tables", DEFAULTS), Here()).read
     finally:
         forget()
+
+
+def test_one_run_at_a_time_writes_to_object_storage(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.collect import lock as module
+
+    store = Store("s3://sensors/tables")
+    assert [store.create("x", data) for data in (b"1", b"2")] == [True, False]
+    assert store.read("x") == b"1"
+    with locked(store, "mine") as lock:
+        lock.renew()
+        with pytest.raises(InputError, match="is being written by process"), locked(store, "other"):
+            pytest.fail("two have it")
+        now_ns = module._now_ns
+        monkeypatch.setattr(module, "_now_ns", lambda: now_ns() + (LEASE_S + 1) * 10**9)
+        with locked(Store("s3://sensors/tables"), "other") as theirs:
+            theirs.renew()
+            with pytest.raises(LockLostError):
+                lock.check()
+    assert store.names("_lock") == ["_lock/000000000002.json"]
+
+
+def test_what_is_damaged_in_object_storage_is_made_anew(bucket: Any, ring: Path) -> None:
+    def run(**more: Any) -> Any:
+        return collect(Request(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
+
+    first = run()
+    for below in ("_pieces", "_state", "calls"):
+        store = Store("s3://sensors/set")
+        store.remove(store.names(below)[0])
+        assert len(run().restored) == 1
+    tables = run(repair=True).manifest.tables
+    assert {name: table.files for name, table in tables.items()} == {
+        name: table.files for name, table in first.manifest.tables.items()
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,8 +20,8 @@ from analyzer.audit.verdicts import Outcome
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import analyse as analyse_module
 from analyzer.collect import commit, cut, pieces, render, sources
-from analyzer.collect.analyse import _links, _number, _server, _sessions
-from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _files_of, _manifest, _version, tidy
+from analyzer.collect.analyse import _Calls, _number, _server_of_sessions, _sessions
+from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _manifest, _version, files_of, tidy
 from analyzer.collect.cut import _order, cut_file, flows_met
 from analyzer.collect.facts import (
     AnalyseTask,
@@ -35,7 +36,7 @@ from analyzer.collect.facts import (
     TableFile,
 )
 from analyzer.collect.keys import forget, held, hold
-from analyzer.collect.manifest import Facts, Manifest, StageEntry, TableEntry
+from analyzer.collect.manifest import Facts, StageEntry
 from analyzer.collect.pieces import PieceFile, PieceWriter, Place, pack
 from analyzer.collect.render import NO_DAY, NO_SERVER, NUMBER_SHIFT, ROWS_OF_FILE, Numbering, _Tables, partition
 from analyzer.collect.schemas import STORED, TABLES, restored, stored
@@ -216,10 +217,17 @@ def test_a_file_is_cut_into_pieces_and_facts(tmp_path: Path) -> None:
     )
     assert (facts.opens_ns, facts.first_time_ns, facts.last_time_ns) == (times[0], times[0], times[-1])
     assert facts.sha256 == sha256(data).hexdigest()
-    assert (facts.pieces, facts.wanted, facts.problems, facts.has_secrets) == ("_pieces/000003-abc", [4, 9], [], False)
-    assert (tmp_path / "out/_staging/abc/_pieces/000003-abc").is_file()
-    assert facts.piece_bytes == sum(place.length for one in facts.kinds for place in one.places)
-    assert facts.met == (facts.piece_bytes, 0)
+    assert (facts.wanted, facts.problems, facts.has_secrets) == ([4, 9], [], False)
+    assert facts.pieces is not None
+    pieces = (tmp_path / "out" / facts.pieces).read_bytes()
+    assert facts.pieces == f"_pieces/{sha256(pieces).hexdigest()[:32]}"
+    assert facts.pieces_bytes == len(pieces) == sum(place.length for one in facts.kinds for place in one.places)
+    for one in facts.kinds:
+        parts = [pieces[place.start : place.start + place.length] for place in one.places]
+        assert one.digest == sha256(b"".join(parts)).digest()
+    assert facts.met == (len(pieces), 0)
+    # The same frames, whatever their file is called, have the same name.
+    assert cut_of(tmp_path, data, number=8, wanted={9, 4}).pieces == facts.pieces
     assert facts.seconds > 0
 
 
@@ -283,7 +291,7 @@ def test_of_a_file_that_cannot_be_read_to_its_end_the_beginning_stands(
 
     monkeypatch.setattr(cut, "RetriedFile", Ends)
     facts = cut_of(tmp_path, data)
-    assert (facts.status, facts.frames, facts.sha256, facts.pieces) == ("partial", 5, None, "_pieces/000003-abc")
+    assert (facts.status, facts.frames, facts.sha256) == ("partial", 5, None)
     assert [(one.kind, one.layer) for one in facts.problems] == [("unreadable", "capture")]
     assert facts.problems[0].text == (f"{tmp_path}/in.pcap could be read up to byte {len(data)} only: the line broke")
     assert opened == []
@@ -327,9 +335,9 @@ def test_secrets_that_a_file_carries_are_found_and_the_file_is_closed(
 def test_flows_that_a_file_has_met(tmp_path: Path) -> None:
     job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
     flows = np.array([5, 7, 1 << 63], "<u8")
-    Store(str(tmp_path)).write("_staging/abc/p-abc", b"xxx" + flows.tobytes() + b"rest")
+    Store(str(tmp_path)).write("_pieces/p", b"xxx" + flows.tobytes() + b"rest")
     Store(str(tmp_path)).write("q-old", b"xxx" + flows.tobytes())
-    for name in ("p-abc", "q-old"):
+    for name in ("_pieces/p", "q-old"):
         task = MetTask(job, 4, name, (3, 24), frozenset({1 << 63, 5, 6}))
         assert flows_met(task) == (4, frozenset({5, 1 << 63}))
     assert flows_met(MetTask(job, 4, "q-old", (3, 16), frozenset({1 << 63}))) == (4, frozenset())
@@ -375,28 +383,35 @@ def test_places_and_pieces_are_stored_as_arrays() -> None:
 # ------------------------------------------------------------------------------------------------------------- analyse
 
 
-def answering(*servers: str, interface: str = "x") -> Any:
-    calls = [
-        SimpleNamespace(server=SimpleNamespace(ip=ip), interface=SimpleNamespace(uuid=interface)) for ip in servers
-    ]
+def answering(*servers: str, interface: str = "x", state: str = "complete", response: Any = "r") -> Any:
+    given = {"interface": SimpleNamespace(uuid=interface), "state": state, "request": "q", "response": response}
+    calls = [SimpleNamespace(server=SimpleNamespace(ip=ip), **given) for ip in servers]
     return SimpleNamespace(calls=calls, sessions=[])
 
 
 @pytest.mark.parametrize(
-    ("calls", "sessions", "server"),
+    ("calls", "sessions", "servers"),
     [
-        (("b", "a", "b"), (), "b"),
-        (("b", "a"), (), "a"),
-        (("a",), ("b", "b"), "a"),
-        ((), ("c", "b", "c"), "c"),
-        ((), (), "10.0.0.2"),
+        (("b", "a", "b"), (), ("b", "")),
+        (("b", "a"), (), ("a", "")),
+        (("a",), ("b", "b"), ("a", "b")),
+        ((), ("c", "b", "c"), ("", "c")),
+        ((), (), ("", "")),
     ],
 )
-def test_the_server_of_a_conversation(calls: tuple[str, ...], sessions: tuple[str, ...], server: str) -> None:
+def test_the_server_of_a_conversation(
+    calls: tuple[str, ...], sessions: tuple[str, ...], servers: tuple[str, str]
+) -> None:
     analysis = answering(*calls)
     analysis.sessions = [SimpleNamespace(server=SimpleNamespace(ip=ip)) for ip in sessions]
-    task = AnalyseTask(Job("out", **JOB_OF), 1, (A, B), [])  # type: ignore[arg-type]
-    assert _server(analysis, task) == server
+    assert (_Calls(analysis).server, _server_of_sessions(analysis)) == servers
+
+
+@pytest.mark.parametrize(
+    ("state", "response", "readable"), [("complete", "r", 4), ("request-only", None, 2), ("sealed", "r", 0)]
+)
+def test_requests_and_responses_that_are_not_sealed_are_readable(state: str, response: Any, readable: int) -> None:
+    assert _Calls(answering("a", "b", state=state, response=response)).readable == readable
 
 
 @pytest.mark.parametrize(
@@ -404,7 +419,7 @@ def test_the_server_of_a_conversation(calls: tuple[str, ...], sessions: tuple[st
     [(perflib.INTERFACE, 2), (winreg.INTERFACE, 2), (scmr.INTERFACE, 2), ("x", 0)],
 )
 def test_conversations_are_linked_by_servers_that_are_looked_at(interface: str, links: int) -> None:
-    found = _links(answering("b", "a", "b", interface=interface))
+    found = _Calls(answering("b", "a", "b", interface=interface)).links
     assert found == sorted({_number("server a"), _number("server b")})[:links]
 
 
@@ -425,7 +440,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     store, keyring = Store(str(tmp_path)), Keyring()
     parts = []
     for number, count, start in ((4, 3, 50), (7, 2, 90)):
-        with store.writing(f"_staging/abc/p{number}-abc") as out:
+        with store.writing(f"p{number}-abc") as out:
             writer = PieceWriter(out)
             writer.add(Kind(A, None), placed(blocks(count)))
             writer.finish()
@@ -477,8 +492,9 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     finally:
         forget("k")
     assert asked[0] == (Path("a"), "a 2")
-    assert facts.state == "_state/000006-abc.pcq"
-    case = tmp_path / "_staging/abc" / facts.state
+    assert facts.state is not None
+    assert facts.state.startswith("_state/000006-")
+    case = tmp_path / facts.state
     assert facts.state_bytes == case.stat().st_size > 0
     whole = open_case(case)
     assert [(one.kind, one.layer, one.text) for one in whole.problems] == [
@@ -612,24 +628,24 @@ def test_rows_are_written_when_they_are_many(tmp_path: Path, monkeypatch: pytest
     tables = _Tables(store, RenderTask(job, "b_1", [], 0, key="0123456789"))
 
     def names() -> list[tuple[str, int]]:
-        return [(file.name, file.rows) for file in tables.files]
+        return [(re.sub("[0-9a-f]{32}", "DIGEST", file.name), file.rows) for file in tables.files]
 
     tables.add("hosts", "d", "a", hosts(4))
     tables.add("hosts", "d", "a", hosts(5))
     assert names() == []
     tables.add("hosts", "d", "a", hosts(1))
-    assert names() == [("hosts/day=d/server=a/b_1-01234567-001.parquet", 10)]
+    assert names() == [("hosts/day=d/server=a/b_1-DIGEST.parquet", 10)]
     # Of many that wait, the largest is written, as soon as there are more than two files of rows.
     for server, rows in (("a", 6), ("b", 7), ("c", 7)):
         tables.add("hosts", "d", server, hosts(rows))
     assert len(tables.files) == 1
     tables.add("hosts", "", "c", hosts(1))
-    assert names()[1:] == [("hosts/day=d/server=b/b_1-01234567-002.parquet", 7)]
+    assert names()[1:] == [("hosts/day=d/server=b/b_1-DIGEST.parquet", 7)]
     tables.finish()
     assert names()[2:] == [
-        ("hosts/day=d/server=a/b_1-01234567-003.parquet", 6),
-        ("hosts/day=d/server=c/b_1-01234567-004.parquet", 7),
-        ("hosts/server=c/b_1-01234567-005.parquet", 1),
+        ("hosts/day=d/server=a/b_1-DIGEST.parquet", 6),
+        ("hosts/day=d/server=c/b_1-DIGEST.parquet", 7),
+        ("hosts/server=c/b_1-DIGEST.parquet", 1),
     ]
     for file in tables.files:
         path = tmp_path / "_staging/abc" / file.name
@@ -683,8 +699,8 @@ def facts_of() -> Facts:
         file_facts(2, "c", status="partial"),
     ]
     batches = [
-        BatchFacts("x", "k", [TableFile("calls", "calls/z", 3, 9), TableFile("hosts", "hosts/h", 1, 9)], [], {}),
-        BatchFacts("y", "k", [TableFile("calls", "calls/a", 4, 9)], [], {}),
+        BatchFacts("x", "k", [TableFile("calls", "calls/z", 3, 9), TableFile("hosts", "hosts/h", 1, 9)], {}, {}),
+        BatchFacts("y", "k", [TableFile("calls", "calls/a", 4, 9)], {}, {}),
     ]
     conversations = [conversation(1, A, state="_state/1"), conversation(2, B)]
     return Facts(files, conversations, batches, [TableFile("hosts", "hosts/all", 2, 9)])
@@ -693,7 +709,7 @@ def facts_of() -> Facts:
 def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -> None:
     stages = [StageEntry(stage="cut", tasks=1, failed=0, cpu_s=0, elapsed_s=0, bytes_in=0, bytes_out=0)]
     job = Job("out", **JOB_OF)  # type: ignore[arg-type]
-    found = _manifest(job, facts_of(), stages, [], ({"profile": "spec"}, {"keys": "x"}))
+    found = _manifest(job, facts_of(), {0: "lab", 1: "in", 2: "in"}, stages, [], ({"profile": "spec"}, {"keys": "x"}))
     assert (found.run, found.first_time_ns, found.last_time_ns, found.frames, found.bytes) == ("abc", 4, 20, 7, 57)
     assert (found.conversations, found.options, found.asked) == (2, {"profile": "spec"}, {"keys": "x"})
     assert [(one.url, one.status, one.since_ns, one.until_ns, one.problems) for one in found.sources] == [
@@ -701,6 +717,7 @@ def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -
         ("b", "read", 1, 2, 0),
         ("c", "partial", None, None, 0),
     ]
+    assert [one.site for one in found.sources] == ["lab", "in", "in"]
     assert (found.stages, found.skipped) == (stages, [])
     assert list(found.tables) == list(STORED)
     calls, hosts_ = found.tables["calls"], found.tables["hosts"]
@@ -711,7 +728,7 @@ def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -
     assert (found.tables["samples"].rows, found.tables["samples"].files) == (0, [])
     assert set(found.versions) == set(_LIBRARIES)
     monkeypatch.setattr(commit, "_LIBRARIES", ("polars", "no-such-library"))
-    empty = _manifest(job, Facts(), [], [], ({}, {}))
+    empty = _manifest(job, Facts(), {}, [], [], ({}, {}))
     assert (empty.first_time_ns, empty.last_time_ns, empty.frames) == (None, None, 0)
     assert list(empty.versions) == ["polars"]
     assert _version("no-such-library") is None
@@ -720,19 +737,19 @@ def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -
 def test_what_a_dataset_does_not_list_is_removed_from_its_directories(tmp_path: Path) -> None:
     assert set(STORED) | {"_pieces", "_state", "_facts", "_staging"} == _DIRECTORIES
     facts = facts_of()
-    manifest = Manifest(program="p", schema=1, run="r", facts="_facts/f")
-    manifest.tables = {"calls": TableEntry(1, {}, ["calls/z", "calls/a"])}
-    kept = {"manifest.json", "_facts/f", "_pieces/a", "_state/1", "calls/a", "calls/z"}
-    assert _files_of(manifest, facts) == kept
+    sizes = {"_pieces/a": 7, "_state/1": 0, "calls/a": 9, "calls/z": 9, "hosts/h": 9, "hosts/all": 9}
+    facts.files[0].pieces_bytes = 7
+    assert files_of(facts) == sizes
     store = Store(str(tmp_path))
-    ours = {"_pieces/old", "_state/2", "calls/old/x", "_facts/old", "_staging/r/x", "hosts/h"}
-    theirs = {"notes.txt", "mine/calls/x", "callsx/y"}
+    ours = {"_pieces/old", "_state/2", "calls/old/x", "_facts/old", "_staging/r/x", "findings/f"}
+    theirs = {"notes.txt", "mine/calls/x", "callsx/y", "_lock/1.json"}
+    kept = {*sizes, "_facts/f", "manifest.json"}
     for name in kept | ours | theirs:
-        store.write(name, b"")
-    tidy(store, manifest, facts)
+        store.write(name, b"x")
+    assert tidy(store, {*sizes, "_facts/f"}) == dict.fromkeys(kept | theirs, 1)
     assert set(store.names("")) == kept | theirs
-    assert not (tmp_path / "hosts").exists()
-    tidy(store, None, facts)
+    assert not (tmp_path / "findings").exists()
+    tidy(store, ())
     assert set(store.names("")) == theirs | {"manifest.json"}
 
 

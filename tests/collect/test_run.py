@@ -27,7 +27,7 @@ from analyzer.collect.facts import (
 from analyzer.collect.keys import held
 from analyzer.collect.manifest import Facts, Manifest, SkippedEntry
 from analyzer.collect.pieces import Place
-from analyzer.collect.plan import Index, Reading
+from analyzer.collect.plan import Reading
 from analyzer.collect.render import render
 from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
@@ -64,11 +64,13 @@ class Stages:
 
 def run_of(stages: Any = None, facts: Facts | None = None, **request: Any) -> _Run:
     given: dict[str, Any] = {"sources": [], "missing": [], "dataset": "out", "limits": DEFAULTS, "run": "abc"}
-    return _Run(Request(**{**given, **request}), stages or Stages(), None, JOB, facts or Facts())  # type: ignore[arg-type]
+    damaged = request.pop("damaged", ())
+    asked = Request(**{**given, **request})
+    return _Run(asked, stages or Stages(), None, None, JOB, facts or Facts(), damaged)  # type: ignore[arg-type]
 
 
-def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = None) -> FileFacts:
-    facts.kinds = [KindFacts(Kind(pair, client), True, [Place(0, 1, 1, 7)]) for pair in pairs]
+def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = None, digest: bytes = b"") -> FileFacts:
+    facts.kinds = [KindFacts(Kind(pair, client), True, [Place(0, 1, 1, 7)], digest) for pair in pairs]
     return facts
 
 
@@ -105,9 +107,6 @@ def test_a_server_is_part_of_the_name_of_a_file() -> None:
 def test_what_rows_depend_on(given: dict[str, Any], options: dict[str, str]) -> None:
     run = run_of(**given)
     assert run.options == options
-    known = Manifest(program="p", schema=1, run="r", options=options)
-    assert not run._anything_else(known)
-    assert run._anything_else(replace(known, options={**options, "more": ""}))
 
 
 def test_rows_depend_on_the_metadata_that_fills_them_in() -> None:
@@ -192,7 +191,7 @@ def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
         if task.source.url == "ssh://me:secret@host/b":
             return MemoryError()
         frames = 0 if task.source.url == "c" else 5
-        return FileFacts(task.number, task.source, task.window, "read", [], frames=frames, seconds=1.5, piece_bytes=70)
+        return FileFacts(task.number, task.source, task.window, "read", [], frames=frames, seconds=1.5, pieces_bytes=70)
 
     stages = Stages(cut=cut)
     new = [source("a", size=5), source("ssh://me:secret@host/b"), source("c"), source("d")]
@@ -285,50 +284,71 @@ def test_where_every_flow_is_known_nothing_is_looked_for() -> None:
 
 
 def analysed(task: Any) -> ConversationFacts:
-    return ConversationFacts(task.number, task.pairs, [part.number for part in task.parts], state_bytes=5, seconds=2.0)
+    files = [part.number for part in task.parts]
+    return ConversationFacts(task.number, task.pairs, files, inputs=task.inputs, state_bytes=5, seconds=2.0)
 
 
-def index_of(*pairs: tuple[str, str], **changes: Any) -> tuple[Index, list[FileFacts]]:
-    file = with_places(file_facts(0, "a", pieces="p", opens_ns=1, **changes), *pairs)
-    return Index([file]), [file]
+def file_of(*pairs: tuple[str, str], number: int = 0, digest: bytes = b"", **changes: Any) -> FileFacts:
+    """A file with frames of these pairs, of the same time as others."""
+    given: dict[str, Any] = {"pieces": f"p{number}", "opens_ns": 1, "first_time_ns": 1, "last_time_ns": 2, **changes}
+    return with_places(file_facts(number, f"f{number}", **given), *pairs, digest=digest)
 
 
 def ran(stages: Stages) -> list[tuple[str, int, tuple[Any, ...]]]:
-    return [(stage, task.number, task.pairs) for stage, task in stages.ran]
+    done = [(stage, task.number, task.pairs) for stage, task in stages.ran]
+    stages.ran.clear()
+    return done
 
 
-def test_only_conversations_that_are_new_or_touched_are_analysed() -> None:
-    stages = Stages(analyse=analysed)
-    before = [conversation(4, A, batch="x"), conversation(2, B), conversation(9, D)]
-    facts = Facts(conversations=before, next_conversation=10)
+def test_only_conversations_that_new_files_touch_are_analysed() -> None:
+    stages = Stages(analyse=analysed, joined=analysed)
+    facts = Facts()
     run = run_of(stages, facts)
-    assert run._analyse(*index_of(A, B, C, has_secrets=True), {B}, set()) == 2
-    assert stages.functions is analyse
-    assert ran(stages) == [("analyse", 2, (B,)), ("analyse", 10, (C,))]
-    # One that no file has any more is none.
-    assert [(one.number, one.pairs) for one in facts.conversations] == [(2, (B,)), (4, (A,)), (10, (C,))]
-    assert facts.next_conversation == 11
-    assert stages.ran[0][1].secret_files == ("a",)
-    assert stages.sizes == [7, 7]
-    (entry,) = run._stages
-    assert (entry.cpu_s, entry.bytes_out, entry.bytes_in) == (4.0, 10, 14)
+    first = file_of(A, B, has_secrets=True)
+    sites, count = run._analyse([first])
+    assert (sites, count, stages.functions) == ({0: 0}, 2, analyse)
+    assert stages.ran[0][1].secret_files == ("f0",)
+    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].bytes_in) == (4.0, 10, 14)
+    assert ran(stages) == [("analyse", 1, (A,)), ("analyse", 2, (B,))]
+    assert run._analyse([first])[1] == 0
+    second = file_of(B, C, number=1)
+    assert run._analyse([first, second]) == ({0: 0, 1: 0}, 2)
+    assert ran(stages) == [("analyse", 2, (B,)), ("analyse", 3, (C,))]
+    # One that no file has any more is none; one of which a file has other frames is analysed.
+    assert run._analyse([file_of(B, C, number=1, digest=b"other")])[1] == 2
+    assert [(one.number, one.pairs) for one in facts.conversations] == [(2, (B,)), (3, (C,))]
+    assert facts.next_conversation == 4
 
 
-def test_a_conversation_whose_host_asked_a_kdc_is_touched() -> None:
-    for asked, expected in (({"10.0.0.3"}, [2]), ({"10.0.0.1"}, [1, 2]), ({"10.0.0.9"}, [])):
-        stages = Stages(analyse=analysed)
-        run = run_of(stages, Facts(conversations=[conversation(1, A), conversation(2, B)]))
-        assert run._analyse(*index_of(A, B), set(), asked) == len(expected)
+def test_what_failed_or_is_damaged_is_analysed_again() -> None:
+    stages = Stages(analyse=analysed, joined=analysed)
+    facts = Facts()
+    run_of(stages, facts)._analyse([file_of(A, B, C)])
+    ran(stages)
+    facts.conversations[0].failure = "memory ran out"
+    facts.conversations[2].state = "_state/3"
+    assert run_of(stages, facts, damaged={"_state/3"})._analyse([file_of(A, B, C)])[1] == 2
+    assert ran(stages) == [("analyse", 1, (A,)), ("analyse", 3, (C,))]
+
+
+def test_a_conversation_whose_host_asked_a_kdc_is_analysed_again() -> None:
+    stages = Stages(analyse=analysed, joined=analysed)
+    run = run_of(stages)
+    run._analyse([file_of(A, B)])
+    ran(stages)
+    for number, (client, expected) in enumerate((("10.0.0.9", []), ("10.0.0.3", [2]), ("10.0.0.1", [1, 2])), 1):
+        kdc = with_places(file_of(number=number), (client, "10.0.0.53"), client=client, digest=b"kdc")
+        kdc.kinds = [replace(one, has_data=False) for one in kdc.kinds]
+        run._analyse([file_of(A, B), kdc])
         assert [number for _, number, _ in ran(stages)] == expected
 
 
 def test_pairs_that_files_or_earlier_runs_link_are_one_conversation() -> None:
-    stages = Stages(analyse=analysed)
+    stages = Stages(analyse=analysed, joined=analysed)
     facts = Facts(conversations=[ConversationFacts(3, (A, B), [0]), conversation(5, C)], next_conversation=6)
     # A link to a pair that sent no data is none.
     run = run_of(stages, facts)
-    index, files = index_of(A, B, C, links=[(A, C), (B, D)])
-    assert run._analyse(index, files, set(), set()) == 1
+    assert run._analyse([file_of(A, B, C, links=[(A, C), (B, D)])])[1] == 1
     assert ran(stages) == [("analyse", 3, (A, B, C))]
     assert facts.next_conversation == 6
 
@@ -340,22 +360,38 @@ def test_conversations_that_turn_out_to_belong_together_are_analysed_once_more()
     stages = Stages(analyse=answer, joined=answer)
     facts = Facts()
     run = run_of(stages, facts)
-    assert run._analyse(*index_of(A, B, C), {A, B, C}, {"10.0.0.1"}) == 4
+    assert run._analyse([file_of(A, B, C)])[1] == 4
     assert ran(stages) == [
         ("analyse", 1, (A,)),
         ("analyse", 2, (B,)),
         ("analyse", 3, (C,)),
-        # Of one of which it has all pairs it has the number.
-        ("joined", 4, (A, C)),
+        # It has the number of one of which it has all pairs.
+        ("joined", 1, (A, C)),
     ]
-    assert [(one.number, one.pairs) for one in facts.conversations] == [(2, (B,)), (4, (A, C))]
+    assert [(one.number, one.pairs) for one in facts.conversations] == [(1, (A, C)), (2, (B,))]
     assert [entry.stage for entry in run._stages] == ["analyse", "joined"]
+    assert run._analyse([file_of(A, B, C)])[1] == 0
+
+
+def test_servers_that_state_other_guids_in_two_files_are_two() -> None:
+    def answer(task: Any) -> ConversationFacts:
+        guids = {part.number: {"guid 10.0.0.2": [f"guid {part.number}"]} for part in task.parts}
+        return replace(analysed(task), known_as=guids)
+
+    stages = Stages(analyse=answer, joined=answer)
+    facts = Facts()
+    files = [file_of(A), file_of(A, number=1)]
+    assert run_of(stages, facts)._analyse(files) == ({0: 0, 1: 1}, 3)
+    assert ran(stages) == [("analyse", 1, (A,)), ("joined", 1, (A,)), ("joined", 2, (A,))]
+    assert [one.files for one in facts.conversations] == [[0], [1]]
+    # That stays so.
+    assert run_of(stages, facts)._analyse(files) == ({0: 0, 1: 1}, 0)
 
 
 def test_a_conversation_that_cannot_be_analysed_is_stated() -> None:
     facts = Facts()
     run = run_of(Stages(analyse=lambda task: MemoryError()), facts)
-    assert run._analyse(*index_of(A), {A}, set()) == 1
+    assert run._analyse([file_of(A)])[1] == 1
     (one,) = facts.conversations
     assert (one.number, one.pairs, one.files, one.server, one.state) == (1, (A,), [0], "10.0.0.2", None)
     assert one.failure == "the conversation between 10.0.0.1 and 10.0.0.2 could not be analysed: memory ran out"
@@ -403,7 +439,7 @@ def test_conversations_of_a_server_share_files_of_rows() -> None:
 
 def rendered(task: Any) -> BatchFacts:
     files = [TableFile("calls", "x", 1, 40), TableFile("hosts", "y", 1, 2)]
-    return BatchFacts(task.batch, task.key, files, [], {}, seconds=1.25)
+    return BatchFacts(task.batch, task.key, files, {}, {}, seconds=1.25)
 
 
 def members() -> list[ConversationFacts]:
@@ -442,6 +478,7 @@ def test_rows_of_batches_are_written_where_anything_changed() -> None:
     assert run._render(files[:2]) == 1
     facts.batches[1].failure = "full"
     assert run._render(files[:2]) == 1
+    assert run_of(stages, facts, damaged={"x"})._render(files[:2]) == 2
     other = run_of(stages, facts, profile="spec", metadata_from="x")
     assert other._render(files[:2]) == 2
     assert stages.ran[-1][1].metadata_from == "x"
@@ -458,8 +495,8 @@ def test_rows_that_cannot_be_written_are_stated() -> None:
     run = run_of(Stages(render=lambda task: MemoryError()), facts)
     assert run._render([]) == 2
     assert [(one.batch, one.files, one.hosts, one.coverage, one.failure) for one in facts.batches] == [
-        ("a_1", [], [], {}, "the rows of conversations 2 could not be written: memory ran out"),
-        ("b_1", [], [], {}, "the rows of conversations 1, 3 could not be written: memory ran out"),
+        ("a_1", [], {}, {}, "the rows of conversations 2 could not be written: memory ran out"),
+        ("b_1", [], {}, {}, "the rows of conversations 1, 3 could not be written: memory ran out"),
     ]
     assert facts.batches[0].key == run._render_task("a_1", members()[1:2], 0).key
 
@@ -467,14 +504,16 @@ def test_rows_that_cannot_be_written_are_stated() -> None:
 # ------------------------------------------------------------------------------------------------------------ the run
 
 
-def stubbed(run: _Run, files: list[FileFacts], again: set[int], told: list[Any]) -> Manifest:
+def stubbed(
+    run: _Run, files: list[FileFacts], again: set[int], told: list[Any], analysed: int = 7, rendered: int = 3
+) -> Manifest:
     """The stages of a run note what they are given."""
     made = Manifest(program="p", schema=1, run="abc")
     answers: dict[str, Any] = {
         "_cut": files,
         "_cut_again": again,
-        "_analyse": 7,
-        "_render": 3,
+        "_analyse": ({0: 0}, analysed),
+        "_render": rendered,
         "_commit": made,
     }
 
@@ -486,59 +525,44 @@ def stubbed(run: _Run, files: list[FileFacts], again: set[int], told: list[Any])
     return made
 
 
-def test_a_run_analyses_what_new_files_touch_and_touched_before() -> None:
-    kdc = Kind(("10.0.0.2", "10.0.0.53"), "10.0.0.2")
-    old = [
-        with_places(file_facts(0, "a", window=(5, 9)), A),
-        with_places(file_facts(1, "b", window=(5, 9)), B),
-        with_places(file_facts(2, "c", window=(5, 9)), D),
-    ]
+def test_a_run_reads_what_is_new_and_goes_on_with_all_files() -> None:
+    old = [file_facts(0, "a", window=(5, 9)), file_facts(1, "b", window=(5, 9)), file_facts(2, "c", window=(5, 9))]
     facts = Facts(old, [conversation(1, A, shows=True)], window=(5, 9))
     run = run_of(facts=facts, sources=[source("a", "2"), source("d"), source("b")], window=(6, 9))
-    new = [
-        with_places(file_facts(0, "a", pieces="p", opens_ns=1), C),
-        old[1],
-        old[2],
-        with_places(file_facts(3, "d"), A),
-    ]
-    new[3].kinds.append(KindFacts(kdc, True, []))
-    new[1].kinds.append(KindFacts(Kind(("x", "y"), "x"), True, []))
+    new = [file_facts(0, "a"), old[1], old[2], file_facts(3, "d")]
     told: list[Any] = []
     made = stubbed(run, new, {2}, told)
     done = run.run(Manifest(program="p", schema=1, run="r", options={"profile": "windows"}))
-    cut, again, analysed, *rest = told
+    cut, *rest = told
     assert cut[0] == "_cut"
-    assert [number for number, _ in cut[1].new] == [0, 3]
+    assert sorted(number for number, _ in cut[1].new) == [0, 3]
     # Times of both runs.
     assert cut[2] == (5, 9) == facts.window
-    assert again == ("_cut_again", new)
-    name, index, files, touched, asked = analysed
-    assert (name, [one.number for one in index.files], files) == ("_analyse", [0], new)
-    # Pairs of files that were read or cut again, and those that they had before.
-    assert touched == {C, A, D, kdc.pair}
-    assert asked == {"10.0.0.2"}
-    assert rest == [("_render", new), ("_commit",)]
+    assert rest == [("_cut_again", new), ("_analyse", new), ("_render", new), ("_commit", {0: 0})]
     assert (done.manifest, done.read, done.analysed, done.rendered, done.shows) == (made, 3, 7, 3, True)
     assert (facts.files, done.problems) == (new, [])
 
 
 def test_a_dataset_that_has_everything_is_as_it_was() -> None:
     lost = InputError("lost")
-    for window, options, sources, ends in (
-        ((None, None), {"profile": "windows"}, [source("a")], True),
-        ((None, None), {"profile": "windows"}, [], True),
-        ((None, None), {"profile": "spec"}, [source("a")], False),
-        ((None, None), {"profile": "windows"}, [source("a", "2")], False),
+    for window, options, sources, site, ends in (
+        ((None, None), {"profile": "windows"}, [source("a")], None, True),
+        ((None, None), {"profile": "windows"}, [], None, True),
+        ((None, None), {"profile": "spec"}, [source("a")], None, False),
+        ((None, None), {"profile": "windows"}, [source("a", "2")], None, False),
+        ((None, None), {"profile": "windows"}, [source("a")], "lab", False),
     ):
-        run = run_of(facts=Facts([file_facts(0, "a"), unread(1)]), sources=sources, window=window, missing=[lost])
+        facts = Facts([file_facts(0, "a"), unread(1)])
+        run = run_of(facts=facts, sources=sources, window=window, missing=[lost], site=site)
         told: list[Any] = []
-        made = stubbed(run, [file_facts(0, "a")], set(), told)
+        made = stubbed(run, [file_facts(0, "a"), unread(1)], set(), told, 0, 0)
         known = Manifest(program="p", schema=1, run="r", options=options)
         done = run.run(known)
         assert done.manifest is (known if ends else made)
-        assert [name for name, *_ in told] == ([] if ends else ["_cut", "_cut_again", "_analyse", "_render", "_commit"])
-        assert [one.text for one in done.problems] == (["lost", "file 1 is odd"] if ends else ["lost"])
-        assert (done.shows, done.read) == (False, 0 if ends or options["profile"] == "spec" else 1)
+        names = ["_cut", "_cut_again", "_analyse", "_render", "_commit"]
+        assert [name for name, *_ in told] == (names[:-1] if ends else names)
+        assert [one.text for one in done.problems] == ["lost", "file 1 is odd"]
+        assert (done.shows, done.read) == (False, 1 if sources and sources[0].version == "2" else 0)
 
 
 def test_a_first_run_has_the_times_it_was_asked_for_and_reads_something() -> None:
@@ -555,17 +579,54 @@ def test_a_first_run_has_the_times_it_was_asked_for_and_reads_something() -> Non
     assert len(told) == 5
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        ([("A", 0, 10)], [("A", 0, 10)], None),
+        ([("A", 0, 10)], [("A", 0, 9)], "1 requests"),
+        ([("A", 0, 10)], [("A", 0, 12)], None),
+        ([("A", 0, 10)], [], "10 requests"),
+        # What is lost here is not made good by what is new elsewhere.
+        ([("A", 0, 10)], [("A", 0, 0), ("B", 0, 50), ("A", 1, 50)], "10 requests"),
+        # Conversations that were parted, or joined, are taken together.
+        ([("A", 0, 10)], [("A", 0, 4), ("A", 0, 6)], None),
+        ([("A", 0, 5), ("A", 1, 6)], [("A", 0, 11), ("A", 1, 0)], "6 requests"),
+    ],
+)
+def test_what_could_be_read_before_can_be_read(before: Any, after: Any, lost: str | None) -> None:
+    def made(given: Any) -> list[ConversationFacts]:
+        pairs = {"A": A, "B": B}
+        return [
+            ConversationFacts(at, (pairs[pair],), [file], readable=readable)
+            for at, (pair, file, readable) in enumerate(given)
+        ]
+
+    run = run_of(facts=Facts(conversations=made(after)))
+    if lost is None:
+        run._refuse_loss(made(before), ())
+    else:
+        with pytest.raises(InputError, match=f"the dataset would lose rows: {lost}"):
+            run._refuse_loss(made(before), ())
+
+
+def test_rows_that_could_be_written_before_can_be_written() -> None:
+    run = run_of(facts=Facts(batches=[BatchFacts("b", "k", [], {}, {}, failure="memory ran out")]))
+    run._refuse_loss([], ())
+    with pytest.raises(InputError, match="the dataset would lose rows: memory ran out"):
+        run._refuse_loss([], {"b"})
+
+
 def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr("analyzer.collect.commit.commit", lambda *all_of: given.append(all_of) or "made")
+    monkeypatch.setattr("analyzer.collect.collection.commit", lambda *all_of: given.append(all_of) or "made")
     facts = Facts(
         conversations=[conversation(1, A), conversation(2, B, failure="one")],
-        batches=[BatchFacts("b", "k", [], [], {}, failure="two"), BatchFacts("c", "k", [], [], {})],
+        batches=[BatchFacts("b", "k", [], {}, {}, failure="two"), BatchFacts("c", "k", [], {}, {})],
     )
     run = run_of(facts=facts, missing=[InputError("lost")], asked={"memory": "2GB"})
-    assert run._commit() == "made"  # type: ignore[comparison-overlap]
-    ((store, job, committed, stages, skipped, problems, stated),) = given
-    assert (store, job, stages, skipped) == (None, JOB, [], [])
+    assert run._commit({0: 0}) == "made"  # type: ignore[comparison-overlap]
+    ((store, lock, job, committed, sites, stages, skipped, problems, stated),) = given
+    assert (store, lock, job, sites, stages, skipped) == (None, None, JOB, {0: 0}, [], [])
     assert committed is facts
     assert [(one.kind, one.layer, one.text) for one in problems] == [
         ("unreadable", "capture", "lost"),
@@ -579,18 +640,13 @@ def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_directory_that_is_no_dataset_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "_staging" / "old").mkdir(parents=True)
-    (tmp_path / "_staging" / "old" / "x").write_text("left")
+    (tmp_path / "calls").mkdir()
+    (tmp_path / "calls" / "notes.txt").write_text("mine")
     request = Request([], [], str(tmp_path), DEFAULTS)
     with pytest.raises(InputError, match="exists and is no dataset") as caught:
-        collect(request, Stages())  # type: ignore[arg-type]
+        collect(request, Stages())
     assert caught.value.hint == "Name a directory that is new, or the dataset that is to grow."
-    assert (tmp_path / "_staging" / "old" / "x").exists()
-    (tmp_path / "notes.txt").unlink()
-    with pytest.raises(InputError, match="no capture was named"):
-        collect(request, Stages())  # type: ignore[arg-type]
-    assert not (tmp_path / "_staging").exists()
+    assert [path.name for path in tmp_path.rglob("*")] == ["calls", "notes.txt"]
 
 
 def test_runs_have_names_of_their_own_and_defaults_as_documented() -> None:

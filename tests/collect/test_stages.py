@@ -20,10 +20,10 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.collect import pieces, sources
 from analyzer.collect.cut import _inside
 from analyzer.collect.facts import (
+    BatchFacts,
     ConversationFacts,
     FileFacts,
     FilePart,
-    Job,
     Judged,
     KindFacts,
     Window,
@@ -36,7 +36,6 @@ from analyzer.collect.sources import RetriedFile, SourceFile, find_sources, is_c
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
-from analyzer.core.limits import DEFAULTS
 from analyzer.model.capture import HostName, HostRecord
 from analyzer.output.store import Store
 from analyzer.packet.sorting import Kind
@@ -46,7 +45,7 @@ from tests.collect.sets import frames_of as captured_frames
 from tests.written import is_as_written
 
 pytestmark = pytest.mark.needs("distributed")
-A, B, C, D = (("10.0.0.1", f"10.0.0.{number}") for number in (2, 3, 4, 5))
+A, B, C, D = PAIRS = [("10.0.0.1", f"10.0.0.{number}") for number in (2, 3, 4, 5)]
 
 # ---------------------------------------------------------------------------------------------------------------- plan
 
@@ -104,13 +103,14 @@ def test_times_of_two_runs_are_the_times_of_both(one: Window, other: Window, bot
 
 def test_pairs_that_are_linked_to_the_same_are_one_group() -> None:
     groups = Groups()
-    assert groups.join(C, D)
-    assert groups.join(B, D)
-    assert not groups.join(C, B)
-    assert groups.of(D) == groups.of(C) == B
-    assert groups.members([D, A, C, B]) == {A: (A,), B: (B, C, D)}
-    assert groups.join(A, D)
-    assert groups.members([D, A]) == {A: (A, D)}
+    a, b, c, d = ((0, *pair) for pair in PAIRS)
+    assert groups.join(c, d)
+    assert groups.join(b, d)
+    assert not groups.join(c, b)
+    assert groups.of(d) == groups.of(c) == b
+    assert groups.members([d, a, c, b]) == {a: (a,), b: (b, c, d)}
+    assert groups.join(a, d)
+    assert groups.members([d, a]) == {a: (a, d)}
 
 
 def conversation(number: int, pair: tuple[str, str], **changes: Any) -> ConversationFacts:
@@ -132,35 +132,47 @@ def conversation(number: int, pair: tuple[str, str], **changes: Any) -> Conversa
 def test_conversations_that_share_a_server_or_a_session_are_one(
     one: dict[str, Any], other: dict[str, Any], is_joined: bool
 ) -> None:
-    groups = Groups()
-    found = {A: conversation(1, A, **one), B: conversation(2, B, **other), C: conversation(3, C, links=[99])}
-    assert linked(found, groups) is is_joined
-    assert len(groups.members([A, B, C])) == (2 if is_joined else 3)
-    assert not linked(found, groups)
+    for site in (0, 1):
+        groups = Groups()
+        found = {
+            (0, *A): conversation(1, A, **one),
+            (site, *B): conversation(2, B, **other),
+            (0, *C): conversation(3, C, links=[99]),
+        }
+        # At another site, nothing is the same.
+        assert linked(found, groups) is (is_joined and site == 0)
+        assert len(groups.members(found)) == (2 if is_joined and site == 0 else 3)
+        assert not linked(found, groups)
 
 
 def test_a_conversation_is_read_from_its_pieces_and_from_those_of_the_kdcs_its_hosts_asked() -> None:
     places = [Place(at, 1, 1, 10 * at) for at in range(6)]
     kdc = Kind(("10.0.0.2", "10.0.0.53"), "10.0.0.2")
     late = file_facts(0, "late.pcap", pieces="p0", opens_ns=50)
-    late.kinds = [KindFacts(Kind(A, None), True, [places[0]]), KindFacts(kdc, False, [places[1]])]
+    late.kinds = [KindFacts(Kind(A, None), True, [places[0]]), KindFacts(kdc, False, [places[1]], b"one")]
     early = file_facts(1, "s3://who:secret@early.pcap", pieces="p1", opens_ns=10)
     early.kinds = [KindFacts(Kind(A, None), False, [places[2]]), KindFacts(Kind(B, None), False, [places[3]])]
     other = file_facts(2, "other.pcap", pieces="p2", opens_ns=50)
-    other.kinds = [KindFacts(kdc, True, [places[4]])]
+    other.kinds = [KindFacts(kdc, True, [places[4]], b"two")]
     empty, lost = file_facts(3, "empty.pcap", pieces="p3"), file_facts(4, "lost.pcap", opens_ns=1)
-    index = Index([late, early, other, empty, lost])
+    index = Index([late, early, other, empty, lost], dict.fromkeys(range(5), 0))
     assert [facts.number for facts in index.files] == [1, 0, 2]
-    assert index.order == {1: 0, 0: 1, 2: 2}
-    assert index.pairs == {A, kdc.pair}
-    assert index.parts([A]) == [
+    assert index.nodes == {(0, *A), (0, *kdc.pair)}
+    parts = index.parts([(0, *A)])
+    assert [replace(part, content=b"") for part in parts] == [
         FilePart(1, "s3://early.pcap", 10, "p1", [[places[2]]], []),
         FilePart(0, "late.pcap", 50, "p0", [[places[0]]], [[places[1]]]),
         FilePart(2, "other.pcap", 50, "p2", [], [[places[4]]]),
     ]
     # A pair is not read twice where it is of the conversation itself.
-    assert [part.kdc for part in index.parts([A, kdc.pair])] == [[], [], []]
-    assert [part.number for part in index.parts([B])] == [1]
+    both = index.parts([(0, *A), (0, *kdc.pair)])
+    assert [part.kdc for part in both] == [[], [], []]
+    assert [one.content == other.content for one, other in zip(parts, both, strict=True)] == [True, False, False]
+    assert [part.number for part in index.parts([(0, *B)])] == [1]
+    # Of another site, neither frames nor answers of a KDC are read.
+    apart = Index([late, early, other], {0: 0, 1: 1, 2: 2})
+    assert [part.number for part in apart.parts([(0, *A)])] == [0]
+    assert apart.nodes == {(0, *A), (2, *kdc.pair)}
 
 
 # ------------------------------------------------------------------------------------------------------------- sources
@@ -413,11 +425,11 @@ def test_a_time_begins_with_its_first_moment_and_ends_before_its_last(window: Wi
 def test_a_manifest_is_of_this_program_and_this_version(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     assert read_manifest(store) is None
-    manifest = {"format": "pcq-dataset", "version": 1, "program": "9.9", "schema": 1, "run": "r"}
+    manifest = {"format": "pcq-dataset", "version": 2, "program": "9.9", "schema": 1, "run": "r"}
     for changes, words in (
         ({}, None),
-        ({"version": 0}, None),
-        ({"version": 2}, "is a dataset of version 2, written by pcq-analyzer 9.9"),
+        ({"version": 1}, "is a dataset of version 1, which an earlier pcq-analyzer wrote"),
+        ({"version": 3}, "is a dataset of version 3, written by pcq-analyzer 9.9"),
         ({"format": "other"}, "its manifest is of something else"),
         ({"run": 5}, "has a damaged manifest"),
         ({"version": "x"}, "has a damaged manifest"),
@@ -445,12 +457,6 @@ def test_facts_are_read_as_they_were_written(tmp_path: Path) -> None:
         (tmp_path / "facts").write_bytes(data)
         with pytest.raises(InputError, match="facts cannot be read"):
             read_facts(Store(str(tmp_path)), manifest)
-
-
-def test_files_of_a_run_stand_apart_until_they_take_their_place() -> None:
-    job = Job("out", "abc", DEFAULTS, 3, "windows", "")
-    assert (job.staging, job.place("calls/x-abc.parquet")) == ("_staging/abc", "_staging/abc/calls/x-abc.parquet")
-    assert job.place("calls/x-other.parquet") == "calls/x-other.parquet"
 
 
 # -------------------------------------------------------------------------------------------------------------- shared
@@ -482,8 +488,14 @@ def test_hosts_are_merged_each_thing_once_in_the_order_it_was_stated() -> None:
     more = {"roles": ("client", "server"), "users": ("x", "y"), "os_versions": ("1", "2"), "dialects": ("2.1", "3")}
     assert found == [host("10.0.0.1", "z"), host("10.0.0.2", "b", "a", "c", **more)]
     named = file_facts(0, "a", names={"10.0.0.9": "nine"})
-    (last,) = hosts_of([], [named])
-    assert (last.ip, last.names) == ("10.0.0.9", (HostName("nine", "name resolution in the capture file"),))
+    other = file_facts(1, "b", names={"10.0.0.9": "of another site"})
+    talk = conversation(3, A)
+    batch = BatchFacts("b", "k", [], {3: [host("10.0.0.9", "first"), host("10.0.0.1")]}, {})
+    of_sites = hosts_of(Facts([named, other], [talk], [batch]), {0: 0, 1: 1})
+    in_file = "name resolution in the capture file"
+    assert [one.ip for one in of_sites[0]] == ["10.0.0.1", "10.0.0.9"]
+    assert of_sites[0][1].names == (HostName("first", "a test"), HostName("nine", in_file))
+    assert [one.names for one in of_sites[1]] == [(HostName("of another site", in_file),)]
 
 
 def test_coverage_is_added_up() -> None:
@@ -525,8 +537,8 @@ def small(directory: Path, **options: Any) -> Any:
     return collected(given, directory / "out", keyring_of(SMALL), run="0123456789ab", **options)
 
 
-# What the rows of a batch depend on, as files are named: where they lie is part of it.
-_KEY = re.compile(r"-[0-9a-f]{8}-")
+# Files are named by their content, which is another with other versions of libraries.
+_KEY = re.compile(r"\b[0-9a-f]{32}\b|_lock/\d+")
 
 
 def without_chance(manifest: Manifest, directory: Path) -> str:
@@ -535,7 +547,7 @@ def without_chance(manifest: Manifest, directory: Path) -> str:
     plain = msgspec.to_builtins(replace(manifest, stages=stages, versions={}, program="this"))
     for entry in plain["sources"]:
         entry["url"] = os.path.relpath(entry["url"], directory)
-    return _KEY.sub("-key-", json.dumps(plain, indent=1).replace(str(directory), ".")) + "\n"
+    return _KEY.sub("DIGEST", json.dumps(plain, indent=1).replace(str(directory), ".")) + "\n"
 
 
 def test_a_small_dataset_is_what_it_was(tmp_path: Path) -> None:
@@ -550,21 +562,27 @@ def test_a_small_dataset_is_what_it_was(tmp_path: Path) -> None:
     for name, table in tables.items():
         rows = repr(table.rows()).replace(str(tmp_path), ".")
         lines.append(f"{name}: {table.height} rows of {table.width}, {crc32(rows.encode()):08x}")
-    is_as_written(here / "rows.txt", _KEY.sub("-key-", "".join(f"{line}\n" for line in lines)))
+    is_as_written(here / "rows.txt", _KEY.sub("DIGEST", "".join(f"{line}\n" for line in lines)))
 
 
 def test_a_dataset_that_has_everything_is_left_alone(tmp_path: Path) -> None:
     small(tmp_path)
     (tmp_path / "in" / "c.pcap").unlink()
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    before = times_in(tmp_path / "out")
     done = small_again(tmp_path)
     assert (done.read, done.analysed, done.rendered) == (0, 0, 0)
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
+    assert times_in(tmp_path / "out") == before
     # Another profile changes rows, and no file is read for it.
     done = small_again(tmp_path, profile="spec")
     assert (done.read, done.analysed, done.rendered) == (0, 0, 1)
     assert done.manifest.options == {"profile": "spec"}
     assert done.manifest.run == "second"
+
+
+def times_in(dataset: Path) -> dict[Path, int]:
+    """When each file besides those of the lock was written."""
+    files = (path for path in dataset.rglob("*") if path.is_file() and path.parent.name != "_lock")
+    return {path: path.stat().st_mtime_ns for path in files}
 
 
 def small_again(directory: Path, **options: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,37 @@ def test_what_was_written_is_there_under_its_name(store: Store, tmp_path: Path) 
     store.write("a/b/one", b"0123456789")
     store.write("a/b/one", b"abcdefghij")
     store.write("a/two", b"")
-    assert (store.exists("a/b/one"), store.exists("a/b/three"), store.size("a/b/one")) == (True, False, 10)
+    assert (store.exists("a/b/one"), store.exists("a/b/three"), store.sizes("a")) == (
+        True,
+        False,
+        {"a/b/one": 10, "a/two": 0},
+    )
     assert (store.read("a/b/one"), store.read("a/b/one", 2, 4), store.read("a/two")) == (b"abcdefghij", b"cd", b"")
     assert store.names("") == store.names("a") == ["a/b/one", "a/two"]
     assert (store.names("a/b"), store.names("nowhere")) == (["a/b/one"], [])
     copy = store.fetch("a/b/one", tmp_path / "copy")
     assert (copy, copy.read_bytes()) == (tmp_path / "copy", b"abcdefghij")
     assert store.url("a/two").endswith("/a/two")
+
+
+def test_of_many_that_create_a_file_one_does(store: Store) -> None:
+    assert [store.create("a/one", data) for data in (b"first", b"second")] == [True, False]
+    assert store.read("a/one") == b"first"
+    assert store.names("") == ["a/one"]
+
+
+def test_a_file_can_be_named_by_its_content(store: Store) -> None:
+    for text in (b"content", b"", b"content"):
+        with store.keeping("a/{}.x") as out:
+            out.file.write(text)
+            out.file.seek(0, 2)
+        assert store.read(out.name) == text
+        assert (out.name, out.size) == (f"a/{sha256(text).hexdigest()[:32]}.x", len(text))
+        assert store.digest(out.name) in out.name
+    assert len(store.names("")) == 2
+    with pytest.raises(KeyError), store.keeping("b/{}") as out:
+        raise KeyError
+    assert len(store.names("")) == 2
 
 
 def test_a_file_is_moved_and_removed_with_what_is_below(store: Store) -> None:
@@ -123,12 +148,17 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], Store]:
 ASKED: list[Callable[[Store], object]] = [
     lambda store: store.exists("a"),
     lambda store: store.names("a"),
-    lambda store: store.size("a"),
+    lambda store: store.sizes("a"),
+    lambda store: store.digest("a"),
     lambda store: store.read("a"),
     lambda store: store.fetch("a", Path("b")),
     lambda store: store.remove("a"),
 ]
-CHANGED: list[Callable[[Store], object]] = [lambda store: store.write("a", b""), lambda store: store.move("a", "b")]
+CHANGED: list[Callable[[Store], object]] = [
+    lambda store: store.write("a", b""),
+    lambda store: store.create("a", b""),
+    lambda store: store.move("a", "b"),
+]
 
 
 def test_storage_that_gives_no_answer_is_a_sentence(silent: Callable[[Exception], Store]) -> None:

@@ -1,0 +1,119 @@
+"""Where captures were made: files that have the same machines by the same addresses.
+
+An address names a machine only within a site. What was given (`--site`) is believed: a name is the site of all files that have it,
+`directory` makes one of each directory, `capture` of each file. Otherwise files of one directory are of one site where a connection
+goes on from one to the other; or where their times touch, and no machine states another card, server GUID or name at the
+same address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from analyzer.collect.facts import ConversationFacts, FileFacts, KnownAs
+from analyzer.core.times import NS_PER_S
+
+DIRECTORY, CAPTURE = "directory", "capture"
+# Times touch that overlap, or lie no further apart: a program that rotates its files loses nothing between them.
+PAUSE_NS = NS_PER_S // 4
+
+
+class _Site:
+    """Files of one site: their numbers, until when they last, and what their machines state."""
+
+    def __init__(self, files: list[int], until_ns: int) -> None:
+        self.files, self.until_ns = files, until_ns
+        self.known_as: dict[str, set[str]] = {}
+
+    def take(self, other: _Site) -> None:
+        self.files += other.files
+        self.until_ns = max(self.until_ns, other.until_ns)
+        for key, values in other.known_as.items():
+            self.known_as.setdefault(key, set()).update(values)
+
+    def contradicts(self, other: _Site) -> bool:
+        """Whether a machine states nothing here that it states there, though it states both of a kind."""
+        few, many = sorted((self.known_as, other.known_as), key=len)
+        return any(values and key in many and values.isdisjoint(many[key] or values) for key, values in few.items())
+
+
+def sites_of(files: Iterable[FileFacts], conversations: Iterable[ConversationFacts]) -> dict[int, int]:
+    """The site of each file, as the lowest number of its files."""
+    stated: dict[int, list[KnownAs]] = {}
+    for one in conversations:
+        for number, known_as in one.known_as.items():
+            stated.setdefault(number, []).append(known_as)
+    groups: dict[tuple[str, str], list[FileFacts]] = {}
+    for file in files:
+        groups.setdefault(_group_of(file), []).append(file)
+    found: dict[int, int] = {}
+    for (kind, _), members in groups.items():
+        parts = _parted(members, stated) if kind == "" else [[one.number for one in members]]
+        found |= {number: min(part) for part in parts for number in part}
+    return found
+
+
+def site_names(files: Sequence[FileFacts], sites: Mapping[int, int]) -> dict[int, str]:
+    """What each site is called: by the name that was given, the directory where it has but one, else the first of its files."""
+    of_directory: dict[str, set[int]] = {}
+    for file in files:
+        if file.frames:
+            of_directory.setdefault(_directory(file), set()).add(sites[file.number])
+    names = {}
+    for file in files:
+        if file.number == sites[file.number]:
+            alone = of_directory.get(_directory(file)) == {file.number} and file.site != CAPTURE
+            given = file.site if file.site not in ("", DIRECTORY, CAPTURE) else ""
+            names[file.number] = given or (_directory(file) if alone else file.source.url)
+    return names
+
+
+def _group_of(file: FileFacts) -> tuple[str, str]:
+    """Files of one such group are of one site; those of a group without a kind may be."""
+    if file.site == CAPTURE:
+        return CAPTURE, str(file.number)
+    if file.site in ("", DIRECTORY):
+        return file.site, _directory(file)
+    return "name", file.site
+
+
+def _directory(file: FileFacts) -> str:
+    return file.source.url.rpartition("/")[0]
+
+
+def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]]) -> list[list[int]]:
+    """The sites of files of one directory, in the order of time."""
+    site_of: dict[int, _Site] = {}
+    last: dict[int, FileFacts] = {}
+    # Sites that may touch what comes.
+    open_sites: list[_Site] = []
+    for file in sorted(files, key=lambda one: (one.opens_ns or 0, one.source.url)):
+        site = _Site([file.number], file.last_time_ns or 0)
+        for known_as in (file.known_as, *stated.get(file.number, ())):
+            for key, values in known_as.items():
+                site.known_as.setdefault(key, set()).update(values)
+        since = (file.first_time_ns or 0) - PAUSE_NS
+        joined = {id(found): found for found in _continued(file, last, site_of)}.values()
+        open_sites = [one for one in open_sites if one.until_ns >= since]
+        for other in (*joined, *open_sites):
+            if site is not other and (id(other) in {id(one) for one in joined} or not site.contradicts(other)):
+                other.take(site)
+                for number in site.files:
+                    site_of[number] = other
+                open_sites = [one for one in open_sites if one is not site]
+                site = other
+        for number in site.files:
+            site_of[number] = site
+        if all(one is not site for one in open_sites):
+            open_sites.append(site)
+        last |= dict.fromkeys(file.flows, file)
+    return [one.files for one in {id(site): site for site in site_of.values()}.values()]
+
+
+def _continued(file: FileFacts, last: Mapping[int, FileFacts], site_of: Mapping[int, _Site]) -> Iterable[_Site]:
+    """The sites of earlier files that have a connection of this one: it goes on here, or both have the same time."""
+    begun = set(file.begun)
+    for flow in file.flows:
+        before = last.get(flow)
+        if before is not None and (flow not in begun or (before.last_time_ns or 0) >= (file.first_time_ns or 0)):
+            yield site_of[before.number]
