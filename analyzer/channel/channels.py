@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
@@ -66,6 +67,19 @@ class _TcpChannel:
             from_client = direction == self._client_direction
             out.append(ChannelBatch(self.channel, from_client, [(data, start, stop)], None, fresh))
         return out
+
+
+class OutsideSessions:
+    """Passes on what no SMB session carried. What one carried goes no further, for who asks about sessions alone."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({ChannelBatch, ChannelGap})
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if not isinstance(event, ChannelBatch | ChannelGap) or event.channel.session is None:
+            yield event
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
 
 
 class TcpChannels:

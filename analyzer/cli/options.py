@@ -299,10 +299,15 @@ class CaptureReading(Struct, frozen=True):
         )
 
     def analysis(
-        self, files: list[str], *, pdus: bool = False, progress: Callable[[int, int], None] | None = None
+        self,
+        files: list[str],
+        *,
+        pdus: bool = False,
+        in_sessions: bool = True,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Analysis:
-        """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`; where nobody else hears of the progress,
-        it is written to standard error."""
+        """Reads the captures; `-` is standard input. `pdus` and `in_sessions` as for `pipeline.run.analyze`; where nobody else
+        hears of the progress, it is written to standard error."""
         from analyzer.output.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
 
@@ -326,6 +331,7 @@ class CaptureReading(Struct, frozen=True):
                 hashing=self.hashing,
                 pseudonyms=self.pseudonyms,
                 bound=self.bound,
+                in_sessions=in_sessions,
             )
         self.note(analysis)
         return replace(analysis, given=self._given_of(files))

@@ -29,7 +29,10 @@ def sessions(
     """Every SMB session: who, on what, how it is protected, and which key decrypted it."""
     from analyzer.views.sessions import Sessions
 
-    analysis = reading.analysis(files)
+    # Calls select sessions, names of calls get pseudonyms too, and text states what keys decrypted of calls.
+    has_words = output_format is EntryFormat.text and bool(reading.keyring)
+    in_sessions = has_words or selection.selection.words is not None or reading.pseudonyms is not None
+    analysis = reading.analysis(files, in_sessions=in_sessions)
     writing.write(Sessions(selection.of(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 

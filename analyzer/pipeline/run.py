@@ -124,6 +124,7 @@ def analyze(
     hashing: bool = False,
     pseudonyms: Pseudonyms | None = None,
     bound: ReadBound | None = None,
+    in_sessions: bool = True,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
@@ -135,7 +136,7 @@ def analyze(
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were; with
     `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
-    there, as if they ended there.
+    there, as if they ended there. Unless `in_sessions`, the calls that SMB sessions carry are not read.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
@@ -147,7 +148,9 @@ def analyze(
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
     waiting = [segments]
     del segments
-    analysis = _read(waiting, facts, keyring, limits, pdus=pdus, redactor=redactor, failed=failed)
+    analysis = _read(
+        waiting, facts, keyring, limits, pdus=pdus, redactor=redactor, failed=failed, in_sessions=in_sessions
+    )
     problems = [*analysis.problems, *notes_on_keys]
     if metadata:
         problems += _filled(analysis.calls, analysis.catalogs, analysis.name_tables, metadata, metadata_from)
@@ -201,8 +204,10 @@ def _read(
     redactor: Sequence[Layer] = (),
     failed: Callable[[Exception], None] | None = None,
     tickets: Tickets | None = None,
+    in_sessions: bool = True,
 ) -> Analysis:
     """Takes the segments that are waiting through all layers and the second reading."""
+    from analyzer.channel.channels import OutsideSessions
     from analyzer.pcq.layer import CatalogLearner, PerflibLayer
     from analyzer.resolution.resolve import resolved
     from analyzer.winperf.layer import KeyFollower
@@ -211,7 +216,8 @@ def _read(
     pcq = PerflibLayer(learner)
     above = (*redactor, *_decoders(pcq, follower))
     below, rpc = _layers(keyring, limits, pdus=pdus, tickets=tickets)
-    events: list[Iterator[Event]] = [_Chain([*below, rpc, *above]).run(waiting.pop())]
+    between = [] if in_sessions else [OutsideSessions()]
+    events: list[Iterator[Event]] = [_Chain([*below, *between, rpc, *above]).run(waiting.pop())]
     collected = _collected(events, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
     collected.problems += notes
