@@ -68,17 +68,6 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
             "which nothing verifies, or the server's answer, which granted less than was claimed"
         ),
     ]
-    claimed_user: Annotated[
-        str | None,
-        doc("the account that the client claimed, where the server granted another (a guest's, a null session)"),
-    ]
-    guest: Annotated[
-        bool | None,
-        doc(
-            "the server let the client in as a guest; null where nothing states who it is",
-            source="[MS-SMB2] section 2.2.6, [MS-CIFS] section 2.2.4.53.2",
-        ),
-    ]
     anonymous: Annotated[bool | None, doc("a null session; its user is `NT AUTHORITY\\ANONYMOUS LOGON`")]
     workstation: Annotated[str | None, doc("the client's name for itself", source="[MS-NLMP] section 2.2.1.3")]
     verified: Annotated[bool | None, doc("whether the signatures fit; null where there are none or no key for them")]
@@ -86,6 +75,18 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
         Decryption | None, doc("why a sealed call could not be unsealed; null where nothing was in the way")
     ]
     decrypted_by: Annotated[str | None, doc("which of the given keys decrypted it, in words; null where none did")]
+    # Cases that were saved before have neither.
+    claimed_user: Annotated[
+        str | None,
+        doc("the account that the client claimed, where the server granted another (a guest's, a null session)"),
+    ] = None
+    guest: Annotated[
+        bool | None,
+        doc(
+            "the server let the client in as a guest; null where nothing states who it is",
+            source="[MS-SMB2] section 2.2.6, [MS-CIFS] section 2.2.4.53.2",
+        ),
+    ] = None
 
 
 class InterfaceFacts(Value, frozen=True, cache_hash=True):

@@ -150,13 +150,13 @@ def _auth(auth: AuthInfo, smb_identity: Identity | None) -> AuthFacts:
         account,
         None if account is None else "rpc" if identity is auth.identity else "smb",
         identity.account_source if identity is not None else None,
-        identity.claimed_otherwise if identity is not None else None,
-        identity.is_guest if identity is not None else None,
         identity.is_anonymous if identity is not None else None,
         identity.workstation if identity is not None else None,
         auth.verified,
         None if auth.decryption in (Decryption.DECRYPTED, Decryption.NOT_SEALED) else auth.decryption.value,
         auth.decrypted_by,
+        identity.claimed_otherwise if identity is not None else None,
+        identity.is_guest if identity is not None else None,
     )
 
 
