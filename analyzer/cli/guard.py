@@ -18,7 +18,14 @@ from typing import Any
 
 from analyzer.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_UNUSABLE, ReadingFailedError, say_why
 from analyzer.core.errors import InputError
-from analyzer.output.gate import StreamClosedError, abandon_output, flush_streams, occupy_standard_descriptors, say
+from analyzer.output.gate import (
+    StreamClosedError,
+    abandon_output,
+    buffer_standard_output,
+    flush_streams,
+    occupy_standard_descriptors,
+    say,
+)
 
 DEBUG_VARIABLE = "PCQ_DEBUG"
 # Options whose values are secrets.
@@ -37,6 +44,7 @@ def run_process() -> None:
     gc.set_threshold(100_000, 10, 10)
     # numpy's linear algebra, of which we use nothing, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    buffer_standard_output()
     arguments = sys.argv[1:]
     code = _supervised(arguments) if _address_space() is not None and hasattr(os, "fork") else guarded(arguments)
     # The interpreter looks for cycles once more when it ends, in all that was read, which goes with it anyway.

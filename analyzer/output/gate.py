@@ -7,6 +7,7 @@ says so. What stands in a file system but is no file (a terminal, a pipe, `/dev/
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import stat
@@ -309,6 +310,15 @@ def occupy_standard_descriptors() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, way)
+
+
+def buffer_standard_output() -> None:
+    """Puts a buffer before standard output where Python was told to use none (PYTHONUNBUFFERED): a file that is full takes a part
+    of a write, which is an error for the buffer alone."""
+    out = sys.stdout
+    if isinstance(getattr(out, "buffer", None), io.RawIOBase):
+        raw = io.FileIO(out.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), out.encoding, out.errors, line_buffering=True)
 
 
 def write_document(document: bytes, destination: Destination) -> None:

@@ -154,8 +154,9 @@ class Room:
             if scenario.output is not None:
                 words = [str(self.folder / word) if word == scenario.output else word for word in words]
             from analyzer.cli.guard import guarded
-            from analyzer.output.gate import flush_streams
+            from analyzer.output.gate import buffer_standard_output, flush_streams
 
+            buffer_standard_output()
             injector.install()
             code = guarded(words)
             sys.setprofile(None)

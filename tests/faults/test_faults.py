@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +58,19 @@ def test_a_call_that_memory_runs_out_at_leaves_the_others_whole(monkeypatch: pyt
     table.append(second)
     assert [table[at].opnum for at in range(2)] == [3, 4]
     assert len(table.column("first_time")) == sum(table.tally.values()) == 2
+
+
+@pytest.mark.parametrize("unbuffered", ["1", ""])
+def test_a_full_disk_behind_standard_output_is_said_with_and_without_a_buffer(unbuffered: str, tmp_path: Path) -> None:
+    """Of a write that does not fit, the system takes a part. Without a buffer nobody wrote the rest, and the exit code was 0."""
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (210, 210))
+
+    command = [sys.executable, "-m", "analyzer", "docs", "filters"]
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(
+            command, stdout=out, stderr=subprocess.PIPE, text=True, check=False, env=environment, preexec_fn=bounded
+        )
+    assert (done.returncode, done.stderr) == (1, "pcq-analyzer: standard output cannot be written: File too large\n")
