@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 from analyzer.audit.answers import DataAnswer
 from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.identifiers import IdentifierBlock
-from analyzer.audit.rule import Check, Reads
+from analyzer.audit.rule import Reads, Rule
 from analyzer.audit.verdicts import (
     At,
     Confidence,
@@ -98,19 +98,26 @@ def judgements(
     )
 
 
-def answer_check(
-    requirements: tuple[str, ...], check: Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
-) -> Check[CallEvidence]:
-    """A check of data answers that are to be read whether damaged or not; where the stub itself is, nothing can be stated."""
+OfAnswers = Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
 
-    def look(call: CallEvidence) -> Iterator[Judgement]:
-        assert call.response is not None
-        if not call.response.is_readable:
-            yield from cannot_say(requirements, "the response stub does not decode", call)
-            return
-        yield from check(call, call.response.answer)
 
-    return look
+def data_answers(
+    rule: Rule, requirements: tuple[str, ...], *, of_values: bool = False
+) -> Callable[[OfAnswers], OfAnswers]:
+    """Decorates what judges data answers, whether damaged or not; where the stub itself is, nothing can be stated."""
+
+    def take(check: OfAnswers) -> OfAnswers:
+        @rule.calls(requirements, DATA, of_values=of_values)
+        def look(call: CallEvidence) -> Iterator[Judgement]:
+            assert call.response is not None
+            if call.response.is_readable:
+                yield from check(call, call.response.answer)
+            else:
+                yield from cannot_say(requirements, "the response stub does not decode", call)
+
+        return check
+
+    return take
 
 
 def judged_chain(call: OfCall, side: SideEvidence, requirements: tuple[str, ...]) -> Iterator[Judgement]:

@@ -72,7 +72,8 @@ class Watch(Protocol[Shown]):
 
     def feed(self, call: Shown, /) -> Iterable[Judgement]: ...
 
-    def finish(self) -> Iterable[Judgement]: ...
+    def finish(self) -> Iterable[Judgement]:
+        return ()
 
 
 class _Afterwards:
@@ -86,11 +87,6 @@ class _Afterwards:
 
     def finish(self) -> Iterable[Judgement]:
         return self._look(self._evidence)
-
-
-def afterwards(look: Callable[[Evidence], Iterable[Judgement]]) -> Callable[[Evidence], Watch[CallEvidence]]:
-    """`watch` for a rule that judges the whole capture by one function, such as binds, which are no calls."""
-    return partial(_Afterwards, look)
 
 
 class Look(Struct, Generic[Shown], frozen=True):
@@ -123,11 +119,23 @@ class Look(Struct, Generic[Shown], frozen=True):
         return self.by_method.get(opnum, ())
 
 
-class Rule(Struct, frozen=True):
+# What a decorator of a rule takes and gives back: a function that judges a call, or a class that follows the capture.
+OfRequests = TypeVar(
+    "OfRequests",
+    bound="Callable[[AskedEvidence], Iterable[Judgement]] | Callable[[Evidence], Watch[AskedEvidence]]",
+)
+OfCalls = TypeVar(
+    "OfCalls", bound="Callable[[CallEvidence], Iterable[Judgement]] | Callable[[Evidence], Watch[CallEvidence]]"
+)
+OfCapture = TypeVar("OfCapture", bound="Callable[[Evidence], Iterable[Judgement]]")
+
+
+class Rule(Struct, eq=False):
     """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
 
-    `request` is shown the client's bytes and nothing else, so that a request is judged alike whatever it was answered. `call` is
-    shown requests with their answers.
+    What `requests` decorates is shown the client's bytes and nothing else, so that a request is judged alike whatever it was
+    answered. What `calls` decorates is shown requests with their answers, and what `afterwards` does the whole capture at its end.
+    Each takes the requirements, what is read, and what `Look` has besides.
     """
 
     code: str
@@ -138,10 +146,31 @@ class Rule(Struct, frozen=True):
     call: Look[CallEvidence] | None = None
     since: str = "0.1.0"
 
-    def __post_init__(self) -> None:
-        reads = self.request.reads if self.request is not None else None
-        if reads is not None and reads.wants_answer:
+    def requests(self, requirements: tuple[str, ...], reads: Reads, **facts: Any) -> Callable[[OfRequests], OfRequests]:
+        if reads.wants_answer:
             raise ValueError(f"{self.code} judges requests, and reads answers")
+
+        def take(made: OfRequests) -> OfRequests:
+            self.request = Look(requirements, reads, **_as_look(made), **facts)
+            return made
+
+        return take
+
+    def calls(self, requirements: tuple[str, ...], reads: Reads, **facts: Any) -> Callable[[OfCalls], OfCalls]:
+        def take(made: OfCalls) -> OfCalls:
+            self.call = Look(requirements, reads, **_as_look(made), **facts)
+            return made
+
+        return take
+
+    def afterwards(
+        self, requirements: tuple[str, ...], reads: Reads | None = None, **facts: Any
+    ) -> Callable[[OfCapture], OfCapture]:
+        def take(made: OfCapture) -> OfCapture:
+            self.call = Look(requirements, reads, watch=partial(_Afterwards, made), **facts)
+            return made
+
+        return take
 
     @property
     def looks(self) -> tuple[Look[Any], ...]:
@@ -152,6 +181,10 @@ class Rule(Struct, frozen=True):
     def requirements(self) -> tuple[str, ...]:
         """All requirements it judges."""
         return tuple(dict.fromkeys(name for look in self.looks for name in look.requirements))
+
+
+def _as_look(made: Callable[..., Any]) -> dict[str, Any]:
+    return {"watch" if isinstance(made, type) else "check": made}
 
 
 class RulePage(Struct, frozen=True):

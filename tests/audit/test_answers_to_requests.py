@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.engine import Audit, Profile
-from analyzer.audit.rule import Level, Look, Reads, Rule, RulePage, rule_pages
+from analyzer.audit.rule import Level, Reads, Rule, RulePage, rule_pages
 from analyzer.audit.verdicts import Actor, At, Outcome, Severity, failed, passed
 from analyzer.core.events import Event
 from analyzer.model.security import AuthLevel
@@ -182,14 +182,14 @@ def test_a_rule_about_requests_does_not_reach_for_the_answer() -> None:
 def test_a_rule_that_reads_answers_is_none_about_requests() -> None:
     for reads in (Reads(success=True), Reads(failure=True), Reads(parts=("response.lpData",))):
         with pytest.raises(ValueError, match="PCQ999 judges requests, and reads answers"):
-            Rule("PCQ999", "a-rule", Level.STUBS, Severity.ERROR, request=Look(("PCQ-2.1-R04",), reads))
+            Rule("PCQ999", "a-rule", Level.STUBS, Severity.ERROR).requests(("PCQ-2.1-R04",), reads)
 
 
 @pytest.mark.parametrize("reason", [None, "a reason"])
 def test_a_rule_that_accuses_a_client_by_the_answer_ends_the_audit(reason: str | None) -> None:
     client = "PCQ-2.1-R04"
-    look = Look((client,), Reads(), lambda call: [failed(client, call, At("request"), "m")], needs_answer=reason)
-    rule = Rule("PCQ999", "a-rule", Level.STUBS, Severity.ERROR, call=look)
+    rule = Rule("PCQ999", "a-rule", Level.STUBS, Severity.ERROR)
+    rule.calls((client,), Reads(), needs_answer=reason)(lambda call: [failed(client, call, At("request"), "m")])
     audit = Audit(analysis_of(Calls().open_query()), pages=[RulePage(rule, "")])
     if reason is None:
         with pytest.raises(AssertionError, match="PCQ999 judges a client together with the answer"):

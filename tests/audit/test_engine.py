@@ -1,7 +1,7 @@
 """What the engine does with rules: which it asks about a call, and how it counts what they say."""
 
 from analyzer.audit.engine import Audit
-from analyzer.audit.rule import Level, Look, Reads, Rule, RulePage, afterwards
+from analyzer.audit.rule import Level, Reads, Rule, RulePage
 from analyzer.audit.verdicts import Outcome, Severity, failed, passed
 from analyzer.model.perflib import Opnum
 from tests.build.calls import Calls, analysis_of, sealed
@@ -10,13 +10,12 @@ FIRST, SECOND = "PCQ-6-R03", "PCQ-6-R06"
 
 
 def audited(rule_parts, *events):
-    rule = Rule(
-        "TEST1",
-        "a-test",
-        Level.STUBS,
-        Severity.ERROR,
-        call=Look((FIRST, SECOND), needs_answer="an example", **rule_parts),
-    )
+    rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR)
+    if "whole" in rule_parts:
+        rule.afterwards((FIRST, SECOND))(rule_parts["whole"])
+    else:
+        check, reads = rule_parts.pop("check"), rule_parts.pop("reads")
+        rule.calls((FIRST, SECOND), reads, needs_answer="an example", **rule_parts)(check)
     audit = Audit(analysis_of(*events), pages=[RulePage(rule, "A test.")])
     return audit, list(audit.findings())
 
@@ -55,7 +54,7 @@ def test_a_rule_may_look_at_the_whole_capture_when_it_has_ended():
         yield passed(FIRST, len(list(evidence.calls())))
 
     calls = Calls()
-    audit, _ = audited({"watch": afterwards(look)}, calls.open_query(), calls.close_query())
+    audit, _ = audited({"whole": look}, calls.open_query(), calls.close_query())
     assert audit.coverage[FIRST].occurrences == 2
 
 

@@ -19,13 +19,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, passed, warned
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-3.1.4.1.7-R10"
 
+RULE = Rule("PCQ217", "add-flag-not-boolean", Level.STUBS, Severity.WARNING)
 
+
+@RULE.requests((REQUIREMENT,), Reads((Opnum.VALIDATE_COUNTERS,), ("request",)))
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     add = call.asked["dwAdd"]
     if add in (0, 1):
@@ -33,16 +36,3 @@ def check(call: AskedEvidence) -> Iterator[Judgement]:
     else:
         message = "dwAdd is neither TRUE nor FALSE"
         yield warned(REQUIREMENT, call, At("request", "dwAdd"), message, expected="1 or 0", seen=f"{add:#x}")
-
-
-RULE = Rule(
-    code="PCQ217",
-    name="add-flag-not-boolean",
-    level=Level.STUBS,
-    severity=Severity.WARNING,
-    request=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request",)),
-        check=check,
-    ),
-)

@@ -26,7 +26,7 @@ from msgspec import Struct
 from analyzer.audit.answers import value_path
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, known_columns
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 
@@ -45,6 +45,10 @@ class _Seen(Struct):
     violations: Violation
 
 
+RULE = Rule("PCQ610", "address-instead-of-value", Level.VALUES, Severity.WARNING)
+
+
+@RULE.calls((REQUIREMENT,), DATA)
 class _References:
     def __init__(self, evidence: Evidence) -> None:
         self._seen: dict[tuple[str, str, str, int], _Seen] = {}
@@ -109,16 +113,3 @@ class _References:
 def _may_be_address(value: bytes) -> bool:
     number = int.from_bytes(value, "little")
     return len(value) == 8 and 1 << 32 <= number < 1 << 47 and number % 4 == 0
-
-
-RULE = Rule(
-    code="PCQ610",
-    name="address-instead-of-value",
-    level=Level.VALUES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=DATA,
-        watch=_References,
-    ),
-)

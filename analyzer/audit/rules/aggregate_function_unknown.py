@@ -19,12 +19,15 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R68"
 
+RULE = Rule("PCQ327", "aggregate-function-unknown", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     for path, record in records_of(call):
         function = record["aggregate_func"]
@@ -34,16 +37,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             at = At("response", f"{path}.aggregate_func")
             message = "the aggregate function does not exist"
             yield failed(REQUIREMENT, call, at, message, expected="0 to 4", seen=str(function))
-
-
-RULE = Rule(
-    code="PCQ327",
-    name="aggregate-function-unknown",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

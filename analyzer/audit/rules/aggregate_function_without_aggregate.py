@@ -21,27 +21,17 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R75"
 
+RULE = Rule("PCQ620", "aggregate-function-without-aggregate", Level.VALUES, Severity.INFO)
 
+
+@RULE.calls((REQUIREMENT,), COUNTERSET)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     asking = sum(counter["aggregate_func"] != 0 for counter in call.response.tree.get("counters", ()))
     if asking:
         yield passed(REQUIREMENT, asking)
-
-
-RULE = Rule(
-    code="PCQ620",
-    name="aggregate-function-without-aggregate",
-    level=Level.VALUES,
-    severity=Severity.INFO,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=COUNTERSET,
-        check=check,
-    ),
-)

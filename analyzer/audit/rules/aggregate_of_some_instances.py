@@ -22,14 +22,17 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, identifiers_of, judgements
 from analyzer.audit.evidence import AskedEvidence, Evidence
 from analyzer.audit.identifiers import HEADER, IdentifierBlock
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-2.2.4.2-R74"
 OVER_ALL = (4, 0xC)
 
+RULE = Rule("PCQ455", "aggregate-of-some-instances", Level.SEQUENCES, Severity.WARNING)
 
+
+@RULE.requests((REQUIREMENT,), Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")), about="handle")
 class _Aggregates:
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
@@ -73,17 +76,3 @@ class _Aggregates:
             yield from judgements(
                 call, "request", (REQUIREMENT,), 0, violations, message, warn=True, confidence=Confidence.MEDIUM
             )
-
-
-RULE = Rule(
-    code="PCQ455",
-    name="aggregate-of-some-instances",
-    level=Level.SEQUENCES,
-    severity=Severity.WARNING,
-    request=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
-        watch=_Aggregates,
-        about="handle",
-    ),
-)

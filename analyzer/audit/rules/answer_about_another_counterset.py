@@ -19,12 +19,15 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET_ASKED
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-2.2.4.1-R02"
 
+RULE = Rule("PCQ303", "answer-about-another-counterset", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), COUNTERSET_ASKED)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     asked, reported = call.asked["CounterSetGuid"], call.response.tree["counterset_guid"]
@@ -34,16 +37,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     at = At("response", "lpData.counterset_guid")
     message = "the answer is about another counterset than the request"
     yield failed(REQUIREMENT, call, at, message, expected=asked, seen=reported)
-
-
-RULE = Rule(
-    code="PCQ303",
-    name="answer-about-another-counterset",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=COUNTERSET_ASKED,
-        check=check,
-    ),
-)

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import answer_counts
 from analyzer.model.perflib import Opnum
@@ -50,7 +50,25 @@ METHODS = {
     Opnum.QUERY_COUNTER_DATA: Sizes("PCQ-3.1.4.1.6-R05", "PCQ-3.1.4.1.6-R06", "PCQ-3.1.4.1.6-R10"),
 }
 
+RULE = Rule("PCQ206", "answer-sizes-disagree", Level.STUBS, Severity.ERROR)
 
+
+@RULE.calls(
+    (
+        NO_GUIDS,
+        *(name for sizes in METHODS.values() for name in (sizes.out_size, sizes.rtn_size, sizes.too_small)),
+    ),
+    Reads(tuple(METHODS), ("request", "response")),
+    by_method={
+        opnum: (
+            *((NO_GUIDS,) if opnum == Opnum.ENUMERATE_COUNTER_SET else ()),
+            sizes.out_size,
+            sizes.rtn_size,
+            sizes.too_small,
+        )
+        for opnum, sizes in METHODS.items()
+    },
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     sizes = METHODS[Opnum(call.opnum or 0)]
     room, out, needed = call.asked["dwInSize"], call.answered["pdwOutSize"], call.answered["pdwRtnSize"]
@@ -109,28 +127,3 @@ def _too_small(call: CallEvidence, sizes: Sizes, room: int, out: int, needed: in
         yield warned(sizes.too_small, call, At("response", "pdwOutSize"), message, expected="0", seen=str(out))
     else:
         yield passed(sizes.too_small)
-
-
-RULE = Rule(
-    code="PCQ206",
-    name="answer-sizes-disagree",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(
-            NO_GUIDS,
-            *(name for sizes in METHODS.values() for name in (sizes.out_size, sizes.rtn_size, sizes.too_small)),
-        ),
-        reads=Reads(tuple(METHODS), ("request", "response")),
-        check=check,
-        by_method={
-            opnum: (
-                *((NO_GUIDS,) if opnum == Opnum.ENUMERATE_COUNTER_SET else ()),
-                sizes.out_size,
-                sizes.rtn_size,
-                sizes.too_small,
-            )
-            for opnum, sizes in METHODS.items()
-        },
-    ),
-)

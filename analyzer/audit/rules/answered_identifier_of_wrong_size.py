@@ -21,21 +21,15 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import ANSWERED_DAMAGED, judged_chain
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.6-R03", "PCQ-2.2.4.6-R01")
 
+RULE = Rule("PCQ402", "answered-identifier-of-wrong-size", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, ANSWERED_DAMAGED)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     yield from judged_chain(call, call.response, REQUIREMENTS)
-
-
-RULE = Rule(
-    code="PCQ402",
-    name="answered-identifier-of-wrong-size",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(requirements=REQUIREMENTS, reads=ANSWERED_DAMAGED, check=check),
-)

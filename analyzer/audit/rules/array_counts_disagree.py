@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import cannot_say
 from analyzer.audit.evidence import AskedEvidence, CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import ArrayCounts, answer_counts, validated_count
 from analyzer.model.perflib import Opnum
@@ -39,7 +39,14 @@ ANSWERS: dict[int, tuple[str, str]] = {
 }
 BOTH_WAYS, LENGTH = "PCQ-3.1.4.1.7-R01", "PCQ-3.1.4.1.7-R09"
 
+RULE = Rule("PCQ204", "array-counts-disagree", Level.STUBS, Severity.ERROR)
 
+
+@RULE.calls(
+    (*(requirement for pair in ANSWERS.values() for requirement in pair), BOTH_WAYS),
+    Reads((*ANSWERS, Opnum.VALIDATE_COUNTERS), ("request", "response"), damaged=True),
+    by_method={**ANSWERS, Opnum.VALIDATE_COUNTERS: (BOTH_WAYS,)},
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     assert call.response is not None
@@ -85,6 +92,7 @@ def _of_elements(call: CallEvidence, requirement: str, counts: ArrayCounts) -> I
         yield passed(requirement)
 
 
+@RULE.requests((BOTH_WAYS, LENGTH), Reads((Opnum.VALIDATE_COUNTERS,), ("request",), damaged=True))
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     size, count = call.asked.get("dwInSize"), validated_count(call.request)
@@ -110,22 +118,3 @@ def _of_validation(call: CallEvidence, size: int) -> Iterator[Judgement]:
         yield failed(BOTH_WAYS, call, at, message, expected=str(size), seen=str(answered.value))
     else:
         yield passed(BOTH_WAYS)
-
-
-RULE = Rule(
-    code="PCQ204",
-    name="array-counts-disagree",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=(BOTH_WAYS, LENGTH),
-        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request",), damaged=True),
-        check=asked,
-    ),
-    call=Look(
-        requirements=(*(requirement for pair in ANSWERS.values() for requirement in pair), BOTH_WAYS),
-        reads=Reads((*ANSWERS, Opnum.VALIDATE_COUNTERS), ("request", "response"), damaged=True),
-        check=check,
-        by_method={**ANSWERS, Opnum.VALIDATE_COUNTERS: (BOTH_WAYS,)},
-    ),
-)

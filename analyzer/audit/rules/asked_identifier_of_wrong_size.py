@@ -22,25 +22,15 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import ASKED_DAMAGED, judged_chain
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-3.1.4.1.7-R12", "PCQ-2.2.4.6-R01", "PCQ-2.2.4.6-R03", "PCQ-3.1.4.1.7-R11")
 
+RULE = Rule("PCQ401", "asked-identifier-of-wrong-size", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.requests(REQUIREMENTS, ASKED_DAMAGED)
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     yield from judged_chain(call, call.request, REQUIREMENTS)
-
-
-RULE = Rule(
-    code="PCQ401",
-    name="asked-identifier-of-wrong-size",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=REQUIREMENTS,
-        reads=ASKED_DAMAGED,
-        check=check,
-    ),
-)

@@ -23,13 +23,16 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, judgements
 from analyzer.audit.evidence import AskedEvidence
 from analyzer.audit.identifiers import INDEX, RESERVED, STATUS
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
 
 FREE, CLEARED = "PCQ-2.2.4.6-R06", "PL-QCD-R13"
 
+RULE = Rule("PCQ420", "asked-identifier-preset", Level.BUFFERS, Severity.WARNING)
 
+
+@RULE.requests((FREE, CLEARED), Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")))
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     blocks = call.request.identifiers.blocks
@@ -51,16 +54,3 @@ def check(call: AskedEvidence) -> Iterator[Judgement]:
             violations.append(Violation(f"{block.path}.index", block.span(INDEX), "0", f"{block.position}"))
     message = "a field of an identifier is set that is the server's to set"
     yield from judgements(call, "request", (CLEARED,), len(blocks), violations, message, warn=True)
-
-
-RULE = Rule(
-    code="PCQ420",
-    name="asked-identifier-preset",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    request=Look(
-        requirements=(FREE, CLEARED),
-        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
-        check=check,
-    ),
-)

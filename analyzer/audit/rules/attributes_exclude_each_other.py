@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed
 
 KNOWN, HIDDEN, HEX, REFERENCE = "PCQ-2.2.4.2-R42", "PCQ-2.2.4.2-R48", "PCQ-2.2.4.2-R49", "PCQ-2.2.4.2-R50"
@@ -31,7 +31,10 @@ _SDK = Deviation(
     "perflib.h reference, PERF_COUNTER_REG_INFO", "the bits about display may be combined; one of them takes precedence"
 )
 
+RULE = Rule("PCQ317", "attributes-exclude-each-other", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((KNOWN, HIDDEN, HEX, REFERENCE), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     for path, record in records_of(call):
         bits = record["attributes"]
@@ -54,16 +57,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             yield passed(HEX)
         if bits & _BY_REFERENCE:
             yield passed(REFERENCE)
-
-
-RULE = Rule(
-    code="PCQ317",
-    name="attributes-exclude-each-other",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(KNOWN, HIDDEN, HEX, REFERENCE),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

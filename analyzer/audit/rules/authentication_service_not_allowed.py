@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
 from analyzer.core.labels import label
@@ -36,7 +36,10 @@ _KERBEROS = Deviation(
     "Windows runtimes offer Kerberos as a service of its own, with the same protection that SPNEGO would have chosen it for",
 )
 
+RULE = Rule("PCQ103", "authentication-service-not-allowed", Level.TRANSPORT, Severity.ERROR)
 
+
+@RULE.requests((REQUIREMENT,), Reads())
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     if call.request is None:
         return
@@ -66,16 +69,3 @@ def _of_the_bind(call: AskedEvidence) -> int | None:
     """The service that a request without trailer was authenticated by, at level CONNECT, when its association began."""
     auth = call.security
     return auth.auth_type if auth.level == AuthLevel.CONNECT else None
-
-
-RULE = Rule(
-    code="PCQ103",
-    name="authentication-service-not-allowed",
-    level=Level.TRANSPORT,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads(),
-        check=check,
-    ),
-)

@@ -25,14 +25,17 @@ from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import BASE_OF
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 EXISTS = "PCQ-2.2.4.2-R54"
 # By type, in the order of BASE_OF: which requirement pairs it with its base.
 _PAIRED = dict(zip(BASE_OF, (f"PCQ-2.2.4.2-R{number}" for number in range(55, 62)), strict=True))
 
+RULE = Rule("PCQ321", "base-counter-wrong", Level.VALUES, Severity.ERROR)
 
+
+@RULE.calls((EXISTS, *_PAIRED.values()), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     types = types_of_set(call)
     for path, record in records_of(call):
@@ -56,16 +59,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             yield failed(
                 _PAIRED[kind], call, at, message, expected=f"{BASE_OF[kind]:#010x}", seen=f"{types[base]:#010x}"
             )
-
-
-RULE = Rule(
-    code="PCQ321",
-    name="base-counter-wrong",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(EXISTS, *_PAIRED.values()),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

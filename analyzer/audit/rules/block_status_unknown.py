@@ -20,14 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer
-from analyzer.audit.checks import DATA, Violation, answer_check, judgements, status_violation
+from analyzer.audit.checks import Violation, data_answers, judgements, status_violation
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.8-R01",)
 
+RULE = Rule("PCQ540", "block-status-unknown", Level.BUFFERS, Severity.WARNING)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     violations: dict[str | None, list[Violation]] = {"fail": [], "warn": []}
     for block in answer.blocks:
@@ -39,16 +42,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     sound = len(answer.blocks) - len(violations["warn"])
     yield from judgements(call, "response", REQUIREMENTS, sound, violations["fail"], message)
     yield from judgements(call, "response", REQUIREMENTS, 0, violations["warn"], message, warn=True)
-
-
-RULE = Rule(
-    code="PCQ540",
-    name="block-status-unknown",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

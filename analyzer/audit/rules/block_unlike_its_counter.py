@@ -26,9 +26,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from analyzer.audit.answers import Block, DataAnswer
-from analyzer.audit.checks import DATA, Violation, answer_check, cannot_say, has_instances, judgements
+from analyzer.audit.checks import Violation, cannot_say, data_answers, has_instances, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, passed
 from analyzer.buffers.layout import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
@@ -45,7 +45,10 @@ POSITION, ORDER = "PCQ-2.2.4.6-R05", "PL-QCD-R10"
 ALL_COUNTERS, ALL_INSTANCES = "PCQ-3.1.4.1.7-R15", "PCQ-3.1.4.1.7-R16"
 REQUIREMENTS = (*OF_TYPE.values(), POSITION, ORDER, ALL_COUNTERS, ALL_INSTANCES)
 
+RULE = Rule("PCQ545", "block-unlike-its-counter", Level.SEQUENCES, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     query = query_of(call)
     if query is None or query.id_source is None:
@@ -116,16 +119,3 @@ def _violation(block: Block, known: Identifier, kinds: tuple[int, ...]) -> Viola
     instance = f"instance {known.instance!r}" if known.instance else "no instance name"
     expected = f"type {' or '.join(str(kind) for kind in kinds)} for {counter} and {instance}"
     return Violation(f"{block.path}.block_type", (block.at + 4, block.at + 8), expected, f"type {block.kind}")
-
-
-RULE = Rule(
-    code="PCQ545",
-    name="block-unlike-its-counter",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

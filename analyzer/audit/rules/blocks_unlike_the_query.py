@@ -22,14 +22,17 @@ from collections.abc import Iterator
 from analyzer.audit.answers import FlawKind
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 
 REQUIREMENT = "PCQ-3.1.1.5-R03"
 
+RULE = Rule("PCQ546", "blocks-unlike-the-query", Level.SEQUENCES, Severity.ERROR)
 
-class _Blocks:
+
+@RULE.calls((REQUIREMENT,), DATA)
+class _Blocks(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
 
@@ -54,19 +57,3 @@ class _Blocks:
             violations.append(Violation("lpData.num_blocks", (4, 8), expected, f"{len(answer.blocks)} blocks"))
         message = "the answer has another number of blocks than the query holds counters"
         yield from judgements(call, "response", (REQUIREMENT,), 1, violations, message, confidence=Confidence.MEDIUM)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ546",
-    name="blocks-unlike-the-query",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=DATA,
-        watch=_Blocks,
-    ),
-)

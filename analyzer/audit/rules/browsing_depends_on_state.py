@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -37,8 +37,18 @@ _METHODS = (
 # So many questions are remembered.
 _MOST_QUESTIONS = 65_536
 
+RULE = Rule("PCQ718", "browsing-depends-on-state", Level.SEQUENCES, Severity.WARNING)
 
-class _Answers:
+
+@RULE.calls(
+    (STATELESS, NO_HANDLE),
+    Reads(_METHODS, ("request",)),
+    by_method={
+        opnum: (STATELESS, NO_HANDLE) if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO else (NO_HANDLE,)
+        for opnum in _METHODS
+    },
+)
+class _Answers(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         # The first answer to each question: its call and a hash of its data.
@@ -86,23 +96,3 @@ class _Answers:
         other = self._evidence.call(number).response
         assert call.response is not None
         return other is not None and bool(other.tree) and other.tree == call.response.tree
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ718",
-    name="browsing-depends-on-state",
-    level=Level.SEQUENCES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(STATELESS, NO_HANDLE),
-        reads=Reads(_METHODS, ("request",)),
-        watch=_Answers,
-        by_method={
-            opnum: (STATELESS, NO_HANDLE) if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO else (NO_HANDLE,)
-            for opnum in _METHODS
-        },
-    ),
-)

@@ -24,7 +24,7 @@ from typing import Literal
 
 from analyzer.audit.checks import ASKED_DAMAGED, Violation, cannot_say, judgements
 from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, OfCall, Severity
 from analyzer.model.perflib import Opnum
 
@@ -66,11 +66,29 @@ _FITS: dict[str, tuple[Callable[[bytes, Order], bool], str, int]] = {
     "string-table": (lambda data, order: 8 + 8 * _number(data, 4, order) <= len(data), "num_counters", 4),
 }
 
+RULE = Rule("PCQ531", "buffer-in-big-endian", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.requests(REQUIREMENTS[:1], ASKED_DAMAGED)
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     yield from _judged(call, call.request, REQUIREMENTS[:1])
 
 
+@RULE.calls(
+    REQUIREMENTS,
+    Reads(
+        (
+            Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
+            Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+            Opnum.QUERY_COUNTER_INFO,
+            Opnum.QUERY_COUNTER_DATA,
+            Opnum.VALIDATE_COUNTERS,
+        ),
+        ("response.lpData",),
+        success=True,
+        damaged=True,
+    ),
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     yield from _judged(call, call.response, REQUIREMENTS)
 
@@ -92,28 +110,3 @@ def _judged(call: OfCall, side: SideEvidence | None, requirements: tuple[str, ..
         yield from judgements(call, side.name, requirements, 1, violations, "the numbers in the buffer are big-endian")
     else:
         yield from cannot_say(requirements, "the numbers of the buffer make sense in neither byte order", call)
-
-
-RULE = Rule(
-    code="PCQ531",
-    name="buffer-in-big-endian",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    request=Look(requirements=REQUIREMENTS[:1], reads=ASKED_DAMAGED, check=asked),
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=Reads(
-            (
-                Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
-                Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-                Opnum.QUERY_COUNTER_INFO,
-                Opnum.QUERY_COUNTER_DATA,
-                Opnum.VALIDATE_COUNTERS,
-            ),
-            ("response.lpData",),
-            success=True,
-            damaged=True,
-        ),
-        check=check,
-    ),
-)

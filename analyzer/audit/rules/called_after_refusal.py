@@ -20,14 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule, afterwards
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.connection import Bound
 from analyzer.model.perflib import INTERFACE
 
 REQUIREMENT = "PCQ-1.5-R03"
 
+RULE = Rule("PCQ114", "called-after-refusal", Level.RPC, Severity.ERROR)
 
+
+@RULE.afterwards((REQUIREMENT,), about="association", needs_answer="the server refused the context in the bind")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     refused: dict[tuple[int, int], Bound] = {}
     for bound in evidence.analysis.bounds:
@@ -59,17 +62,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             expected="a context that was accepted",
             seen=bound_before.reason,
         )
-
-
-RULE = Rule(
-    code="PCQ114",
-    name="called-after-refusal",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        watch=afterwards(look),
-        about="association",
-        needs_answer="the server refused the context in the bind",
-    ),
-)

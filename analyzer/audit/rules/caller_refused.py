@@ -21,14 +21,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, passed, warned
 from analyzer.model.security import AuthLevel
 
 RIGHTS, MEMBERS = "PCQ-1.5-R02", "PCQ-2.1-R07"
 ACCESS_DENIED = 5
 
+RULE = Rule("PCQ130", "caller-refused", Level.RPC, Severity.INFO)
 
+
+@RULE.calls((RIGHTS, MEMBERS), Reads(), needs_answer="the server knows the rights of the caller")
 def check(call: CallEvidence) -> Iterator[Judgement]:
     answer = call.fault if call.fault is not None else call.status
     if answer is None or call.decoded.security.level < AuthLevel.PRIVACY:
@@ -40,17 +43,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield warned(RIGHTS, call, at, message, expected="an answer", seen="ERROR_ACCESS_DENIED (5)")
     else:
         yield passed(RIGHTS)
-
-
-RULE = Rule(
-    code="PCQ130",
-    name="caller-refused",
-    level=Level.RPC,
-    severity=Severity.INFO,
-    call=Look(
-        requirements=(RIGHTS, MEMBERS),
-        reads=Reads(),
-        check=check,
-        needs_answer="the server knows the rights of the caller",
-    ),
-)

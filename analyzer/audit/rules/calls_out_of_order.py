@@ -21,14 +21,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, inconclusive, passed, warned
 from analyzer.audit.wire import HANDLING
 from analyzer.model.perflib import Opnum
 
 ADDED, MODEL = "PCQ-3.2.1-R03", "PCQ-4.1-R01"
 
+RULE = Rule("PCQ717", "calls-out-of-order", Level.SEQUENCES, Severity.WARNING)
 
+
+@RULE.afterwards(
+    (ADDED, MODEL),
+    Reads(HANDLING, ("request",)),
+    by_method={opnum: (ADDED, MODEL) if opnum == Opnum.QUERY_COUNTER_DATA else (MODEL,) for opnum in HANDLING},
+    about="handle",
+    needs_answer="the server gave out the handle",
+)
 def look(evidence: Evidence) -> Iterator[Judgement]:
     first_open: dict[str, int] = {}
     for lifetime in evidence.lifetimes:
@@ -70,19 +79,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                     seen="none held",
                     also=(MODEL,),
                 )
-
-
-RULE = Rule(
-    code="PCQ717",
-    name="calls-out-of-order",
-    level=Level.SEQUENCES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(ADDED, MODEL),
-        reads=Reads(HANDLING, ("request",)),
-        watch=afterwards(look),
-        by_method={opnum: (ADDED, MODEL) if opnum == Opnum.QUERY_COUNTER_DATA else (MODEL,) for opnum in HANDLING},
-        about="handle",
-        needs_answer="the server gave out the handle",
-    ),
-)

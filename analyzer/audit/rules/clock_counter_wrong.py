@@ -23,7 +23,7 @@ from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import LARGE_RAWCOUNT, OWN_CLOCK, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed
 
 _FIELDS = (
@@ -33,7 +33,10 @@ _FIELDS = (
 REQUIREMENTS = tuple(requirement for _, *requirements in _FIELDS for requirement in requirements)
 _OLDER = Deviation("the counter type reference of Windows Server 2003", "this type is divided by a base counter")
 
+RULE = Rule("PCQ323", "clock-counter-wrong", Level.VALUES, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     types = types_of_set(call)
     for path, record in records_of(call):
@@ -66,16 +69,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                 yield failed(
                     typed, call, at, message, expected=f"{LARGE_RAWCOUNT:#010x}", seen=f"{types[number]:#010x}"
                 )
-
-
-RULE = Rule(
-    code="PCQ323",
-    name="clock-counter-wrong",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=COUNTERS,
-        check=check,
-    ),
-)

@@ -22,13 +22,16 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import DATA, cannot_say
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 CLOCK, FREQUENCY = "PCQ-2.2.4.7-R04", "PCQ-2.2.4.7-R06"
 
+RULE = Rule("PCQ520", "clock-runs-back", Level.VALUES, Severity.ERROR)
 
-class _Clocks:
+
+@RULE.calls((CLOCK, FREQUENCY), DATA)
+class _Clocks(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._last: dict[str, tuple[int, int, int]] = {}
 
@@ -66,19 +69,3 @@ class _Clocks:
             )
         else:
             yield passed(CLOCK)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ520",
-    name="clock-runs-back",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(CLOCK, FREQUENCY),
-        reads=DATA,
-        watch=_Clocks,
-    ),
-)

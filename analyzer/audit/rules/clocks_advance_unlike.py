@@ -23,13 +23,16 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 
 REQUIREMENT = "PCQ-2.2.4.7-R07"
 
+RULE = Rule("PCQ522", "clocks-advance-unlike", Level.VALUES, Severity.WARNING)
 
-class _Clocks:
+
+@RULE.calls((REQUIREMENT,), DATA)
+class _Clocks(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._last: dict[str, tuple[int, int, int, int]] = {}
 
@@ -57,19 +60,3 @@ class _Clocks:
         yield from judgements(
             call, "response", (REQUIREMENT,), 1, violations, message, warn=True, confidence=Confidence.MEDIUM
         )
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ522",
-    name="clocks-advance-unlike",
-    level=Level.VALUES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=DATA,
-        watch=_Clocks,
-    ),
-)

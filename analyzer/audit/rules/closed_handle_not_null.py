@@ -19,14 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import NULL_HANDLE
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-3.1.4.1.8-R06"
 
+RULE = Rule("PCQ711", "closed-handle-not-null", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), Reads((Opnum.CLOSE_QUERY_HANDLE,), ("response",), success=True))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     handle = call.answered["phQuery"]
     if handle["uuid"] == NULL_HANDLE and not handle["attributes"]:
@@ -40,16 +43,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         expected="20 zero bytes",
         seen=handle["uuid"],
     )
-
-
-RULE = Rule(
-    code="PCQ711",
-    name="closed-handle-not-null",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.CLOSE_QUERY_HANDLE,), ("response",), success=True),
-        check=check,
-    ),
-)

@@ -20,13 +20,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import HANDLING
 
 REQUIREMENT = "PCQ-3.1.4.1.8-R08"
 
+RULE = Rule("PCQ714", "closed-handle-served", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.afterwards((REQUIREMENT,), Reads(HANDLING, ("request",)), about="handle")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         for event in lifetime.events:
@@ -45,17 +48,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 yield passed(REQUIREMENT)
             else:
                 yield inconclusive(REQUIREMENT, "what came of a call on a closed handle is not in the capture")
-
-
-RULE = Rule(
-    code="PCQ714",
-    name="closed-handle-served",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads(HANDLING, ("request",)),
-        watch=afterwards(look),
-        about="handle",
-    ),
-)

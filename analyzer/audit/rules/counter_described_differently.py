@@ -26,7 +26,7 @@ from typing import Any
 from analyzer.audit.counter_types import DELTAS, LISTED
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.registration import COUNTERS_ASKED, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R17"
@@ -50,7 +50,11 @@ def _is_sound(record: dict[str, Any]) -> bool:
     return kind in {*LISTED, *DELTAS} and -10 <= record["default_scale"] <= 10 and record["aggregate_func"] <= 4
 
 
-class _Descriptions:
+RULE = Rule("PCQ330", "counter-described-differently", Level.VALUES, Severity.ERROR)
+
+
+@RULE.calls((REQUIREMENT,), COUNTERS_ASKED)
+class _Descriptions(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         # By server, counterset and counter: which RequestCode described it first, in which call, and how.
         self._first: dict[tuple[str, str, int], tuple[int, int, dict[str, Any]]] = {}
@@ -79,19 +83,3 @@ class _Descriptions:
                 seen=f"{record[field]:#x}",
                 confidence=Confidence.MEDIUM,
             )
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ330",
-    name="counter-described-differently",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=COUNTERS_ASKED,
-        watch=_Descriptions,
-    ),
-)

@@ -19,12 +19,15 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R02"
 
+RULE = Rule("PCQ313", "counter-id-twice", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), COUNTERSET)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     seen: set[int] = set()
     records = list(records_of(call))
@@ -37,16 +40,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         elif len(records) > 1:
             yield passed(REQUIREMENT)
         seen.add(number)
-
-
-RULE = Rule(
-    code="PCQ313",
-    name="counter-id-twice",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=COUNTERSET,
-        check=check,
-    ),
-)

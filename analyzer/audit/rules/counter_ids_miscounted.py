@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
-from analyzer.audit.checks import DATA, answer_check, judgements
+from analyzer.audit.checks import data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERS, COUNTERSET
 
@@ -31,7 +31,10 @@ SIZE, NUMBER = "PCQ-2.2.4.11-R01", "PCQ-2.2.4.11-R02"
 BY_TYPE = {COUNTERS: "PCQ-3.1.4.1.6-R18", COUNTERSET: "PCQ-3.1.4.1.6-R26"}
 REQUIREMENTS = (SIZE, NUMBER, *BY_TYPE.values())
 
+RULE = Rule("PCQ513", "counter-ids-miscounted", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for kind, number in BY_TYPE.items():
         blocks = [block for block in answer.of_type(kind) if block.ids is not None]
@@ -45,16 +48,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         violations = answer.of(FlawKind.ROW_COUNT, block_types=(kind,))
         message = "an instance has another number of values than there are counter ids"
         yield from judgements(call, "response", (number,), 0, violations, message)
-
-
-RULE = Rule(
-    code="PCQ513",
-    name="counter-ids-miscounted",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

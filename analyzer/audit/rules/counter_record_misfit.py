@@ -20,14 +20,17 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import RequestCode
 
 FORM, SIZE, ASKED = "PCQ-3.1.4.1.2-R17", "PCQ-3.1.4.1.2-R32", "PCQ-3.1.4.1.2-R27"
 _SIZE = 48
 
+RULE = Rule("PCQ329", "counter-record-misfit", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((FORM, SIZE, ASKED), answers_to(RequestCode.COUNTER_STRUCT))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     data = call.response.data
@@ -45,16 +48,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         return
     at = At("response", "lpData.counter.counter_id")
     yield failed(ASKED, call, at, "the answer is about another counter", expected=str(asked), seen=str(reported))
-
-
-RULE = Rule(
-    code="PCQ329",
-    name="counter-record-misfit",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(FORM, SIZE, ASKED),
-        reads=answers_to(RequestCode.COUNTER_STRUCT),
-        check=check,
-    ),
-)

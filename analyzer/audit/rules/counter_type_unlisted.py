@@ -22,12 +22,15 @@ from collections.abc import Iterator
 from analyzer.audit.counter_types import DELTAS, LISTED
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 
 REQUIREMENT = "PCQ-2.2.4.2-R03"
 
+RULE = Rule("PCQ315", "counter-type-unlisted", Level.VALUES, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     for path, record in records_of(call):
         kind = record["counter_type"] & 0xFFFFFFFF
@@ -40,16 +43,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         else:
             message = "the type is none that the text lists"
             yield failed(REQUIREMENT, call, at, message, expected="a listed type", seen=f"{kind:#010x}")
-
-
-RULE = Rule(
-    code="PCQ315",
-    name="counter-type-unlisted",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

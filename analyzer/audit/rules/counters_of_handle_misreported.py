@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from analyzer.audit.checks import INFO, Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import IdentifierBlock
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity
 from analyzer.model.perflib import NONE_ID
@@ -31,8 +31,11 @@ from analyzer.model.query import Identifier
 
 REQUIREMENTS = ("PCQ-3.1.4.1.5-R11", "PCQ-3.1.1.5-R02")
 
+RULE = Rule("PCQ445", "counters-of-handle-misreported", Level.SEQUENCES, Severity.ERROR)
 
-class _Lists:
+
+@RULE.calls(REQUIREMENTS, INFO)
+class _Lists(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
 
@@ -68,9 +71,6 @@ class _Lists:
             call, "response", REQUIREMENTS, len(violations), violations, message, confidence=Confidence.MEDIUM
         )
 
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
 
 def _compared(
     held: Iterable[Identifier], blocks: Iterable[IdentifierBlock]
@@ -100,16 +100,3 @@ def _described(block: IdentifierBlock) -> str:
 
 def _named(one: Identifier) -> str:
     return f"counter {one.counter_id} of {one.counterset}, instance {one.instance!r}"
-
-
-RULE = Rule(
-    code="PCQ445",
-    name="counters-of-handle-misreported",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=INFO,
-        watch=_Lists,
-    ),
-)

@@ -20,14 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, passed, warned
 from analyzer.model.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 
 DISTINCT, NUMBER = "PCQ-3.1.4.1.1-R16", "PCQ-3.1.4.1.1-R15"
 
+RULE = Rule("PCQ345", "counterset-listed-twice", Level.VALUES, Severity.WARNING)
 
-class _Lists:
+
+@RULE.calls((DISTINCT, NUMBER), Reads((Opnum.ENUMERATE_COUNTER_SET,), ("response.lpData",)))
+class _Lists(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._numbers: dict[str, int] = {}
 
@@ -62,19 +65,3 @@ class _Lists:
             elif len(guids) > 1:
                 yield passed(DISTINCT)
             seen.add(guid)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ345",
-    name="counterset-listed-twice",
-    level=Level.VALUES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(DISTINCT, NUMBER),
-        reads=Reads((Opnum.ENUMERATE_COUNTER_SET,), ("response.lpData",)),
-        watch=_Lists,
-    ),
-)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET_DAMAGED
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 
 RECORD, COUNT, FORM, LAYOUT, COUNTER = (
@@ -33,7 +33,10 @@ RECORD, COUNT, FORM, LAYOUT, COUNTER = (
 REQUIREMENTS = (RECORD, COUNT, FORM, LAYOUT, COUNTER)
 _RECORD, _COUNTER = 32, 48
 
+RULE = Rule("PCQ301", "counterset-record-miscounted", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, COUNTERSET_DAMAGED)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     size = len(call.response.data)
@@ -67,16 +70,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         seen=str(number),
         also=(RECORD, FORM, LAYOUT, *((COUNTER,) if (size - _RECORD) % _COUNTER else ())),
     )
-
-
-RULE = Rule(
-    code="PCQ301",
-    name="counterset-record-miscounted",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=COUNTERSET_DAMAGED,
-        check=check,
-    ),
-)

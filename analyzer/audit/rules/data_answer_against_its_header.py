@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
-from analyzer.audit.checks import DATA, answer_check, judgements
+from analyzer.audit.checks import data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 
 HEADER = ("PCQ-2.2.4.7-R01", "PCQ-3.1.4.1.6-R11", "PL-QCD-R01")
@@ -33,7 +33,10 @@ TOTAL = ("PCQ-2.2.4.7-R02", "PL-QCD-R03")
 COUNT = ("PCQ-2.2.4.7-R03",)
 REQUIREMENTS = HEADER + TOTAL + COUNT
 
+RULE = Rule("PCQ501", "data-answer-against-its-header", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     short = answer.of(FlawKind.HEADER)
     yield from judgements(
@@ -50,16 +53,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     yield from judgements(
         call, "response", COUNT, 1, violations, "the header states another number of blocks than follow"
     )
-
-
-RULE = Rule(
-    code="PCQ501",
-    name="data-answer-against-its-header",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

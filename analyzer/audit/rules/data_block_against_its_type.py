@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
-from analyzer.audit.checks import DATA, answer_check, judgements
+from analyzer.audit.checks import data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERS, COUNTERSET, INSTANCES, SINGLE
 
@@ -36,7 +36,10 @@ BY_TYPE = {
 FORMAT = "PCQ-3.1.4.1.6-R12"
 REQUIREMENTS = (*(requirement for group in BY_TYPE.values() for requirement in group), FORMAT)
 
+RULE = Rule("PCQ510", "data-block-against-its-type", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for kind, requirements in BY_TYPE.items():
         violations = answer.of(FlawKind.CONTENT, block_types=(kind,))
@@ -44,16 +47,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         looked_at = max(len(answer.of_type(kind)) - unmeasured, len(violations))
         message = f"a block of type {kind} is laid out otherwise"
         yield from judgements(call, "response", (*requirements, FORMAT), looked_at, violations, message)
-
-
-RULE = Rule(
-    code="PCQ510",
-    name="data-block-against-its-type",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

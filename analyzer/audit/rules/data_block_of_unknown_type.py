@@ -19,29 +19,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
-from analyzer.audit.checks import DATA, answer_check, judgements
+from analyzer.audit.checks import data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.8-R02", "PCQ-3.1.4.1.6-R12")
 
+RULE = Rule("PCQ505", "data-block-of-unknown-type", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     violations = answer.of(FlawKind.BLOCK_TYPE)
     yield from judgements(
         call, "response", REQUIREMENTS, len(answer.blocks), violations, "a block has a type that does not exist"
     )
-
-
-RULE = Rule(
-    code="PCQ505",
-    name="data-block-of-unknown-type",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

@@ -19,30 +19,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
-from analyzer.audit.checks import DATA, answer_check, judgements
+from analyzer.audit.checks import data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.8-R08",)
 
+RULE = Rule("PCQ506", "data-block-of-wrong-size", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     violations = answer.of(FlawKind.BLOCK_SIZE)
     looked_at = max(len(answer.blocks) - len(answer.of(FlawKind.BLOCK_TYPE)), len(violations))
     yield from judgements(
         call, "response", REQUIREMENTS, looked_at, violations, "the size of a block does not lead to the next one"
     )
-
-
-RULE = Rule(
-    code="PCQ506",
-    name="data-block-of-wrong-size",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

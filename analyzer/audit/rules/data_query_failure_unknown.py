@@ -20,13 +20,16 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import status_violation
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PL-QCD-R06"
 
+RULE = Rule("PCQ562", "data-query-failure-unknown", Level.STUBS, Severity.WARNING)
 
+
+@RULE.calls((REQUIREMENT,), Reads((Opnum.QUERY_COUNTER_DATA,), ("response",), failure=True))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     status = call.status
     if status in (None, 0, 8):
@@ -40,16 +43,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     yield say(
         REQUIREMENT, call, At("response", "ReturnValue"), message, expected="a Win32 error code", seen=f"{status:#x}"
     )
-
-
-RULE = Rule(
-    code="PCQ562",
-    name="data-query-failure-unknown",
-    level=Level.STUBS,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("response",), failure=True),
-        check=check,
-    ),
-)

@@ -20,12 +20,15 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R52"
 
+RULE = Rule("PCQ319", "default-scale-out-of-range", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     for path, record in records_of(call):
         scale = record["default_scale"]
@@ -35,16 +38,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             at = At("response", f"{path}.default_scale")
             message = "the default scale is out of range"
             yield failed(REQUIREMENT, call, at, message, expected="-10 to 10", seen=str(scale))
-
-
-RULE = Rule(
-    code="PCQ319",
-    name="default-scale-out-of-range",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

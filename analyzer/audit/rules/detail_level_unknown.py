@@ -20,13 +20,16 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 SET, COUNTER = "PCQ-2.2.4.1-R05", "PCQ-2.2.4.2-R51"
 _NOVICE, _ADVANCED = 100, 200
 
+RULE = Rule("PCQ307", "detail-level-unknown", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((SET, COUNTER), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     tree = call.response.tree
@@ -42,16 +45,3 @@ def _judged(requirement: str, call: CallEvidence, path: str, value: int) -> Iter
     else:
         message = "the detail level does not exist"
         yield failed(requirement, call, At("response", path), message, expected="100 or 200", seen=str(value))
-
-
-RULE = Rule(
-    code="PCQ307",
-    name="detail-level-unknown",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(SET, COUNTER),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

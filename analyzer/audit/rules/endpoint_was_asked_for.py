@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Rule, afterwards
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, failed, passed, warned
 from analyzer.core.absence import Missing
 from analyzer.model.call import Call
@@ -32,7 +32,10 @@ _MAPPER = "e1af8308-5d1f-11c9-91a4-08002b14a0fa"
 _MAP = 3
 _UUIDS = (UUID(INTERFACE).bytes_le, UUID(INTERFACE).bytes)
 
+RULE = Rule("PCQ111", "endpoint-was-asked-for", Level.TRANSPORT, Severity.ERROR)
 
+
+@RULE.afterwards((REQUIREMENT,), about="conversation", needs_answer="what was bound is in no request")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     elsewhere: dict[str, int] = {}
     associations = 0
@@ -69,17 +72,3 @@ def _asks(call: Call) -> bool:
         return False
     stub = call.request.stub
     return not isinstance(stub, Missing) and any(uuid in stub.data for uuid in _UUIDS)
-
-
-RULE = Rule(
-    code="PCQ111",
-    name="endpoint-was-asked-for",
-    level=Level.TRANSPORT,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        watch=afterwards(look),
-        about="conversation",
-        needs_answer="what was bound is in no request",
-    ),
-)

@@ -20,16 +20,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer
-from analyzer.audit.checks import DATA, Violation, answer_check, judgements
+from analyzer.audit.checks import Violation, data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import ERROR
 
 ALONE, STATUS = "PCQ-3.1.4.1.6-R13", "PCQ-2.2.4.8-R03"
 REQUIREMENTS = (ALONE, STATUS)
 
+RULE = Rule("PCQ507", "error-block-without-error", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     blocks = [block for block in answer.blocks if block.kind == ERROR]
     violations = [
@@ -47,16 +50,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     ]
     message = "a block stands for an error and names none"
     yield from judgements(call, "response", (STATUS,), len(blocks), violations, message, warn=True)
-
-
-RULE = Rule(
-    code="PCQ507",
-    name="error-block-without-error",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.core.win32 import win32_name
 
@@ -32,7 +32,10 @@ REQUIREMENT = "PCQ-3.1.4.1-R02"
 # RPC_S_TIMEOUT.
 _RPC_BY_OTHER_NAMES = frozenset({5, 6, 8, 14, 87, 122, 164, 997, 1130, 1332, 1338, 1460})
 
+RULE = Rule("PCQ121", "fault-not-of-rpc", Level.RPC, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), Reads())
 def check(call: CallEvidence) -> Iterator[Judgement]:
     fault = call.fault
     if fault is None:
@@ -47,16 +50,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield warned(REQUIREMENT, call, at, "a fault carries an NTSTATUS code of RPC", expected=expected, seen=seen)
     else:
         yield failed(REQUIREMENT, call, at, "a fault carries what is no status of RPC", expected=expected, seen=seen)
-
-
-RULE = Rule(
-    code="PCQ121",
-    name="fault-not-of-rpc",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads(),
-        check=check,
-    ),
-)

@@ -21,13 +21,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule, afterwards
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import INTERFACE
 
 REQUIREMENT = "PCQ-2.2-R02"
 
+RULE = Rule("PCQ115", "features-taken-for-a-context", Level.RPC, Severity.ERROR)
 
+
+@RULE.afterwards((REQUIREMENT,), about="association", needs_answer="the context is agreed on in the bind")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     ours = {bound.channel.number for bound in evidence.analysis.bounds if bound.interface == INTERFACE}
     offered = [one for one in evidence.analysis.features if one.channel.number in ours]
@@ -62,17 +65,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 expected="the id of a presentation context",
                 seen=str(call.context_id),
             )
-
-
-RULE = Rule(
-    code="PCQ115",
-    name="features-taken-for-a-context",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        watch=afterwards(look),
-        about="association",
-        needs_answer="the context is agreed on in the bind",
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import HANDLING, NULL_HANDLE
 from analyzer.model import winreg
@@ -43,7 +43,15 @@ _OF_KIND = {
     "remove": Opnum.VALIDATE_COUNTERS,
 }
 
+RULE = Rule("PCQ713", "foreign-handle-served", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.afterwards(
+    (OTHER_INTERFACE, *METHODS.values()),
+    Reads(HANDLING, ("request",)),
+    by_method={opnum: (OTHER_INTERFACE, requirement) for opnum, requirement in METHODS.items()},
+    about="handle",
+)
 def look(evidence: Evidence) -> Iterator[Judgement]:
     keys = _registry_handles(evidence)
     for lifetime in evidence.lifetimes:
@@ -86,18 +94,3 @@ def _registry_handles(evidence: Evidence) -> set[tuple[str, str]]:
                 if isinstance(value, dict) and value.get("uuid", NULL_HANDLE) != NULL_HANDLE:
                     found.add((call.server, value["uuid"]))
     return found
-
-
-RULE = Rule(
-    code="PCQ713",
-    name="foreign-handle-served",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(OTHER_INTERFACE, *METHODS.values()),
-        reads=Reads(HANDLING, ("request",)),
-        watch=afterwards(look),
-        by_method={opnum: (OTHER_INTERFACE, requirement) for opnum, requirement in METHODS.items()},
-        about="handle",
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
 from analyzer.model.security import AuthLevel
@@ -31,7 +31,10 @@ ACCESS_DENIED = 5
 # What a handle that is gone ends in: nca_s_fault_context_mismatch, an invalid handle, RPC_X_SS_CONTEXT_DAMAGED.
 _GONE = (0x1C00001A, 6, 1777)
 
+RULE = Rule("PCQ715", "handle-dead-after-refused-close", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.afterwards((REQUIREMENT,), Reads((Opnum.CLOSE_QUERY_HANDLE,), ("request",)), about="handle")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         for n, event in enumerate(lifetime.events):
@@ -55,17 +58,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 yield failed(REQUIREMENT, call, At("response", path), message, expected=expected, seen=seen)
             else:
                 yield passed(REQUIREMENT)
-
-
-RULE = Rule(
-    code="PCQ715",
-    name="handle-dead-after-refused-close",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.CLOSE_QUERY_HANDLE,), ("request",)),
-        watch=afterwards(look),
-        about="handle",
-    ),
-)

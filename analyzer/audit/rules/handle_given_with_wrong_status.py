@@ -20,15 +20,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import NULL_HANDLE, returned
 from analyzer.model.perflib import Opnum
 
 ON_SUCCESS, ON_FAILURE = "PCQ-2.2.1-R02", "PCQ-3.1.4.1.4-R09"
 
+RULE = Rule("PCQ710", "handle-given-with-wrong-status", Level.SEQUENCES, Severity.ERROR)
 
-class _Openings:
+
+@RULE.calls((ON_SUCCESS, ON_FAILURE), Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",)))
+class _Openings(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         # The first call with success on each handle that no successful call had given out before.
         self._working: dict[tuple[str, str], int] = {}
@@ -57,19 +60,3 @@ class _Openings:
                 yield failed(ON_FAILURE, call, at, message, expected="20 zero bytes", seen=seen)
             else:
                 yield warned(ON_FAILURE, call, at, message, expected="20 zero bytes", seen=seen)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ710",
-    name="handle-given-with-wrong-status",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(ON_SUCCESS, ON_FAILURE),
-        reads=Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",)),
-        watch=_Openings,
-    ),
-)

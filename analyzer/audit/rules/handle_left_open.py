@@ -21,13 +21,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
 
 TYPE, CLIENT = "PCQ-2.2.1-R05", "PCQ-3.2.1-R05"
 
+RULE = Rule("PCQ716", "handle-left-open", Level.SEQUENCES, Severity.WARNING)
 
+
+@RULE.afterwards(
+    (TYPE, CLIENT),
+    Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",), success=True),
+    about="handle",
+    needs_answer="the server gave out the handle",
+)
 def look(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         if lifetime.origin != "opened" or lifetime.opened is None:
@@ -48,18 +56,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         else:
             for requirement in (TYPE, CLIENT):
                 yield inconclusive(requirement, lifetime.reason or "the capture ends before the pipe does")
-
-
-RULE = Rule(
-    code="PCQ716",
-    name="handle-left-open",
-    level=Level.SEQUENCES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(TYPE, CLIENT),
-        reads=Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",), success=True),
-        watch=afterwards(look),
-        about="handle",
-        needs_answer="the server gave out the handle",
-    ),
-)

@@ -22,14 +22,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.audit.wire import HANDLING
 from analyzer.model.perflib import Opnum
 
 UNCHANGED, OPENED = "PCQ-2.2.1-R03", "PCQ-3.2.1-R02"
 
+RULE = Rule("PCQ712", "handle-never-given-out", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.afterwards(
+    (UNCHANGED, OPENED),
+    Reads(HANDLING, ("request",)),
+    by_method={opnum: (UNCHANGED,) if opnum == Opnum.CLOSE_QUERY_HANDLE else (UNCHANGED, OPENED) for opnum in HANDLING},
+    about="handle",
+    needs_answer="the server gave out the handle",
+)
 def look(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         for event in lifetime.events:
@@ -68,21 +77,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                     seen=lifetime.handle,
                     confidence=Confidence.MEDIUM,
                 )
-
-
-RULE = Rule(
-    code="PCQ712",
-    name="handle-never-given-out",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(UNCHANGED, OPENED),
-        reads=Reads(HANDLING, ("request",)),
-        watch=afterwards(look),
-        by_method={
-            opnum: (UNCHANGED,) if opnum == Opnum.CLOSE_QUERY_HANDLE else (UNCHANGED, OPENED) for opnum in HANDLING
-        },
-        about="handle",
-        needs_answer="the server gave out the handle",
-    ),
-)

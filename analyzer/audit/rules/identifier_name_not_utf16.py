@@ -22,17 +22,21 @@ from collections.abc import Iterator
 from analyzer.audit.checks import ANSWERED_DAMAGED, ASKED_DAMAGED, Violation, identifiers_of, judgements
 from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.audit.identifiers import HEADER
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, OfCall, Severity
 from analyzer.buffers.text import utf16_length
 
 REQUIREMENTS = ("PCQ-2.2.4.6-R04",)
 
+RULE = Rule("PCQ405", "identifier-name-not-utf16", Level.BUFFERS, Severity.WARNING)
 
+
+@RULE.requests(REQUIREMENTS, ASKED_DAMAGED)
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     yield from _judged(call, call.request)
 
 
+@RULE.calls(REQUIREMENTS, ANSWERED_DAMAGED)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     yield from _judged(call, call.response)
 
@@ -56,17 +60,3 @@ def _judged(call: OfCall, side: SideEvidence | None) -> Iterator[Judgement]:
     yield from judgements(call, side.name, REQUIREMENTS, named, uneven, message)
     message = "the name after an identifier has a surrogate without its pair"
     yield from judgements(call, side.name, REQUIREMENTS, 0, unpaired, message, warn=True)
-
-
-RULE = Rule(
-    code="PCQ405",
-    name="identifier-name-not-utf16",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    request=Look(requirements=REQUIREMENTS, reads=ASKED_DAMAGED, check=asked),
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=ANSWERED_DAMAGED,
-        check=check,
-    ),
-)

@@ -20,13 +20,16 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import Violation, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-3.1.4.1.5-R17",)
 
+RULE = Rule("PCQ416", "identifier-padding-not-zero", Level.BUFFERS, Severity.WARNING)
 
+
+@RULE.calls(REQUIREMENTS, Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     violations: list[Violation] = []
@@ -41,16 +44,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             )
     message = "the padding after the name of an identifier is not zero"
     yield from judgements(call, "response", REQUIREMENTS, looked_at, violations, message)
-
-
-RULE = Rule(
-    code="PCQ416",
-    name="identifier-padding-not-zero",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True),
-        check=check,
-    ),
-)

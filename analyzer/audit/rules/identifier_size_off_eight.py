@@ -21,17 +21,25 @@ from collections.abc import Iterator, Sequence
 from analyzer.audit.checks import ANSWERED_DAMAGED, ASKED_DAMAGED, Violation, identifiers_of, judgements
 from analyzer.audit.evidence import AskedEvidence, CallEvidence
 from analyzer.audit.identifiers import SIZE, IdentifierBlock
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, OfCall, Severity, SideName
 from analyzer.model.perflib import Opnum
 
 ANSWERED, ANY = "PCQ-3.1.4.1.5-R16", "PL-QCD-R12"
 
+RULE = Rule("PCQ415", "identifier-size-off-eight", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.requests((ANY,), ASKED_DAMAGED)
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     yield from _judged(call, "request", (ANY,), identifiers_of(call.request))
 
 
+@RULE.calls(
+    (ANSWERED, ANY),
+    ANSWERED_DAMAGED,
+    by_method={Opnum.QUERY_COUNTER_INFO: (ANSWERED, ANY), Opnum.VALIDATE_COUNTERS: (ANY,)},
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     requirements = (ANSWERED, ANY) if call.opnum == Opnum.QUERY_COUNTER_INFO else (ANY,)
     yield from _judged(call, "response", requirements, identifiers_of(call.response))
@@ -47,18 +55,3 @@ def _judged(
     ]
     message = "the size of an identifier is not a multiple of 8"
     yield from judgements(call, side, requirements, len(blocks), violations, message)
-
-
-RULE = Rule(
-    code="PCQ415",
-    name="identifier-size-off-eight",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    request=Look(requirements=(ANY,), reads=ASKED_DAMAGED, check=asked),
-    call=Look(
-        requirements=(ANSWERED, ANY),
-        reads=ANSWERED_DAMAGED,
-        check=check,
-        by_method={Opnum.QUERY_COUNTER_INFO: (ANSWERED, ANY), Opnum.VALIDATE_COUNTERS: (ANY,)},
-    ),
-)

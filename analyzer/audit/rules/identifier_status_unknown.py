@@ -24,14 +24,21 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, judgements, status_violation
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 from analyzer.model.perflib import Opnum
 
 CODE, INFO, STATED, LISTED = "PCQ-2.2.4.6-R02", "PCQ-3.1.4.1.5-R14", "PCQ-3.1.4.1.7-R18", "PCQ-3.1.4.1.7-R19"
 TABLE = (0, 3, 0xE, 0x57, 0xB7, 0x1068, 0x106A)
 
+RULE = Rule("PCQ425", "identifier-status-unknown", Level.BUFFERS, Severity.WARNING)
 
+
+@RULE.calls(
+    (CODE, INFO, STATED, LISTED),
+    Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True),
+    by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     blocks = call.response.identifiers.blocks
@@ -77,17 +84,3 @@ def _validated(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Ju
 
 def _violation(block: IdentifierBlock, expected: str) -> Violation:
     return Violation(f"{block.path}.status", block.span(STATUS), expected, f"{block.status:#x}")
-
-
-RULE = Rule(
-    code="PCQ425",
-    name="identifier-status-unknown",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(CODE, INFO, STATED, LISTED),
-        reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True),
-        check=check,
-        by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
-    ),
-)

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import ASKED_DAMAGED, NO_REGISTRATION, Violation, has_instances, identifiers_of, judgements
 from analyzer.audit.evidence import AskedEvidence, CallEvidence
 from analyzer.audit.identifiers import SIZE, IdentifierBlock
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Deviation, Judgement, Severity, inconclusive, passed
 from analyzer.model.perflib import Opnum
 
@@ -38,7 +38,10 @@ NAMELESS = Deviation(
 )
 MESSAGE = "an identifier is not followed by a name that ends in a NUL"
 
+RULE = Rule("PCQ410", "identifier-without-name", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((ANSWERED,), Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     blocks = identifiers_of(call.response)
     violations: list[Violation] = []
@@ -58,6 +61,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     yield from judgements(call, "response", (ANSWERED,), 0, nameless, MESSAGE, deviation=NAMELESS)
 
 
+@RULE.requests((ASKED, ASKED_SINGLE), ASKED_DAMAGED)
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     violations: list[Violation] = []
     multiple = single = 0
@@ -80,17 +84,3 @@ def asked(call: AskedEvidence) -> Iterator[Judgement]:
 def _violation(block: IdentifierBlock) -> Violation:
     seen = f"Size {block.size}, and no NUL" if block.room else f"Size {block.size}"
     return Violation(f"{block.path}.size", block.span(SIZE), "room for a name and its NUL", seen)
-
-
-RULE = Rule(
-    code="PCQ410",
-    name="identifier-without-name",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    request=Look(requirements=(ASKED, ASKED_SINGLE), reads=ASKED_DAMAGED, check=asked),
-    call=Look(
-        requirements=(ANSWERED,),
-        reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True),
-        check=check,
-    ),
-)

@@ -23,12 +23,15 @@ from collections.abc import Iterator
 from analyzer.audit.checks import VALIDATED, Violation, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import COUNTER_ID, INSTANCE_ID, RESERVED, IdentifierBlock
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-3.1.4.1.7-R17",)
 
+RULE = Rule("PCQ430", "identifiers-changed-on-return", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, VALIDATED)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     assert call.response is not None
@@ -61,16 +64,3 @@ def _changes(before: IdentifierBlock, after: IdentifierBlock) -> Iterator[Violat
         yield Violation(f"{path}.reserved", after.span(RESERVED), f"{before.reserved}", f"{after.reserved}")
     if before.name != after.name:
         yield Violation(f"{path}.name", after.name_span, repr(before.name), repr(after.name))
-
-
-RULE = Rule(
-    code="PCQ430",
-    name="identifiers-changed-on-return",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=VALIDATED,
-        check=check,
-    ),
-)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import problem_at, validated_count
 from analyzer.model.perflib import Opnum
@@ -36,7 +36,10 @@ _BEHIND_NAME = {
     Opnum.OPEN_QUERY_HANDLE: 0,
 }
 
+RULE = Rule("PCQ122", "inconsistent-stub-served", Level.RPC, Severity.ERROR)
 
+
+@RULE.calls((STRICT, NULL_POINTER), Reads(tuple(Opnum), ("request",), damaged=True))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     if _has_null_pointer(call):
         yield from _judged(call, NULL_POINTER, At("request", "stub[0:4]"), "a null pointer for the name of the machine")
@@ -79,16 +82,3 @@ def _inconsistency(call: CallEvidence) -> tuple[At, str] | None:
         if count is not None and count.value != size:
             return At("request", count.path), f"max_count {count.value} for dwInSize {size}"
     return None
-
-
-RULE = Rule(
-    code="PCQ122",
-    name="inconsistent-stub-served",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(STRICT, NULL_POINTER),
-        reads=Reads(tuple(Opnum), ("request",), damaged=True),
-        check=check,
-    ),
-)

@@ -23,14 +23,20 @@ from analyzer.audit.answers import FlawKind
 from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import INDEX
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-3.1.4.1.5-R13",)
 
+RULE = Rule("PCQ450", "index-leads-nowhere", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.calls(
+    REQUIREMENTS,
+    Reads((Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA), ("response.lpData",), success=True, damaged=True),
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     response = call.response
     assert response is not None
@@ -74,18 +80,3 @@ def _data(call: CallEvidence) -> Iterator[Judgement]:
     ]
     message = "the answer has no block at a position that QueryCounterInfo reported"
     yield from judgements(call, "response", REQUIREMENTS, len(query.blocks), violations, message)
-
-
-RULE = Rule(
-    code="PCQ450",
-    name="index-leads-nowhere",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=Reads(
-            (Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA), ("response.lpData",), success=True, damaged=True
-        ),
-        check=check,
-    ),
-)

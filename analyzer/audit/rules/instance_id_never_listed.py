@@ -22,14 +22,17 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, has_instances, judgements
 from analyzer.audit.evidence import AskedEvidence, Evidence
 from analyzer.audit.identifiers import INSTANCE_ID
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 from analyzer.model.perflib import NONE_ID, Opnum
 
 REQUIREMENT = "PCQ-2.2.4.6-R08"
 
+RULE = Rule("PCQ440", "instance-id-never-listed", Level.SEQUENCES, Severity.WARNING)
 
-class _Instances:
+
+@RULE.requests((REQUIREMENT,), Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")))
+class _Instances(Watch[AskedEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
         self._listed: dict[tuple[str, str], frozenset[int]] = {}
@@ -69,19 +72,3 @@ class _Instances:
                 return None
             self._listed[key] = frozenset(number for one in lists for number in one.ids)
         return self._listed[key]
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ440",
-    name="instance-id-never-listed",
-    level=Level.SEQUENCES,
-    severity=Severity.WARNING,
-    request=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
-        watch=_Instances,
-    ),
-)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.buffers.text import utf16_length
 from analyzer.model.perflib import Opnum
@@ -29,7 +29,12 @@ HEADER, CHAIN, SIZE, PADDING = "PCQ-2.2.4.5-R01", "PCQ-3.1.4.1.3-R16", "PCQ-3.1.
 REQUIREMENTS = (HEADER, CHAIN, SIZE, PADDING)
 _HEADER, _LEAST = 8, 10
 
+RULE = Rule("PCQ341", "instance-list-malformed", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls(
+    REQUIREMENTS, Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True, damaged=True)
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     data = call.response.data
@@ -66,16 +71,3 @@ def _instance(call: CallEvidence, where: At, room: bytes, start: int, size: int)
         yield failed(SIZE, call, where, message, expected=str(wanted), seen=str(size))
     else:
         yield passed(SIZE)
-
-
-RULE = Rule(
-    code="PCQ341",
-    name="instance-list-malformed",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True, damaged=True),
-        check=check,
-    ),
-)

@@ -20,16 +20,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer
-from analyzer.audit.checks import DATA, Violation, answer_check, judgements
+from analyzer.audit.checks import Violation, data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import INSTANCES
 from analyzer.buffers.text import utf16_length
 
 REQUIREMENTS = ("PCQ-3.1.4.1.6-R22",)
 
+RULE = Rule("PCQ516", "instance-padding-not-zero", Level.BUFFERS, Severity.WARNING)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     violations: list[Violation] = []
     looked_at = 0
@@ -49,16 +52,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
                 )
     message = "the padding after an instance name is not zero"
     yield from judgements(call, "response", REQUIREMENTS, looked_at, violations, message)
-
-
-RULE = Rule(
-    code="PCQ516",
-    name="instance-padding-not-zero",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import ASKED, NO_REGISTRATION
 from analyzer.audit.evidence import AskedEvidence, CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, OfCall, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum, RequestCode
 
@@ -32,7 +32,17 @@ SINGLE, MULTIPLE, CLIENT = "PCQ-2.2.4.1-R08", "PCQ-2.2.4.1-R09", "PCQ-2.2.4.1-R1
 _AGGREGATES = {0x4: "PCQ-2.2.4.1-R10", 0x6: "PCQ-2.2.4.1-R11", 0xC: "PCQ-2.2.4.1-R12"}
 _SINGLE = 0x0
 
+RULE = Rule("PCQ311", "instance-type-contradicted", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.calls(
+    (SINGLE, MULTIPLE, *_AGGREGATES.values()),
+    Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, Opnum.ENUMERATE_COUNTER_SET_INSTANCES), ("request", "response")),
+    by_method={
+        Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: tuple(_AGGREGATES.values()),
+        Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (SINGLE, MULTIPLE),
+    },
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     if call.opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
         yield from _aggregation(call)
@@ -96,6 +106,7 @@ def _instances(call: CallEvidence) -> Iterator[Judgement]:
                 yield failed(MULTIPLE, call, at, message, expected="a name", seen="none")
 
 
+@RULE.requests((CLIENT,), ASKED)
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     for number, identifier in enumerate(call.request.tree.get("identifiers", ())):
@@ -108,23 +119,3 @@ def asked(call: AskedEvidence) -> Iterator[Judgement]:
             message = "an identifier for a counterset with many instances has no instance name"
             at = At("request", f"lpData.identifiers[{number}]")
             yield failed(CLIENT, call, at, message, expected="a name, or *", seen="none")
-
-
-RULE = Rule(
-    code="PCQ311",
-    name="instance-type-contradicted",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    request=Look(requirements=(CLIENT,), reads=ASKED, check=asked),
-    call=Look(
-        requirements=(SINGLE, MULTIPLE, *_AGGREGATES.values()),
-        reads=Reads(
-            (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, Opnum.ENUMERATE_COUNTER_SET_INSTANCES), ("request", "response")
-        ),
-        check=check,
-        by_method={
-            Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: tuple(_AGGREGATES.values()),
-            Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (SINGLE, MULTIPLE),
-        },
-    ),
-)

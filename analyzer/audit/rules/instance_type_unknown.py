@@ -19,14 +19,17 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 
 KNOWN, UNIMPLEMENTED = "PCQ-2.2.4.1-R07", "PCQ-2.2.4.1-R13"
 _TYPES = (0x0, 0x2, 0x4, 0x6, 0xC, 0x16)
 _INSTANCE_AGGREGATE = 0x16
 
+RULE = Rule("PCQ309", "instance-type-unknown", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((KNOWN, UNIMPLEMENTED), COUNTERSET)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     value = call.response.tree["instance_type"]
@@ -39,16 +42,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     if value == _INSTANCE_AGGREGATE:
         message = "the instance type is declared in the text and not implemented"
         yield warned(UNIMPLEMENTED, call, at, message, expected="another type", seen=f"{value:#x}")
-
-
-RULE = Rule(
-    code="PCQ309",
-    name="instance-type-unknown",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(KNOWN, UNIMPLEMENTED),
-        reads=COUNTERSET,
-        check=check,
-    ),
-)

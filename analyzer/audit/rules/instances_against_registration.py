@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -31,7 +31,10 @@ NONE_ACTIVE, REGINFO = "PCQ-3.1.4.1.3-R11", "PCQ-3.1.4.1.3-R12"
 INSTANCE_NOT_FOUND, INVALID_REGINFO = 0x1069, 0x1073
 _SINGLE = 0
 
+RULE = Rule("PCQ704", "instances-against-registration", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.calls((NONE_ACTIVE, REGINFO), Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("request", "response")))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     size = len(call.response.data)
@@ -76,16 +79,3 @@ def _registered(call: CallEvidence) -> Iterator[Judgement]:
             expected="one, or ERROR_WMI_INVALID_REGINFO (0x1073)",
             seen=str(instances),
         )
-
-
-RULE = Rule(
-    code="PCQ704",
-    name="instances-against-registration",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(NONE_ACTIVE, REGINFO),
-        reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("request", "response")),
-        check=check,
-    ),
-)

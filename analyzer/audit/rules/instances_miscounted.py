@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
-from analyzer.audit.checks import DATA, answer_check, judgements
+from analyzer.audit.checks import data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERSET, INSTANCES
 
@@ -37,7 +37,10 @@ BY_TYPE = {
 }
 REQUIREMENTS = (SIZE, NUMBER, HEADER, *(requirement for group in BY_TYPE.values() for requirement in group))
 
+RULE = Rule("PCQ512", "instances-miscounted", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for kind, (number, form) in BY_TYPE.items():
         blocks = [block for block in answer.of_type(kind) if block.instances_at is not None]
@@ -55,16 +58,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         yield from judgements(call, "response", (HEADER, form), instances - len(unpadded), violations, message)
         message = "the size of an instance leaves out its padding"
         yield from judgements(call, "response", (HEADER,), 0, unpadded, message)
-
-
-RULE = Rule(
-    code="PCQ512",
-    name="instances-miscounted",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

@@ -19,14 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, passed, warned
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-2.2.4.5-R02"
 _WINDOWS = Deviation("[MS-PCQ] behaviour note <3>", "Windows does not see to it that instances are distinct")
 
+RULE = Rule("PCQ343", "instances-not-distinct", Level.VALUES, Severity.WARNING)
 
+
+@RULE.calls((REQUIREMENT,), Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     seen: set[tuple[str, int]] = set()
@@ -41,16 +44,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         elif len(instances) > 1:
             yield passed(REQUIREMENT)
         seen.add(key)
-
-
-RULE = Rule(
-    code="PCQ343",
-    name="instances-not-distinct",
-    level=Level.VALUES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True),
-        check=check,
-    ),
-)

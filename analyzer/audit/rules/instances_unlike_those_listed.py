@@ -26,15 +26,18 @@ from analyzer.audit.answers import Block
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.knowledge import InstanceList
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.values import counter_of, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 from analyzer.buffers.layout import COUNTERSET, INSTANCES
 
 REQUIREMENT = "PCQ-3.1.4.1.6-R29"
 
+RULE = Rule("PCQ550", "instances-unlike-those-listed", Level.SEQUENCES, Severity.WARNING)
 
-class _Instances:
+
+@RULE.calls((REQUIREMENT,), DATA)
+class _Instances(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
 
@@ -74,9 +77,6 @@ class _Instances:
             if not violations and not other:
                 yield passed(REQUIREMENT)
 
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
 
 def _renumbered(data: bytes, block: Block, listed: InstanceList) -> list[Violation]:
     """Instances whose name the list has once, with another id."""
@@ -97,16 +97,3 @@ def _renumbered(data: bytes, block: Block, listed: InstanceList) -> list[Violati
 def _shown(names: frozenset[str] | set[str]) -> str:
     shown = ", ".join(repr(name) for name in sorted(names)[:5])
     return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown or "none"
-
-
-RULE = Rule(
-    code="PCQ550",
-    name="instances-unlike-those-listed",
-    level=Level.SEQUENCES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=DATA,
-        watch=_Instances,
-    ),
-)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Rule, afterwards
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.analysis import Selected
 from analyzer.model.perflib import INTERFACE
@@ -28,7 +28,10 @@ from analyzer.resolution.recognise import interface_carried
 
 UUID, VERSION = "PCQ-1.9-R01", "PCQ-6-R01"
 
+RULE = Rule("PCQ112", "interface-misidentified", Level.RPC, Severity.ERROR)
 
+
+@RULE.afterwards((UUID, VERSION), about="association", needs_answer="what was bound is in no request")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     for bound in evidence.analysis.bounds:
         if bound.interface != INTERFACE:
@@ -58,17 +61,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 seen=first.decoded.interface.uuid,
                 confidence=Confidence.MEDIUM,
             )
-
-
-RULE = Rule(
-    code="PCQ112",
-    name="interface-misidentified",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(UUID, VERSION),
-        watch=afterwards(look),
-        about="association",
-        needs_answer="what was bound is in no request",
-    ),
-)

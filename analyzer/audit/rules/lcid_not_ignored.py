@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum, RequestCode
 
@@ -50,7 +50,10 @@ _TOO_SMALL = 8
 # ERROR_RESOURCE_LANG_NOT_FOUND and the errors of MUI: what an absent language is likely to give ([MS-ERREF] section 2.2).
 _NO_LANGUAGE = frozenset((1813, 1814, 1815, *range(15100, 15108)))
 
+RULE = Rule("PCQ339", "lcid-not-ignored", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.calls((IGNORED, ABSENT), Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")))
 class _Languages:
     def __init__(self, evidence: Evidence) -> None:
         self._plain: dict[tuple[str, str, int], tuple[int | None, bytes]] = {}
@@ -115,16 +118,3 @@ def _answer(call: CallEvidence) -> tuple[int | None, bytes]:
 
 def _words(answer: tuple[int | None, bytes]) -> str:
     return f"{len(answer[1])} bytes" if answer[0] == 0 else f"status {answer[0]}"
-
-
-RULE = Rule(
-    code="PCQ339",
-    name="lcid-not-ignored",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(IGNORED, ABSENT),
-        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")),
-        watch=_Languages,
-    ),
-)

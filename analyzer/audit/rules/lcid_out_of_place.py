@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from locale import windows_locale
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum, RequestCode
 
@@ -46,7 +46,10 @@ _WITH = frozenset(
 # [MS-LCID] section 2.2: the lower 10 bits are the language; without a country the others are 0, 1 or 2 (default).
 _LANGUAGES = frozenset(one & 0x3FF for one in windows_locale) | {0x00, 0x7F}
 
+RULE = Rule("PCQ337", "lcid-out-of-place", Level.STUBS, Severity.ERROR)
 
+
+@RULE.requests((ZERO, KNOWN), Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)))
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     code, language = call.asked["RequestCode"], call.asked["RequestLCID"]
     at = At("request", "RequestLCID")
@@ -62,16 +65,3 @@ def check(call: AskedEvidence) -> Iterator[Judgement]:
         else:
             message = "the language asked for does not exist"
             yield warned(KNOWN, call, at, message, expected="a language id or 0", seen=f"{language:#x}")
-
-
-RULE = Rule(
-    code="PCQ337",
-    name="lcid-out-of-place",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=(ZERO, KNOWN),
-        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)),
-        check=check,
-    ),
-)

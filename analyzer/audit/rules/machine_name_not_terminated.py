@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import machine_name
 from analyzer.model.perflib import Opnum
@@ -31,7 +31,14 @@ NAMES = {
     Opnum.OPEN_QUERY_HANDLE: "PCQ-3.1.4.1.4-R07",
 }
 
+RULE = Rule("PCQ208", "machine-name-not-terminated", Level.STUBS, Severity.ERROR)
 
+
+@RULE.requests(
+    tuple(NAMES.values()),
+    Reads(tuple(NAMES), ("request",)),
+    by_method={opnum: (requirement,) for opnum, requirement in NAMES.items()},
+)
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     found = machine_name(call.request)
@@ -61,17 +68,3 @@ def check(call: AskedEvidence) -> Iterator[Judgement]:
         )
     else:
         yield passed(requirement)
-
-
-RULE = Rule(
-    code="PCQ208",
-    name="machine-name-not-terminated",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=tuple(NAMES.values()),
-        reads=Reads(tuple(NAMES), ("request",)),
-        check=check,
-        by_method={opnum: (requirement,) for opnum, requirement in NAMES.items()},
-    ),
-)

@@ -19,12 +19,15 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 TYPE, RESERVED = "PCQ-2.2.4.1-R03", "PCQ-2.2.4.2-R76"
 
+RULE = Rule("PCQ305", "metadata-reserved-field-set", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((TYPE, RESERVED), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     tree = call.response.tree
@@ -40,16 +43,3 @@ def _judged(requirement: str, call: CallEvidence, path: str, value: int) -> Iter
     else:
         message = "a field that has to be zero is not"
         yield failed(requirement, call, At("response", path), message, expected="0", seen=f"{value:#x}")
-
-
-RULE = Rule(
-    code="PCQ305",
-    name="metadata-reserved-field-set",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(TYPE, RESERVED),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

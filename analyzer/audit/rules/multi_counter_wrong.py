@@ -23,12 +23,15 @@ from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import MULTI, RAWCOUNT
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
 EXISTS, TYPED = "PCQ-2.2.4.2-R66", "PCQ-2.2.4.2-R67"
 
+RULE = Rule("PCQ325", "multi-counter-wrong", Level.VALUES, Severity.ERROR)
 
+
+@RULE.calls((EXISTS, TYPED), COUNTERS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     types = types_of_set(call)
     for path, record in records_of(call):
@@ -49,16 +52,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         else:
             message = "the counter that MultiId names is of the wrong type"
             yield failed(TYPED, call, at, message, expected=f"{RAWCOUNT:#010x}", seen=f"{types[number]:#010x}")
-
-
-RULE = Rule(
-    code="PCQ325",
-    name="multi-counter-wrong",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(EXISTS, TYPED),
-        reads=COUNTERS,
-        check=check,
-    ),
-)

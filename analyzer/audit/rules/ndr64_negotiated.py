@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
-from analyzer.audit.rule import Level, Look, Rule, afterwards
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Confidence, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import INTERFACE
 
@@ -31,7 +31,10 @@ _OFFERS = Deviation(
     "64-bit Windows runtimes offer NDR64 beside NDR for every interface, and let the server choose",
 )
 
+RULE = Rule("PCQ113", "ndr64-negotiated", Level.RPC, Severity.ERROR)
 
+
+@RULE.afterwards((REQUIREMENT,), about="association", needs_answer="the transfer syntax is agreed on in the bind")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     for bound in evidence.analysis.bounds:
         if bound.interface != INTERFACE:
@@ -79,17 +82,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             )
         else:
             yield inconclusive(REQUIREMENT, "the bind was not captured", call)
-
-
-RULE = Rule(
-    code="PCQ113",
-    name="ndr64-negotiated",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        watch=afterwards(look),
-        about="association",
-        needs_answer="the transfer syntax is agreed on in the bind",
-    ),
-)

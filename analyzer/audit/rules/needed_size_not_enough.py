@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
@@ -29,8 +29,11 @@ from analyzer.model.perflib import Opnum
 REQUIREMENT = "PL-QCD-R04"
 _NOT_ENOUGH = 8
 
+RULE = Rule("PCQ560", "needed-size-not-enough", Level.SEQUENCES, Severity.ERROR)
 
-class _Needs:
+
+@RULE.calls((REQUIREMENT,), Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response")))
+class _Needs(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._needed: dict[int, int] = {}
 
@@ -58,19 +61,3 @@ class _Needs:
                 )
         if call.status == _NOT_ENOUGH:
             self._needed[query.number] = needs
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ560",
-    name="needed-size-not-enough",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response")),
-        watch=_Needs,
-    ),
-)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule, afterwards
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.call import Call
 from analyzer.model.connection import Channel
@@ -28,7 +28,10 @@ from analyzer.model.perflib import INTERFACE
 
 KNOWN, PIPE, SEQUENCE = "PCQ-1.5-R01", "PCQ-1.9-R02", "PCQ-2.1-R01"
 
+RULE = Rule("PCQ110", "off-the-winreg-pipe", Level.TRANSPORT, Severity.ERROR)
 
+
+@RULE.afterwards((KNOWN, PIPE, SEQUENCE), about="association", needs_answer="the pipe is that of all calls")
 def look(evidence: Evidence) -> Iterator[Judgement]:
     channels: dict[int, tuple[Channel | Call, tuple[int, ...], CallEvidence | None]] = {}
     for bound in evidence.analysis.bounds:
@@ -53,17 +56,3 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         else:
             message = "the interface was used on another pipe"
             yield failed(PIPE, first, at, message, expected="winreg", seen=channel.pipe, frames=frames)
-
-
-RULE = Rule(
-    code="PCQ110",
-    name="off-the-winreg-pipe",
-    level=Level.TRANSPORT,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(KNOWN, PIPE, SEQUENCE),
-        watch=afterwards(look),
-        about="association",
-        needs_answer="the pipe is that of all calls",
-    ),
-)

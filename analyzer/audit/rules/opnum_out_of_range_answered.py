@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Actor, At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
 from analyzer.rpc.status import fault_name
@@ -29,7 +29,10 @@ REQUIREMENT = "PCQ-3.1.4.1-R01"
 # nca_s_op_rng_error, RPC_S_PROCNUM_OUT_OF_RANGE; and a refusal that comes before the method is looked for.
 _OUT_OF_RANGE = (0x1C010002, 1745, 5)
 
+RULE = Rule("PCQ120", "opnum-out-of-range-answered", Level.RPC, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), Reads())
 def check(call: CallEvidence) -> Iterator[Judgement]:
     if call.decoded.opnum in tuple(Opnum):
         return
@@ -46,16 +49,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         message = "the server answered a method that does not exist"
         at = At("request", "pdu.22:24")
         yield failed(REQUIREMENT, call, at, message, expected=expected, seen=seen, actor=Actor.SERVER)
-
-
-RULE = Rule(
-    code="PCQ120",
-    name="opnum-out-of-range-answered",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads(),
-        check=check,
-    ),
-)

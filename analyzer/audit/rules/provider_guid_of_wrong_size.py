@@ -19,14 +19,17 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import RequestCode
 
 FORM, SIZE = "PCQ-3.1.4.1.2-R23", "PCQ-3.1.4.1.2-R39"
 _SIZE = 16
 
+RULE = Rule("PCQ335", "provider-guid-of-wrong-size", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls((FORM, SIZE), answers_to(RequestCode.PROVIDER_GUID))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     size = len(call.response.data)
@@ -37,16 +40,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     message = "the answer is not one GUID"
     at = At("response", "lpData")
     yield failed(SIZE, call, at, message, expected=f"{_SIZE} bytes", seen=f"{size} bytes", also=(FORM,))
-
-
-RULE = Rule(
-    code="PCQ335",
-    name="provider-guid-of-wrong-size",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(FORM, SIZE),
-        reads=answers_to(RequestCode.PROVIDER_GUID),
-        check=check,
-    ),
-)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
 from analyzer.audit.identifiers import IdentifierBlock
-from analyzer.audit.rule import Level, Look, Reads, Rule, afterwards
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
 from analyzer.model.query import Identifier
@@ -33,7 +33,12 @@ REQUIREMENT = "PCQ-2.2.1-R04"
 # Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.
 _Key = tuple[str, int, str]
 
+RULE = Rule("PCQ720", "queries-not-kept-apart", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.afterwards(
+    (REQUIREMENT,), Reads((Opnum.QUERY_COUNTER_INFO,), ("request", "response"), success=True), about="handle"
+)
 def look(evidence: Evidence) -> Iterator[Judgement]:
     lifetimes = evidence.lifetimes
     holders: dict[tuple[str, _Key], set[int]] = {}
@@ -87,17 +92,3 @@ def _key(identifier: Identifier) -> _Key:
 
 def _described(block: IdentifierBlock) -> str:
     return f"counter {block.counter_id} of {block.counterset}, instance {block.name!r}"
-
-
-RULE = Rule(
-    code="PCQ720",
-    name="queries-not-kept-apart",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("request", "response"), success=True),
-        watch=afterwards(look),
-        about="handle",
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, OfCall, Severity, failed, passed
 from analyzer.audit.wire import HANDLING, left_over
 from analyzer.model.perflib import Opnum
@@ -29,11 +29,15 @@ from analyzer.model.perflib import Opnum
 SHAPE, REFERENCE = "PCQ-2.2.1-R01", "PCQ-2.2.2-R01"
 _REFERENTS = (4, 8)
 
+RULE = Rule("PCQ203", "query-handle-misshapen", Level.STUBS, Severity.ERROR)
 
+
+@RULE.requests((SHAPE, REFERENCE), Reads(HANDLING, ("request",)))
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     yield from _handle_of(call, call.request)
 
 
+@RULE.calls((SHAPE, REFERENCE), Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING)))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     yield from _handle_of(call, call.response)
 
@@ -68,13 +72,3 @@ def _judged(call: OfCall, side: SideEvidence, name: str, attributes: int) -> Ite
         yield failed(SHAPE, call, At(side.name, f"{name}.attributes"), message, expected="0", seen=f"{attributes:#x}")
     else:
         yield passed(SHAPE)
-
-
-RULE = Rule(
-    code="PCQ203",
-    name="query-handle-misshapen",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    request=Look(requirements=(SHAPE, REFERENCE), reads=Reads(HANDLING, ("request",)), check=asked),
-    call=Look(requirements=(SHAPE, REFERENCE), reads=Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING)), check=check),
-)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import DATA
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import known_columns, query_of
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive, passed
 
@@ -31,7 +31,10 @@ REQUIREMENT = "PCQ-2.2.4.2-R41"
 # Raw counts, text, and the bases of others.
 INSTANTANEOUS = frozenset((*LISTED[:5], *LISTED[-4:]))
 
+RULE = Rule("PCQ615", "rate-counter-polled-once", Level.VALUES, Severity.INFO)
 
+
+@RULE.calls((REQUIREMENT,), DATA, needs_answer="a value is kept where one was answered")
 class _Polls:
     def __init__(self, evidence: Evidence) -> None:
         # By number of the handle: whether it holds such a counter, and how many answers it had.
@@ -56,17 +59,3 @@ class _Polls:
                 yield inconclusive(
                     REQUIREMENT, "a handle was read once only, so whether its value was kept does not show"
                 )
-
-
-RULE = Rule(
-    code="PCQ615",
-    name="rate-counter-polled-once",
-    level=Level.VALUES,
-    severity=Severity.INFO,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=DATA,
-        watch=_Polls,
-        needs_answer="a value is kept where one was answered",
-    ),
-)

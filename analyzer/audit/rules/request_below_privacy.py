@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
 from analyzer.core.labels import label
@@ -31,7 +31,10 @@ from analyzer.rpc.pdu import SecTrailer
 
 SEALED, LEVEL = "PCQ-2.1-R04", "PCQ-5.1-R01"
 
+RULE = Rule("PCQ101", "request-below-privacy", Level.TRANSPORT, Severity.ERROR)
 
+
+@RULE.requests((SEALED, LEVEL), Reads())
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     if call.request is None:
         return
@@ -65,16 +68,3 @@ def _seen(call: AskedEvidence, trailer: SecTrailer | None) -> str:
         return "no security trailer"
     level = trailer.level if trailer is not None else AuthLevel.CONNECT
     return f"auth_level {level} ({label(AuthLevel, level)})"
-
-
-RULE = Rule(
-    code="PCQ101",
-    name="request-below-privacy",
-    level=Level.TRANSPORT,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=(SEALED, LEVEL),
-        reads=Reads(),
-        check=check,
-    ),
-)

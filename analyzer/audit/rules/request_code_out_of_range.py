@@ -20,13 +20,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import Opnum, RequestCode
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R15"
 
+RULE = Rule("PCQ210", "request-code-out-of-range", Level.STUBS, Severity.ERROR)
 
+
+@RULE.requests((REQUIREMENT,), Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)))
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     code = call.asked["RequestCode"]
     if code in tuple(RequestCode):
@@ -40,16 +43,3 @@ def check(call: AskedEvidence) -> Iterator[Judgement]:
         expected="1 to 10",
         seen=str(code),
     )
-
-
-RULE = Rule(
-    code="PCQ210",
-    name="request-code-out-of-range",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",)),
-        check=check,
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import has_referent, left_over, problem_at
 from analyzer.model.perflib import Opnum
@@ -39,7 +39,14 @@ LAYOUTS = {
 # Fewer bytes behind the last parameter are padding that was not counted.
 MOST_PADDING = 7
 
+RULE = Rule("PCQ201", "request-stub-off-layout", Level.STUBS, Severity.ERROR)
 
+
+@RULE.requests(
+    tuple(LAYOUTS.values()),
+    Reads(tuple(LAYOUTS), ("request",), damaged=True),
+    by_method={opnum: (requirement,) for opnum, requirement in LAYOUTS.items()},
+)
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     side = call.request
     assert side is not None
@@ -59,17 +66,3 @@ def check(call: AskedEvidence) -> Iterator[Judgement]:
         yield warned(requirement, call, At("request", "stub[0:4]"), message, expected="max_count", seen="a referent")
     else:
         yield passed(requirement)
-
-
-RULE = Rule(
-    code="PCQ201",
-    name="request-stub-off-layout",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=tuple(LAYOUTS.values()),
-        reads=Reads(tuple(LAYOUTS), ("request",), damaged=True),
-        check=check,
-        by_method={opnum: (requirement,) for opnum, requirement in LAYOUTS.items()},
-    ),
-)

@@ -19,14 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer
-from analyzer.audit.checks import DATA, Violation, answer_check, judgements
+from analyzer.audit.checks import Violation, data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.8-R09",)
 
+RULE = Rule("PCQ515", "reserved-of-block-used", Level.BUFFERS, Severity.WARNING)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     violations = [
         Violation(f"{block.path}.reserved", (block.at + 12, block.at + 16), "0", f"{block.reserved:#x}")
@@ -35,16 +38,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     ]
     message = "the reserved field of a block is not zero"
     yield from judgements(call, "response", REQUIREMENTS, len(answer.blocks), violations, message)
-
-
-RULE = Rule(
-    code="PCQ515",
-    name="reserved-of-block-used",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.rules.request_stub_off_layout import MOST_PADDING
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import left_over, problem_at
@@ -40,7 +40,14 @@ LAYOUTS = {
     Opnum.VALIDATE_COUNTERS: "PCQ-3.1.4.1.7-R03",
 }
 
+RULE = Rule("PCQ202", "response-stub-off-layout", Level.STUBS, Severity.ERROR)
 
+
+@RULE.calls(
+    (STATUS_LAST, *LAYOUTS.values()),
+    Reads(tuple(LAYOUTS), ("response",), damaged=True),
+    by_method={opnum: (STATUS_LAST, requirement) for opnum, requirement in LAYOUTS.items()},
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     side = call.response
     assert side is not None
@@ -86,17 +93,3 @@ def _is_about_counts(problem: StubProblem | None) -> bool:
             "actual_count",
         )
     )
-
-
-RULE = Rule(
-    code="PCQ202",
-    name="response-stub-off-layout",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(STATUS_LAST, *LAYOUTS.values()),
-        reads=Reads(tuple(LAYOUTS), ("response",), damaged=True),
-        check=check,
-        by_method={opnum: (STATUS_LAST, requirement) for opnum, requirement in LAYOUTS.items()},
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum
 
@@ -48,7 +48,17 @@ RESOURCES = {
 # [MS-ERREF] section 2.2 numbers its codes below this.
 _END_OF_WIN32 = 0x4000
 
+RULE = Rule("PCQ220", "return-value-not-win32", Level.STUBS, Severity.ERROR)
 
+
+@RULE.calls(
+    (SPACE, TYPE, *METHODS.values(), *RESOURCES.values()),
+    Reads(tuple(METHODS), ("response",)),
+    by_method={
+        opnum: (SPACE, TYPE, requirement, *(name for (method, _), name in RESOURCES.items() if method == opnum))
+        for opnum, requirement in METHODS.items()
+    },
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     status = call.status
     if status is None:
@@ -68,20 +78,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     else:
         message = "a method returned a number that no Win32 error has"
         yield warned(method, call, at, message, expected="a Win32 error code", seen=f"{status:#x}", also=also)
-
-
-RULE = Rule(
-    code="PCQ220",
-    name="return-value-not-win32",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(SPACE, TYPE, *METHODS.values(), *RESOURCES.values()),
-        reads=Reads(tuple(METHODS), ("response",)),
-        check=check,
-        by_method={
-            opnum: (SPACE, TYPE, requirement, *(name for (method, _), name in RESOURCES.items() if method == opnum))
-            for opnum, requirement in METHODS.items()
-        },
-    ),
-)

@@ -19,16 +19,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, value_path
-from analyzer.audit.checks import DATA, Violation, answer_check, cannot_say, judgements
+from analyzer.audit.checks import Violation, cannot_say, data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import known_columns, unknown_columns
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.2-R38",)
 SAMPLE_BASE = 0x40030401
 
+RULE = Rule("PCQ605", "sample-base-of-zero", Level.VALUES, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS, of_values=True)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for column in known_columns(call, answer):
         if column.type != SAMPLE_BASE:
@@ -44,17 +47,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         yield from judgements(call, "response", REQUIREMENTS, len(column.block.rows), violations, message)
     for reason in unknown_columns(call, answer):
         yield from cannot_say(REQUIREMENTS, reason, call)
-
-
-RULE = Rule(
-    code="PCQ605",
-    name="sample-base-of-zero",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-        of_values=True,
-    ),
-)

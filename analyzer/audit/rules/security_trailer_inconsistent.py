@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, OfCall, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
 from analyzer.rpc.pdu import HEADER_LEN
@@ -30,12 +30,16 @@ REQUIREMENT = "PCQ-2.1-R08"
 # What stands between the header of a request or response and its stub, at least.
 _CALL_HEAD = 8
 
+RULE = Rule("PCQ105", "security-trailer-inconsistent", Level.TRANSPORT, Severity.ERROR)
 
+
+@RULE.requests((REQUIREMENT,), Reads())
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     if call.request is not None:
         yield from _judged(call, call.request, None)
 
 
+@RULE.calls((REQUIREMENT,), Reads())
 def check(call: CallEvidence) -> Iterator[Judgement]:
     if call.response is not None:
         sent = [pdu.trailer for pdu in pdus_of(call.request) if pdu.trailer is not None] if call.request else []
@@ -67,13 +71,3 @@ def _judged(call: OfCall, side: SideEvidence, context: int | None) -> Iterator[J
         yield passed(REQUIREMENT)
     elif any(pdu.is_cut for pdu in pdus_of(side)):
         yield inconclusive(REQUIREMENT, f"the security trailers of the {side.name} were not captured", call)
-
-
-RULE = Rule(
-    code="PCQ105",
-    name="security-trailer-inconsistent",
-    level=Level.TRANSPORT,
-    severity=Severity.ERROR,
-    request=Look(requirements=(REQUIREMENT,), reads=Reads(), check=asked),
-    call=Look(requirements=(REQUIREMENT,), reads=Reads(), check=check),
-)

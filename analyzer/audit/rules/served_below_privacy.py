@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import SealedPdu, pdus_of, returned
 from analyzer.model.perflib import Opnum
@@ -46,7 +46,14 @@ ACCESS_DENIED = 5
 # RPC_S_UNKNOWN_AUTHN_LEVEL ([MS-RPCE] section 2.2.2.8, C706 appendix E).
 _REFUSALS = (ACCESS_DENIED, 0x1C00001D, 1821, 1748)
 
+RULE = Rule("PCQ102", "served-below-privacy", Level.TRANSPORT, Severity.ERROR)
 
+
+@RULE.calls(
+    (SERVED, *CODE_OF_METHOD.values()),
+    Reads(tuple(Opnum)),
+    by_method={opnum: (SERVED, requirement) for opnum, requirement in CODE_OF_METHOD.items()},
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     if call.request is None:
         return
@@ -112,17 +119,3 @@ def _lowest_level(call: CallEvidence) -> int | None:
         if not (pdu.is_cut and pdu.header.auth_length)
     ]
     return min(levels, default=None)
-
-
-RULE = Rule(
-    code="PCQ102",
-    name="served-below-privacy",
-    level=Level.TRANSPORT,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(SERVED, *CODE_OF_METHOD.values()),
-        reads=Reads(tuple(Opnum)),
-        check=check,
-        by_method={opnum: (SERVED, requirement) for opnum, requirement in CODE_OF_METHOD.items()},
-    ),
-)

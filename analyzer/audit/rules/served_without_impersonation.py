@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.security import AuthLevel
 
@@ -32,7 +32,10 @@ _SMB_LEVELS = {0: "nothing", 1: "identification", 2: "impersonation", 3: "delega
 _NOT_ENOUGH_MEMORY = 8
 _ENOUGH = ("impersonation", "delegation")
 
+RULE = Rule("PCQ106", "served-without-impersonation", Level.TRANSPORT, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), Reads())
 def check(call: CallEvidence) -> Iterator[Judgement]:
     allowed: str | None
     if call.decoded.security.level > AuthLevel.CONNECT:
@@ -64,16 +67,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 def _states_the_size(call: CallEvidence) -> bool:
     """Whether an answer refuses no more than the client's buffer, and states how large the data are."""
     return call.status == _NOT_ENOUGH_MEMORY and bool(call.answered.get("pdwRtnSize"))
-
-
-RULE = Rule(
-    code="PCQ106",
-    name="served-without-impersonation",
-    level=Level.TRANSPORT,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads(),
-        check=check,
-    ),
-)

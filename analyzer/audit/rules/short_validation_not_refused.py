@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import HEADER, SIZE, STATUS
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import returned
 from analyzer.model.perflib import Opnum
@@ -32,7 +32,10 @@ INVALID_PARAMETER = 0x57
 # Refusals that come before the buffer is looked at, and what may go wrong at any time.
 _ELSEWHERE = (5, 0xE, 0x5AA)
 
+RULE = Rule("PCQ705", "short-validation-not-refused", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), Reads((Opnum.VALIDATE_COUNTERS,), ("request", "response")))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     assert call.response is not None
@@ -73,16 +76,3 @@ def _too_short(data: bytes) -> tuple[int | None, int] | None:
 
 def _status(data: bytes, at: int) -> int:
     return int.from_bytes(data[at + STATUS : at + STATUS + 4], "little")
-
-
-RULE = Rule(
-    code="PCQ705",
-    name="short-validation-not-refused",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "response")),
-        check=check,
-    ),
-)

@@ -30,16 +30,20 @@ from analyzer.audit.checks import (
 )
 from analyzer.audit.evidence import AskedEvidence, CallEvidence
 from analyzer.audit.identifiers import HEADER, IdentifierBlock
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, OfCall, Severity, SideName, inconclusive
 
 REQUIREMENT = "PL-QCD-R11"
 
+RULE = Rule("PCQ412", "single-instance-named", Level.BUFFERS, Severity.INFO)
 
+
+@RULE.requests((REQUIREMENT,), ASKED_DAMAGED)
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     yield from _judged(call, "request", identifiers_of(call.request))
 
 
+@RULE.calls((REQUIREMENT,), ANSWERED_DAMAGED)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     yield from _judged(call, "response", identifiers_of(call.response))
 
@@ -56,17 +60,3 @@ def _judged(call: OfCall, side: SideName, blocks: Sequence[IdentifierBlock]) -> 
     message = "a name follows the identifier of a counter that has no instances"
     bare = sum(not block.room for block in single)
     yield from judgements(call, side, (REQUIREMENT,), bare + len(violations), violations, message, warn=True)
-
-
-RULE = Rule(
-    code="PCQ412",
-    name="single-instance-named",
-    level=Level.BUFFERS,
-    severity=Severity.INFO,
-    request=Look(requirements=(REQUIREMENT,), reads=ASKED_DAMAGED, check=asked),
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=ANSWERED_DAMAGED,
-        check=check,
-    ),
-)

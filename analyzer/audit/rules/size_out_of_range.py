@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import AskedEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import Opnum
 
@@ -33,7 +33,14 @@ LIMITS: dict[Opnum, tuple[int, tuple[str, ...]]] = {
     Opnum.VALIDATE_COUNTERS: (67108864, ("PCQ-6-R07",)),
 }
 
+RULE = Rule("PCQ215", "size-out-of-range", Level.STUBS, Severity.ERROR)
 
+
+@RULE.requests(
+    tuple(requirement for _, requirements in LIMITS.values() for requirement in requirements),
+    Reads(tuple(LIMITS), ("request",)),
+    by_method={opnum: requirements for opnum, (_, requirements) in LIMITS.items()},
+)
 def check(call: AskedEvidence) -> Iterator[Judgement]:
     limit, requirements = LIMITS[Opnum(call.opnum or 0)]
     size = call.asked["dwInSize"]
@@ -51,17 +58,3 @@ def check(call: AskedEvidence) -> Iterator[Judgement]:
         seen=str(size),
         also=tuple(others),
     )
-
-
-RULE = Rule(
-    code="PCQ215",
-    name="size-out-of-range",
-    level=Level.STUBS,
-    severity=Severity.ERROR,
-    request=Look(
-        requirements=tuple(requirement for _, requirements in LIMITS.values() for requirement in requirements),
-        reads=Reads(tuple(LIMITS), ("request",)),
-        check=check,
-        by_method={opnum: requirements for opnum, (_, requirements) in LIMITS.items()},
-    ),
-)

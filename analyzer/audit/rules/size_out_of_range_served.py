@@ -22,14 +22,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.rules.size_out_of_range import LIMITS
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-3.1.4-R04"
 
+RULE = Rule("PCQ123", "size-out-of-range-served", Level.RPC, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), Reads(tuple(LIMITS), ("request",)))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     opnum, size = Opnum(call.opnum or 0), call.asked["dwInSize"]
     limit, _ = LIMITS[opnum]
@@ -45,16 +48,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     expected = f"a fault for more than {limit}"
     outcome = warned if opnum == Opnum.ENUMERATE_COUNTER_SET else failed
     yield outcome(REQUIREMENT, call, At("request", "dwInSize"), message, expected=expected, seen=str(size))
-
-
-RULE = Rule(
-    code="PCQ123",
-    name="size-out-of-range-served",
-    level=Level.RPC,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads(tuple(LIMITS), ("request",)),
-        check=check,
-    ),
-)

@@ -29,7 +29,7 @@ from analyzer.audit.checks import NO_REGISTRATION, VALIDATED, Violation, has_ins
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
 from analyzer.audit.knowledge import InstanceList
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.values import NO_HANDLE, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 from analyzer.model.perflib import NONE_ID
@@ -41,8 +41,11 @@ REQUIREMENTS = (ADDED, NO_SET, NO_COUNTER, NO_INSTANCE, THERE_ALREADY, CORRUPT, 
 
 Key = tuple[str, int, int, str]
 
+RULE = Rule("PCQ435", "status-against-history", Level.SEQUENCES, Severity.ERROR)
 
-class _Statuses:
+
+@RULE.calls(REQUIREMENTS, VALIDATED)
+class _Statuses(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
         self._by_status: dict[int, Callable[[_Case], Iterator[Judgement]]] = {
@@ -72,9 +75,6 @@ class _Statuses:
             if after.status == 0:
                 in_this_call.add(before.key)
                 covering.add(before.key)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
 
     def _success(self, case: _Case) -> Iterator[Judgement]:
         block, call = case.block, case.call
@@ -261,16 +261,3 @@ def _registered(call: CallEvidence, block: IdentifierBlock) -> set[int] | None:
     if entry is None or entry.instance_type is None:
         return None
     return {number for number, counter in entry.counters.items() if counter.info is not None}
-
-
-RULE = Rule(
-    code="PCQ435",
-    name="status-against-history",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=VALIDATED,
-        watch=_Statuses,
-    ),
-)

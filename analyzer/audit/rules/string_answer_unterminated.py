@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to, text_flaw
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.model.perflib import RequestCode
 
@@ -34,7 +34,10 @@ BY_CODE = {
 }
 REQUIREMENTS = tuple(sorted({requirement for pair in BY_CODE.values() for requirement in pair}))
 
+RULE = Rule("PCQ331", "string-answer-unterminated", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, answers_to(*BY_CODE))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     form, text = BY_CODE[RequestCode(call.asked["RequestCode"])]
@@ -47,16 +50,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     at = At("response", "lpData", (start, stop))
     seen = call.response.data[start:stop][:16].hex(" ") or "nothing"
     yield failed(text, call, at, f"the answer {message}", expected="one string with its NUL", seen=seen, also=(form,))
-
-
-RULE = Rule(
-    code="PCQ331",
-    name="string-answer-unterminated",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=answers_to(*BY_CODE),
-        check=check,
-    ),
-)

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to, string_offsets
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import STRING_HEADER, STRING_TABLE
 from analyzer.buffers.readings import offsets_of_strings
@@ -30,7 +30,13 @@ from analyzer.model.perflib import NONE_ID, RequestCode
 
 REQUIREMENTS = ("PL-QCD-R14",)
 
+RULE = Rule("PCQ390", "string-offsets-lead-nowhere", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls(
+    REQUIREMENTS,
+    answers_to(RequestCode.COUNTER_NAME_STRINGS, RequestCode.COUNTER_HELP_STRINGS, RequestCode.COUNTER_ENGLISH_NAMES),
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     data = call.response.data
@@ -54,18 +60,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     yield from judgements(
         call, "response", REQUIREMENTS, 1, violations, "an offset leads to no string, from wherever it is counted"
     )
-
-
-RULE = Rule(
-    code="PCQ390",
-    name="string-offsets-lead-nowhere",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=answers_to(
-            RequestCode.COUNTER_NAME_STRINGS, RequestCode.COUNTER_HELP_STRINGS, RequestCode.COUNTER_ENGLISH_NAMES
-        ),
-        check=check,
-    ),
-)

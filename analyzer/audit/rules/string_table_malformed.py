@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to, ids_of_set, string_offsets
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.buffers.text import utf16_length
 from analyzer.model.perflib import NONE_ID, RequestCode
@@ -56,7 +56,10 @@ _UNPADDED = Deviation(
     "PCQ-2.2.4.3-R01",
 )
 
+RULE = Rule("PCQ333", "string-table-malformed", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, answers_to(*BY_CODE))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     form = BY_CODE[RequestCode(call.asked["RequestCode"])]
@@ -149,16 +152,3 @@ def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:
         at = At("response", "lpData", (4, 8))
         message = "dwCounters is not the number of counters of the set"
         yield failed(NUMBER, call, at, message, expected=str(len(known)), seen=str(len(ids)))
-
-
-RULE = Rule(
-    code="PCQ333",
-    name="string-table-malformed",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=answers_to(*BY_CODE),
-        check=check,
-    ),
-)

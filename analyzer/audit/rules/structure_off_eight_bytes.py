@@ -26,7 +26,7 @@ from types import MappingProxyType
 from analyzer.audit.answers import Block
 from analyzer.audit.checks import ASKED_DAMAGED, Violation, cannot_say, identifiers_of, judgements
 from analyzer.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Deviation, Judgement, OfCall, Severity, SideName, passed
 from analyzer.model.perflib import Opnum
 
@@ -35,11 +35,34 @@ CONTENT, BLOCKS = "PCQ-2.2.4-R03", "PL-QCD-R07"
 ALL_METHODS = (START, RETURNED, CONTENT)
 REQUIREMENTS = (*ALL_METHODS, BLOCKS)
 
+RULE = Rule("PCQ530", "structure-off-eight-bytes", Level.BUFFERS, Severity.ERROR)
 
+
+@RULE.requests((START, CONTENT), ASKED_DAMAGED)
 def asked(call: AskedEvidence) -> Iterator[Judgement]:
     yield from _judged(call, "request", [(block.path, block.at) for block in identifiers_of(call.request)])
 
 
+@RULE.calls(
+    REQUIREMENTS,
+    Reads(
+        (
+            Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+            Opnum.QUERY_COUNTER_INFO,
+            Opnum.QUERY_COUNTER_DATA,
+            Opnum.VALIDATE_COUNTERS,
+        ),
+        ("response.lpData",),
+        success=True,
+        damaged=True,
+    ),
+    by_method={
+        Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ALL_METHODS,
+        Opnum.QUERY_COUNTER_INFO: ALL_METHODS,
+        Opnum.QUERY_COUNTER_DATA: REQUIREMENTS,
+        Opnum.VALIDATE_COUNTERS: ALL_METHODS,
+    },
+)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     response = call.response
     assert response is not None
@@ -118,33 +141,3 @@ def _data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
         violations.insert(0, Violation("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
     message = "the blocks do not begin and end at multiples of 8 bytes"
     yield from judgements(call, "response", (BLOCKS,), len(answer.blocks) + 1, violations, message)
-
-
-RULE = Rule(
-    code="PCQ530",
-    name="structure-off-eight-bytes",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    request=Look(requirements=(START, CONTENT), reads=ASKED_DAMAGED, check=asked),
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=Reads(
-            (
-                Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-                Opnum.QUERY_COUNTER_INFO,
-                Opnum.QUERY_COUNTER_DATA,
-                Opnum.VALIDATE_COUNTERS,
-            ),
-            ("response.lpData",),
-            success=True,
-            damaged=True,
-        ),
-        check=check,
-        by_method={
-            Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ALL_METHODS,
-            Opnum.QUERY_COUNTER_INFO: ALL_METHODS,
-            Opnum.QUERY_COUNTER_DATA: REQUIREMENTS,
-            Opnum.VALIDATE_COUNTERS: ALL_METHODS,
-        },
-    ),
-)

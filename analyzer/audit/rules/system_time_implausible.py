@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from analyzer.audit.answers import DataAnswer
-from analyzer.audit.checks import DATA, Violation, answer_check, judgements
+from analyzer.audit.checks import Violation, data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive, passed
 from analyzer.core.times import SYSTEMTIME_RANGES, systemtime_culprit, systemtime_moment
 
@@ -34,7 +34,10 @@ REQUIREMENTS = (EPOCH, DATE, SAME)
 _TICKS_AT_1970, _TICKS_A_SECOND = 116_444_736_000_000_000, 10_000_000
 _YEAR_2000, _YEAR_2100 = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (2000, 2101))
 
+RULE = Rule("PCQ521", "system-time-implausible", Level.VALUES, Severity.WARNING)
 
+
+@data_answers(RULE, REQUIREMENTS, of_values=True)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     if answer.header is None:
         return
@@ -86,17 +89,3 @@ def _moment(date: tuple[int, ...]) -> datetime | None:
     year, month, weekday, day, hour, minute, second, milliseconds = date
     moment = systemtime_moment(year, month, day, hour, minute, second, milliseconds)
     return moment if moment is not None and moment.isoweekday() % 7 == weekday else None
-
-
-RULE = Rule(
-    code="PCQ521",
-    name="system-time-implausible",
-    level=Level.VALUES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-        of_values=True,
-    ),
-)

@@ -20,13 +20,16 @@ from collections.abc import Iterator
 from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import COUNTERSET_DAMAGED
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PL-QCD-R17",)
 MOST = 64_000
 
+RULE = Rule("PCQ391", "too-many-counters", Level.BUFFERS, Severity.WARNING)
 
+
+@RULE.calls(REQUIREMENTS, COUNTERSET_DAMAGED)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     if len(call.response.data) < 32:
@@ -37,16 +40,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     yield from judgements(
         call, "response", REQUIREMENTS, 1, violations, "a counterset has more counters than one may have"
     )
-
-
-RULE = Rule(
-    code="PCQ391",
-    name="too-many-counters",
-    level=Level.BUFFERS,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=COUNTERSET_DAMAGED,
-        check=check,
-    ),
-)

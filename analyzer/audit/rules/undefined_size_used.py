@@ -21,15 +21,22 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, inconclusive, warned
 from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PL-QCD-R05"
 
+RULE = Rule("PCQ561", "undefined-size-used", Level.SEQUENCES, Severity.WARNING)
 
-class _Sizes:
+
+@RULE.calls(
+    (REQUIREMENT,),
+    Reads((Opnum.QUERY_COUNTER_DATA,), ("request",)),
+    needs_answer="an answer before left the size undefined",
+)
+class _Sizes(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         # By handle: the size of a failure that defines none, and what the client had offered.
         self._undefined: dict[int, tuple[int, int]] = {}
@@ -59,20 +66,3 @@ class _Sizes:
             self._undefined[query.number] = size, offered
         elif call.status is None and call.fault is None:
             yield inconclusive(REQUIREMENT, "what the call was answered is not in the capture", call)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ561",
-    name="undefined-size-used",
-    level=Level.SEQUENCES,
-    severity=Severity.WARNING,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request",)),
-        watch=_Sizes,
-        needs_answer="an answer before left the size undefined",
-    ),
-)

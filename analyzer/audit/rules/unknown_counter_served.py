@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import returned
 from analyzer.buffers.layout import COUNTER_INFO, COUNTERSET_INFO, u4s
@@ -33,8 +33,14 @@ _ELSEWHERE = (5, 0xE, 0x5AA, 0x1068)
 # What a _PERF_COUNTERSET_REG_INFO is followed by begins with the id of a counter (2.2.4.1, 2.2.4.2).
 _HEADER, _RECORD = COUNTERSET_INFO.size, COUNTER_INFO.size
 
+RULE = Rule("PCQ703", "unknown-counter-served", Level.SEQUENCES, Severity.ERROR)
 
-class _Counters:
+
+@RULE.calls(
+    (REQUIREMENT,),
+    Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response"), codes=(RequestCode.COUNTER_STRUCT,)),
+)
+class _Counters(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._ids: dict[tuple[str, str], set[int]] = {}
         for call in evidence.calls_of(INTERFACE, Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO):
@@ -68,21 +74,3 @@ class _Counters:
                 seen=returned(call),
                 confidence=Confidence.HIGH if call.status == 0 else Confidence.MEDIUM,
             )
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ703",
-    name="unknown-counter-served",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads(
-            (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response"), codes=(RequestCode.COUNTER_STRUCT,)
-        ),
-        watch=_Counters,
-    ),
-)

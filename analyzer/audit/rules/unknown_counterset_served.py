@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule, Watch
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.audit.wire import returned
 from analyzer.model.perflib import Opnum
@@ -35,8 +35,15 @@ _SERVED = (0, 8)
 # Refusals that come before the counterset is looked for, and what may go wrong at any time.
 _ELSEWHERE = (5, 0xE, 0x5AA)
 
+RULE = Rule("PCQ702", "unknown-counterset-served", Level.SEQUENCES, Severity.ERROR)
 
-class _Countersets:
+
+@RULE.calls(
+    tuple(REQUIREMENTS.values()),
+    Reads(tuple(REQUIREMENTS), ("request", "response")),
+    by_method={opnum: (requirement,) for opnum, requirement in REQUIREMENTS.items()},
+)
+class _Countersets(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
 
@@ -80,20 +87,3 @@ class _Countersets:
             )
         elif not is_listed:
             yield passed(requirement)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
-
-
-RULE = Rule(
-    code="PCQ702",
-    name="unknown-counterset-served",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=tuple(REQUIREMENTS.values()),
-        reads=Reads(tuple(REQUIREMENTS), ("request", "response")),
-        watch=_Countersets,
-        by_method={opnum: (requirement,) for opnum, requirement in REQUIREMENTS.items()},
-    ),
-)

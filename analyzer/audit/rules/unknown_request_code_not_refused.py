@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Reads, Rule
+from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import returned
 from analyzer.model.perflib import Opnum, RequestCode
@@ -30,7 +30,10 @@ INVALID_PARAMETER = 0x57
 # Refusals that come before the parameters are looked at, and what may go wrong at any time.
 _ELSEWHERE = (5, 0xE, 0x5AA)
 
+RULE = Rule("PCQ701", "unknown-request-code-not-refused", Level.SEQUENCES, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")))
 def check(call: CallEvidence) -> Iterator[Judgement]:
     code = call.asked["RequestCode"]
     if code in tuple(RequestCode) or call.status in _ELSEWHERE:
@@ -46,16 +49,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         expected="ERROR_INVALID_PARAMETER (0x57)",
         seen=returned(call),
     )
-
-
-RULE = Rule(
-    code="PCQ701",
-    name="unknown-request-code-not-refused",
-    level=Level.SEQUENCES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")),
-        check=check,
-    ),
-)

@@ -20,15 +20,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import Block, DataAnswer
-from analyzer.audit.checks import DATA, NO_REGISTRATION, Violation, answer_check, judgements
+from analyzer.audit.checks import NO_REGISTRATION, Violation, data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 
 REQUIREMENTS = ("PCQ-2.2.4.11-R02",)
 
+RULE = Rule("PCQ602", "unregistered-counter-answered", Level.VALUES, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     query = query_of(call)
     for block in answer.blocks:
@@ -60,16 +63,3 @@ def _violations(block: Block, ids: tuple[int, ...], registered: set[int]) -> Ite
         elif number in before:
             yield Violation(path, (at, at + 4), "each counter once", f"{number} again")
         before.add(number)
-
-
-RULE = Rule(
-    code="PCQ602",
-    name="unregistered-counter-answered",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
-from analyzer.audit.checks import DATA, answer_check, judgements
+from analyzer.audit.checks import data_answers, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, passed
 from analyzer.buffers.layout import COUNTERS, COUNTERSET, INSTANCES, SINGLE
 
@@ -37,7 +37,10 @@ BY_TYPE = {
 }
 REQUIREMENTS = (*SIZE, "PCQ-3.1.4.1.6-R16", "PCQ-3.1.4.1.6-R25")
 
+RULE = Rule("PCQ511", "value-of-wrong-size", Level.BUFFERS, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for kind, requirements in BY_TYPE.items():
         wrong = answer.of(FlawKind.VALUE_SIZE, block_types=(kind,))
@@ -52,16 +55,3 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         yield from judgements(call, "response", requirements, 0, wrong, message)
         message = "the size of a value leaves out its padding"
         yield from judgements(call, "response", (PADDED,), 0, unpadded, message, note=True)
-
-
-RULE = Rule(
-    code="PCQ511",
-    name="value-of-wrong-size",
-    level=Level.BUFFERS,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

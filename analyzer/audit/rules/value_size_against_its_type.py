@@ -24,10 +24,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, Flaw, FlawKind, value_path
-from analyzer.audit.checks import DATA, answer_check, cannot_say, judgements
+from analyzer.audit.checks import cannot_say, data_answers, judgements
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, Unknown, columns
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERS, COUNTERSET
@@ -40,7 +40,10 @@ TEXT, OBJECT_QUEUE = 0x00000B00, 0x00650500
 # winperf.h: the bits of a type that hold its size, and those of a 64-bit one.
 _SIZE, _LARGE = 0x00000300, 0x00000100
 
+RULE = Rule("PCQ601", "value-size-against-its-type", Level.VALUES, Severity.ERROR)
 
+
+@data_answers(RULE, REQUIREMENTS)
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     looked_at: Counter[tuple[str, ...]] = Counter()
     wrong: dict[tuple[str, ...], list[Flaw]] = defaultdict(list)
@@ -93,16 +96,3 @@ def _size_violations(answer: DataAnswer, column: Column) -> Iterator[Flaw]:
             )
         path = f"{value_path(block, number, place)}.data_size"
         yield Flaw(FlawKind.VALUE_SIZE, path, (at - 8, at - 4), expected, seen)
-
-
-RULE = Rule(
-    code="PCQ601",
-    name="value-size-against-its-type",
-    level=Level.VALUES,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=DATA,
-        check=answer_check(REQUIREMENTS, _check),
-    ),
-)

@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule, Watch
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
 from analyzer.core.times import NS_PER_S, SYSTEMTIME_RANGES, filetime_ns, systemtime_culprit, systemtime_moment
@@ -34,8 +34,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # [MS-DTYP] section 2.3.13: a SYSTEMTIME begins with 1601.
 _FIRST_YEAR = 1601
 
+RULE = Rule("PCQ810", "winperf-clock-implausible", Level.WINPERF, Severity.ERROR)
 
-class _Clocks:
+
+@RULE.calls((SYSTEM, COUNTER, FILETIME, WHICH), READS)
+class _Clocks(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._last: dict[str, tuple[int, int]] = {}
 
@@ -62,9 +65,6 @@ class _Clocks:
             yield failed(COUNTER, call, at, message, expected=f"at least {before[0]}", seen=str(ticks))
         else:
             yield passed(COUNTER)
-
-    def finish(self) -> Iterator[Judgement]:
-        return iter(())
 
 
 def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
@@ -102,16 +102,3 @@ def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
             expected="at most 1 s",
             seen=f"{apart / NS_PER_S:.3f} s",
         )
-
-
-RULE = Rule(
-    code="PCQ810",
-    name="winperf-clock-implausible",
-    level=Level.WINPERF,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(SYSTEM, COUNTER, FILETIME, WHICH),
-        reads=READS,
-        watch=_Clocks,
-    ),
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, counter_blocks_of, cut_off, without_objects
 
@@ -31,7 +31,10 @@ _XP = Deviation(
     "the last counter block of an object says less than it holds",
 )
 
+RULE = Rule("PCQ850", "winperf-counter-block-too-short", Level.WINPERF, Severity.ERROR)
 
+
+@RULE.calls((REQUIREMENT,), READS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None:
@@ -69,16 +72,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                 yield warned(REQUIREMENT, call, at, message, expected="a multiple of 8", seen=str(length))
             else:
                 yield passed(REQUIREMENT)
-
-
-RULE = Rule(
-    code="PCQ850",
-    name="winperf-counter-block-too-short",
-    level=Level.WINPERF,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(REQUIREMENT,),
-        reads=READS,
-        check=check,
-    ),
-)

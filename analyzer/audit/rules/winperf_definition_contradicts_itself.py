@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import (
     READS,
@@ -47,7 +47,10 @@ _DOUBLE_RAW = 0x00012000
 # Of a PERF_PRECISION_OBJECT_TIMER, the base is the clock.
 _NEED_BASE = {*BASE_OF, PRECISION_OBJECT_TIMER}
 
+RULE = Rule("PCQ830", "winperf-definition-contradicts-itself", Level.WINPERF, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, READS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None:
@@ -124,16 +127,3 @@ def _place(call: CallEvidence, item: Definition, sizes: list[int]) -> Iterator[J
         expected=f"bytes 4 to {max(sizes)}",
         seen=f"bytes {start} to {start + size}",
     )
-
-
-RULE = Rule(
-    code="PCQ830",
-    name="winperf-definition-contradicts-itself",
-    level=Level.WINPERF,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=READS,
-        check=check,
-    ),
-)

@@ -20,14 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
 from analyzer.model.winreg import SIGNATURES
 
 SIGNATURE, ORDER, VERSION = "WP-DB-R01", "WP-DB-R02", "WP-DB-R03"
 
+RULE = Rule("PCQ801", "winperf-header-is-foreign", Level.WINPERF, Severity.ERROR)
 
+
+@RULE.calls((SIGNATURE, ORDER, VERSION), READS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None or call.response is None:
@@ -66,16 +69,3 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             expected="1.1 or 1.0",
             seen=f"{version}.{revision}",
         )
-
-
-RULE = Rule(
-    code="PCQ801",
-    name="winperf-header-is-foreign",
-    level=Level.WINPERF,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=(SIGNATURE, ORDER, VERSION),
-        reads=READS,
-        check=check,
-    ),
-)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of, without_objects
 
@@ -32,7 +32,10 @@ REQUIREMENTS = (LENGTH, NAME, UNIQUE, PARENT)
 _NO_UNIQUE_ID = -1
 _HEADER_LENGTH = 24
 
+RULE = Rule("PCQ840", "winperf-instance-ill-formed", Level.WINPERF, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, READS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None or call.response is None:
@@ -112,16 +115,3 @@ def _parent(call: CallEvidence, instance: Structure, indices: set[int | None]) -
     at = At("response", f"{instance.path}.parent_object_title_index")
     message = "the parent object is not in the block"
     yield warned(PARENT, call, at, message, expected="0, or an object of the block", seen=str(parent))
-
-
-RULE = Rule(
-    code="PCQ840",
-    name="winperf-instance-ill-formed",
-    level=Level.WINPERF,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=READS,
-        check=check,
-    ),
-)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.winperf_blocks import HEADER_LENGTH, READS, Block, block_of, cut_off, without_objects
 
@@ -30,7 +30,10 @@ TOTAL, HEADER, COUNT = "WP-DB-R04", "WP-DB-R05", "WP-DB-R06"
 NAME, LAYOUT, DEFAULT = "WP-DB-R11", "WP-DB-R12", "WP-DB-R07"
 REQUIREMENTS = (TOTAL, HEADER, COUNT, NAME, LAYOUT, DEFAULT)
 
+RULE = Rule("PCQ805", "winperf-lengths-disagree", Level.WINPERF, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, READS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None:
@@ -124,16 +127,3 @@ def _objects(call: CallEvidence, block: Block) -> Iterator[Judgement]:
             expected=str(number),
             seen=f"{len(objects)} in {block.size} bytes",
         )
-
-
-RULE = Rule(
-    code="PCQ805",
-    name="winperf-lengths-disagree",
-    level=Level.WINPERF,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=READS,
-        check=check,
-    ),
-)

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.rule import Level, Look, Rule
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of, without_objects
 from analyzer.buffers import PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES, PERF_NO_INSTANCES
@@ -38,7 +38,10 @@ _HEADER_LENGTH, _INSTANCE_LENGTH = 64, 24
 # PERF_DETAIL_NOVICE, ADVANCED, EXPERT and WIZARD (winperf.h).
 _DETAIL_LEVELS = (100, 200, 300, 400)
 
+RULE = Rule("PCQ820", "winperf-object-does-not-fit", Level.WINPERF, Severity.ERROR)
 
+
+@RULE.calls(REQUIREMENTS, READS)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     block = block_of(call)
     if block is None:
@@ -163,16 +166,3 @@ def _names(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
         at = At("response", f"{item.path}.detail_level")
         message = "the object has a detail level that does not exist"
         yield warned(DETAIL, call, at, message, expected="100, 200, 300 or 400", seen=str(fields["detail_level"]))
-
-
-RULE = Rule(
-    code="PCQ820",
-    name="winperf-object-does-not-fit",
-    level=Level.WINPERF,
-    severity=Severity.ERROR,
-    call=Look(
-        requirements=REQUIREMENTS,
-        reads=READS,
-        check=check,
-    ),
-)
