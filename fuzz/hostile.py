@@ -4,7 +4,7 @@
 
 Prints processor time and peak memory at one, two, four and eight times a size, the seconds for each megabyte at the largest, less
 what an empty capture takes, and how the time grows: 1.0 is linear, 2.0 the square. Exits with 1 where a shape exceeds what
-docs/reliability.md promises. `--write` puts the table into that page, when all is measured.
+docs/reliability.md promises. `--write` puts the rows into that page, when all is measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.shapes import SHAPES, expressions
+from fuzz.shapes import SHAPES, TIMELINE, expressions
 
 TIMES = (1, 2, 4, 8)
 MOST_S_PER_MB, MOST_MB = 5.0, 400
@@ -43,7 +43,8 @@ class Run:
                 os.dup2(null, 0)
                 os.dup2(null, 1)
                 os.dup2(errors.fileno(), 2)
-                os.execv(sys.executable, [sys.executable, "-m", "analyzer", *arguments])
+                module, words = ("fuzz.browsed", arguments[1:]) if arguments[0] == "browse" else ("analyzer", arguments)
+                os.execv(sys.executable, [sys.executable, "-m", module, *words])
             _, status, used = os.wait4(pid, 0)
             self.code = os.waitstatus_to_exitcode(status)
             self.seconds = used.ru_utime + used.ru_stime
@@ -75,7 +76,7 @@ def main() -> int:
     options.add_argument("--unit", type=int, default=256, metavar="KIB", help="the smallest size (256)")
     options.add_argument("--only", default="", metavar="WORD", help="shapes whose name holds this word")
     options.add_argument("--markdown", action="store_true", help="print a table for docs/reliability.md")
-    options.add_argument("--write", action="store_true", help="write it into docs/reliability.md")
+    options.add_argument("--write", action="store_true", help="write its rows into docs/reliability.md")
     given = options.parse_args()
     given.markdown |= given.write
     failed = 0
@@ -83,6 +84,7 @@ def main() -> int:
         empty = Path(folder) / "empty.pcap"
         SHAPES["records-of-nothing"].write(empty, 16)
         base = min((Run(("timeline", str(empty), "--format", "jsonl")) for _ in range(3)), key=lambda run: run.seconds)
+        bases = {TIMELINE[0]: base.seconds}
         head = ("shape", "file MB", "CPU s at 1, 2, 4, 8", "s/MB", "growth", "peak MB")
         _row(given.markdown, head)
         if given.markdown:
@@ -90,15 +92,19 @@ def main() -> int:
         for each in SHAPES.values():
             if given.only not in each.name + "-":
                 continue
+            if (command := each.command[0]) not in bases:
+                words = {"FILE": str(empty), "OUT": f"{folder}/empty-{command}"}
+                bases[command] = Run([words.get(word, word) for word in each.command]).seconds
             path = Path(folder) / "shape"
             sizes, runs = [], []
             for times in TIMES:
                 each.write(path, given.unit * 1024 * times)
                 sizes.append(path.stat().st_size)
-                runs.append(Run([str(path) if word == "FILE" else word for word in each.command]))
+                words = {"FILE": str(path), "OUT": f"{folder}/{each.name}-{times}"}
+                runs.append(Run([words.get(word, word) for word in each.command]))
                 if not runs[-1].is_sound or runs[-1].seconds > _CPU_SECONDS / 3:
                     break
-            seconds = [max(run.seconds - base.seconds, 0.0) for run in runs]
+            seconds = [max(run.seconds - bases[command], 0.0) for run in runs]
             # Of small files what a megabyte would cost is noise, and what the command loads besides.
             rate = max(seconds[-1] - _NOISE_S, 0) / (sizes[-1] / 1e6)
             peak = max(run.megabytes for run in runs)
@@ -144,13 +150,28 @@ def main() -> int:
 
 
 def with_table(page: str, rows: Sequence[str], unit: int) -> str:
-    """The page with these rows in the place of those it has."""
+    """The page with these rows in its table, those of the same name replaced and new ones behind the row before them."""
     before, start, rest = page.partition("<!-- shapes -->\n")
-    _, end, after = rest.partition("<!-- end of shapes -->")
+    table, end, after = rest.partition("<!-- end of shapes -->")
     if not start or not end:
         sys.exit(f"{PAGE} has no place for the table.")
-    text = f"Measured by `make hostile HOSTILE_ARGS='--unit {unit} --write'`.\n\n" + "\n".join(rows)
+    found = {_name(row): row for row in table.splitlines() if row.startswith("|")}
+    names = list(found)
+    last = -1
+    for row in rows:
+        name = _name(row)
+        if name not in found:
+            names.insert(last + 1, name)
+        last = names.index(name)
+        found[name] = row
+    text = f"Measured by `make hostile HOSTILE_ARGS='--unit {unit} --write'`.\n\n" + "\n".join(
+        map(found.__getitem__, names)
+    )
     return f"{before}{start}{text}\n{end}{after}"
+
+
+def _name(row: str) -> str:
+    return row.split("|")[1].strip()
 
 
 def _row(markdown: bool, cells: Sequence[str]) -> None:

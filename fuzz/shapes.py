@@ -28,13 +28,26 @@ from tests.build.capture import Pcapng
 PASSWORD = "correct horse"
 TIMELINE = ("timeline", "FILE", "--format", "jsonl")
 SAMPLES = ("samples", "FILE", "--format", "jsonl")
+# Every other command that reads captures; OUT is a file that is not there yet.
+OTHERS: tuple[tuple[str, ...], ...] = (
+    *((name, "FILE", "--format", "jsonl") for name in ("sessions", "hosts", "handles", "stats", "triage")),
+    ("show", "FILE", "--call", "2"),
+    ("keys", "wireshark", "FILE"),
+    ("export-metadata", "FILE", "-o", "OUT"),
+    ("export", "FILE", "--pcapng", "OUT"),
+    ("save", "FILE", "-o", "OUT"),
+    ("report", "FILE", "-o", "OUT"),
+    ("collect", "FILE", "-o", "OUT"),
+    ("browse", "FILE"),
+)
 # The largest answer that is sent as one call: a stub may have 64 MiB, and SMB takes it in fragments.
 _SERVER = (0x0A000101, 445)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """`write` makes a file of about a size; `command` is what reads it, with FILE in the place of the file."""
+    """`write` makes a file of about a size; `command` is what reads it, with FILE in the place of the file, and OUT in that of one
+    to write."""
 
     name: str
     command: tuple[str, ...]
@@ -882,7 +895,7 @@ def _blocks(total: int) -> bytes:
     )
 
 
-@shape(TIMELINE, SAMPLES, ("counters", "FILE", "--format", "jsonl"), ("audit", "FILE", "--format", "jsonl"))
+@shape(TIMELINE, SAMPLES, ("counters", "FILE", "--format", "jsonl"), ("audit", "FILE", "--format", "jsonl"), *OTHERS)
 def tiny_blocks(path: Path, size: int) -> None:
     """One answer of blocks without data."""
     _answers(path, size // 2, _blocks(size))
@@ -919,7 +932,7 @@ def strings_that_share(path: Path, size: int) -> None:
     _answers(path, size // 2, table, code=10)
 
 
-@shape(TIMELINE, SAMPLES)
+@shape(TIMELINE, SAMPLES, *OTHERS)
 def handles_opened(path: Path, size: int) -> None:
     """Query handles that are opened and never closed."""
     with Writer(path) as out:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.cli.commands import _COMMANDS
+from fuzz.hostile import with_table
 from fuzz.run import CORPUS, REGRESSIONS, execute, generated
+from fuzz.shapes import SHAPES
 from fuzz.targets import COMMANDS, TARGETS
 
 # Inputs for each target; whole captures are dear.
@@ -51,3 +54,23 @@ def test_the_same_seed_gives_the_same_inputs() -> None:
     for name in ("stub", "commands"):
         first, second = generated(name, 3), generated(name, 3)
         assert [next(first) for _ in range(20)] == [next(second) for _ in range(20)]
+
+
+# What reads no capture, or has an analysis of tshark's beside it.
+NO_CAPTURES = {"explain", "decode", "crosscheck", "verify", "docs", "calibrate", "probe", "limits"}
+
+
+def test_the_costs_of_every_command_are_measured() -> None:
+    """`make hostile` has a row for each command that reads captures; SECURITY.md promises nothing of others."""
+    measured = {each.command[0] for each in SHAPES.values()}
+    assert measured == {*_COMMANDS, "keys"} - NO_CAPTURES
+
+
+def test_rows_that_are_measured_again_take_the_place_of_the_old() -> None:
+    page = "before\n<!-- shapes -->\nwords\n\n| shape | s |\n| --- | --- |\n| a | 1 |\n| b | 1 |\n<!-- end of shapes -->\nafter"
+    found = with_table(page, ["| shape | s |", "| --- | --- |", "| a | 2 |", "| a-save | 3 |"], 64)
+    rows = "| shape | s |\n| --- | --- |\n| a | 2 |\n| a-save | 3 |\n| b | 1 |\n"
+    assert found.startswith(
+        "before\n<!-- shapes -->\nMeasured by `make hostile HOSTILE_ARGS='--unit 64 --write'`.\n\n| shape"
+    )
+    assert found.endswith(f"{rows}<!-- end of shapes -->\nafter")

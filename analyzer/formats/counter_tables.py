@@ -17,7 +17,7 @@ import polars as pl
 from msgspec import Struct
 
 from analyzer.contents.samples import sample_keys
-from analyzer.formats.schema import fitting, storable, table_of_records, table_schema
+from analyzer.formats.schema import number_cell, storable, table_of_records, table_schema
 from analyzer.model.sample import BucketRecord, CounterRecord
 from analyzer.series.columns import FLAGS, WHYS
 from analyzer.series.formulas import scaled, type_name
@@ -158,7 +158,7 @@ class _Tables:
             return _Column.of(self._texts[name].positions(values))
         if None not in values and min(values) >= -(1 << 63) and max(values) < 1 << 63:
             return _Column.of(values)
-        held = [fitting(value, kind) for value in values]
+        held = list(map(number_cell(kind), values))
         return _Column.of([value or 0 for value in held], np.array([value is None for value in held]))
 
     def _laid_out(
@@ -194,7 +194,7 @@ class _Tables:
         answers = batch.answers
 
         def over(values: Sequence[Any], kind: Any) -> pl.Series:
-            return pl.Series([fitting(value, kind) for value in values], dtype=kind).gather(batch.answer)
+            return pl.Series(list(map(number_cell(kind), values)), dtype=kind).gather(batch.answer)
 
         is_perflib = [answer.plan.whats is not None for answer in answers]
         ticks = [answer.clocks[0] for answer in answers]

@@ -22,6 +22,8 @@ from analyzer.viewmodel.layers import call_view
 from analyzer.viewmodel.rows import rows
 
 _SAFE_INTEGER = 2**53 - 1
+# Most values are of these types.
+_AS_IT_IS = frozenset({str, bool, float})
 # Calls in a block: of records, which a filter reads one block after the other, and of details, which are read for one call.
 HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 25
 # The tree of a longer layer is left out; at 80 bytes a node, a browser would hold 100 MB for one call.
@@ -53,7 +55,7 @@ def packed(value: Any) -> bytes:
 
 def exact(value: Any) -> Any:
     """A value as JSON that JavaScript reads without a loss."""
-    if isinstance(value, bool):
+    if value is None or type(value) in _AS_IT_IS:
         return value
     if isinstance(value, int):
         return value if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else {"$int": str(value)}

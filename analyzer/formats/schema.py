@@ -163,7 +163,7 @@ def _columns(found: inspect.StructType, path: tuple[str, ...], within: tuple[typ
         if len(choices) == 1 and isinstance(choices[0], inspect.StructType) and choices[0].cls not in within:
             yield from _columns(choices[0], way, (*within, choices[0].cls))
         elif len(choices) == 2 and _is_unsigned(choices[0]) and isinstance(choices[1], inspect.StrType):
-            yield Column(name, way, _UINT64, _number(_UINT64))
+            yield Column(name, way, _UINT64, number_cell(_UINT64))
             yield Column(_TEXT_OF[field.name], way, _TEXT, _text_alone)
         else:
             made, cell = _of_type(kind, unit, within)
@@ -179,7 +179,7 @@ def _of_type(
     first = choices[0]
     if names == {inspect.IntType}:
         made = _UINT64 if _is_unsigned(first) else _INT64
-        number = _number(made)
+        number = number_cell(made)
         return (_INSTANT if unit == INSTANT else _DURATION if unit == "ns" else made), number
     if names <= {inspect.IntType, inspect.FloatType}:
         return pl.Float64(), float
@@ -262,16 +262,16 @@ def _text_alone(value: Any) -> str | None:
     return storable(value) if isinstance(value, str) else None
 
 
-def _number(kind: pl.DataType) -> Callable[[Any], int | None]:
-    return lambda value: fitting(value, kind)
-
-
-def fitting(value: Any, kind: Any) -> int | None:
-    """A number that the column cannot hold (a forged clock below zero) is null there; the JSON record has it."""
-    if not isinstance(value, int):
-        return None
+def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
+    """What makes cells of numbers. One that the column cannot hold (a forged clock below zero) is null there; the JSON record has
+    it."""
+    # Types of polars are compared in Python: once a column, not once a cell.
     low, high = (0, (1 << 64) - 1) if kind == pl.UInt64 else (-(1 << 63), (1 << 63) - 1)
-    return value if low <= value <= high else None
+
+    def cell(value: Any) -> int | None:
+        return value if isinstance(value, int) and low <= value <= high else None
+
+    return cell
 
 
 def storable(value: str | None) -> str | None:

@@ -12,7 +12,7 @@ import pytest
 from analyzer.audit.engine import Audit
 from analyzer.auth.keyring import Keyring
 from analyzer.formats.counter_tables import LEFT_OUT, reading_schema
-from analyzer.formats.schema import columns_of, fitting, merged_schema, storable, table_of_records, table_schema
+from analyzer.formats.schema import columns_of, merged_schema, number_cell, storable, table_of_records, table_schema
 from analyzer.formats.tables import kinds_of, table_of
 from analyzer.model.analysis import Analysis
 from analyzer.model.audit import CoverageRecord, FindingRecord
@@ -186,7 +186,7 @@ def test_an_interval_and_a_reading_have_the_columns_of_their_types() -> None:
 def test_numbers_that_a_column_cannot_hold_are_null_there(
     value: object, unsigned: int | None, signed: int | None
 ) -> None:
-    assert (fitting(value, pl.UInt64), fitting(value, pl.Int64)) == (unsigned, signed)
+    assert (number_cell(pl.UInt64())(value), number_cell(pl.Int64())(value)) == (unsigned, signed)
 
 
 def test_texts_that_have_no_utf_8_are_kept_as_escapes() -> None:
