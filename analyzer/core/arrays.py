@@ -17,3 +17,12 @@ def distinct(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     is_first[1:] = ordered[1:] != ordered[:-1]
     found: npt.NDArray[_Scalar] = ordered[is_first]
     return found
+
+
+def first_places(values: npt.NDArray[_Scalar]) -> npt.NDArray[np.int64]:
+    """Returns where each of the different values stands first, ascending."""
+    order = np.argsort(values, kind="stable")
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = values[order[1:]] != values[order[:-1]]
+    found: npt.NDArray[np.int64] = np.sort(order[is_first])
+    return found

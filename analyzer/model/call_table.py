@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, overload
 
@@ -709,6 +709,25 @@ class OrderedCalls(Sequence[Call]):
 
         found: npt.NDArray[Any] = self.table.column(name)[np.asarray(self.order, np.int64)]
         return found
+
+    def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
+        """Of calls with these numbers, which ascend, the first one of each `Context`: what calls have in common is all in them."""
+        import numpy as np
+
+        from analyzer.core.arrays import first_places
+
+        chosen = np.asarray(numbers, np.int64)
+        firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
+        return firsts
+
+    def of_perflib(self, opnums: Iterable[int]) -> list[int]:
+        """The numbers of the calls of these methods of PerflibV2."""
+        import numpy as np
+
+        is_of_one = (self.table.column("opnum")[:, None] == np.array([*opnums])).any(axis=1)
+        is_wanted = (self.table.is_perflib() & is_of_one)[np.asarray(self.order, np.int64)]
+        numbers: list[int] = (np.flatnonzero(is_wanted) + 1).tolist()
+        return numbers
 
     def __len__(self) -> int:
         return len(self.order)

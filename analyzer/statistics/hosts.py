@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.contents.machines import names_stated
-from analyzer.model.analysis import Analysis
+from analyzer.model.analysis import Analysis, Selected
 from analyzer.model.capture import HostClaim, HostName, HostRecord
 from analyzer.model.connection import SmbSession
 from analyzer.model.security import Identity
@@ -43,7 +43,8 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
         else:
             _name_user(client, session.identity)
         _note_systems(client, server, session.identity)
-    for _, call in analysis.shown:
+    # What of a call names hosts and users is what calls of one context have in common.
+    for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         client, server = host(call.client.ip), host(call.server.ip)
         client.roles["DCERPC client"] = None
         server.roles["DCERPC server"] = None

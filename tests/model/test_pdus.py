@@ -317,6 +317,9 @@ def test_calls_in_order_have_their_numbers_and_the_states_of_their_handles() -> 
     assert calls.column("first_frame").tolist() == [90, 1, 4]
     with pytest.raises(IndexError):
         calls[3]
+    assert calls.first_of_contexts([1, 2, 3]) == [1, 2]
+    assert calls.first_of_contexts([2, 3]) == [2]
+    assert (calls.of_perflib([6]), calls.of_perflib([1, 3]), calls.of_perflib([])) == ([2], [], [])
     plain = OrderedCalls(writer, [0, 1])
     assert [(call.number, call.query) for call in plain] == [(1, None), (2, None)]
 
