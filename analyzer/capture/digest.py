@@ -8,6 +8,7 @@ from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO
 
+from analyzer.core.paths import text_of_path
 from analyzer.model.evidence import FileDigest
 
 _AT_ONCE = 1 << 20
@@ -62,6 +63,6 @@ def digest_of(path: Path) -> FileDigest:
     """The digest of a file that is read for it alone."""
     try:
         with path.open("rb", buffering=0) as file:
-            return HashedFile(file).digest(str(path))
+            return HashedFile(file).digest(text_of_path(path))
     except OSError:
-        return FileDigest(str(path), None, None)
+        return FileDigest(text_of_path(path), None, None)

@@ -28,7 +28,7 @@ def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
     Ends quietly where the file is cut or damaged: what was found before stands. Raises `OSError` where it cannot be read.
     """
     wanted = set(numbers)
-    if not wanted:
+    if not wanted or not path.is_file():
         return {}
     with path.open("rb") as file:
         head = file.read(4)

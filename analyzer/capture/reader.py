@@ -28,11 +28,13 @@ from analyzer.capture.digest import HashedFile
 from analyzer.capture.file_kinds import foreign_capture, looks_like
 from analyzer.capture.frame import FrameBlock, PlacedBlock
 from analyzer.capture.pcap import PcapFile, is_pcap
+from analyzer.capture.special_files import refuse_special, special_file
 from analyzer.capture.streams import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.paths import text_of_path
 from analyzer.model.evidence import FileDigest
 
 if TYPE_CHECKING:
@@ -83,23 +85,30 @@ class ReadBound(Struct, frozen=True):
 def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
     """The files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob.
 
-    What stands for no file, where others do, goes to `failures`; without these it is raised.
+    What stands for no file, where others do, goes to `failures`; without these it is raised. So does a pipe, a socket or a device
+    that is one of several names, which may come out of a directory.
     """
-    found: list[Path | BinaryIO] = []
-    seen: set[object] = set()
+    named: dict[object, Path | BinaryIO] = {}
+    failed: list[InputError] = []
     for source in sources:
         try:
-            files = _expanded(source)
+            for one in _expanded(source):
+                named.setdefault(one.resolve() if isinstance(one, Path) else id(one), one)
         except InputError as error:
-            if failures is None:
-                raise
-            failures.append(error)
-            continue
-        for one in files:
-            key = one.resolve() if isinstance(one, Path) else id(one)
-            if key not in seen:
-                seen.add(key)
-                found.append(one)
+            failed.append(error)
+    is_alone = len(named) == 1 and not any(map(_is_pattern, sources))
+    found: list[Path | BinaryIO] = []
+    for one in named.values():
+        try:
+            if isinstance(one, Path) and not is_alone:
+                refuse_special(one)
+            found.append(one)
+        except InputError as error:
+            failed.append(error)
+    if failures is None and failed:
+        raise failed[0]
+    failures = [] if failures is None else failures
+    failures += failed
     if not found:
         if failures:
             raise none_readable(failures)
@@ -122,6 +131,10 @@ def unreadable(error: InputError) -> Problem:
     return Problem("unreadable", "capture", (), str(error))
 
 
+def _is_pattern(source: Source) -> bool:
+    return any(character in str(source) for character in _GLOB_CHARACTERS)
+
+
 def _expanded(source: Source) -> list[Path | BinaryIO]:
     if not isinstance(source, str | Path):
         return [source]
@@ -136,7 +149,7 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
         path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(f"{text!r} is no usable path ({error}).") from None
-    if not exists and any(character in text for character in _GLOB_CHARACTERS):
+    if not exists and _is_pattern(text):
         import glob
 
         matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
@@ -155,12 +168,14 @@ class _File:
         self._limits = limits
         self._memory = memory
         if isinstance(source, Path):
-            self.name = str(source)
+            self.name = text_of_path(source)
         elif sys.stdin is not None and source is sys.stdin.buffer:
             self.name = STANDARD_INPUT
         else:
             name = getattr(source, "name", None)
-            self.name = name if isinstance(name, str) else "<stream>"
+            self.name = text_of_path(name) if isinstance(name, str) else "<stream>"
+        # A pipe gives its bytes once.
+        self._can_reopen = isinstance(source, Path) and special_file(source) is None
         self.number = 0
         # Whether it is read as its bytes come.
         self.is_live = False
@@ -227,17 +242,17 @@ class _File:
             return False
 
     def find_first_time(self, *, fast: bool, hashing: bool = False) -> None:
-        """Reads up to the first frame. A path is closed again, for there may be more files than may be open at once."""
+        """Reads up to the first frame. A file is closed again, for there may be more files than may be open at once."""
         names: dict[str, str] = {}
-        # A path is opened again, and hashed then.
-        self.open(FEWEST_BLOCK_BYTES, names, fast=fast, hashing=hashing and not isinstance(self.source, Path))
+        # A file is opened again, and hashed then.
+        self.open(FEWEST_BLOCK_BYTES, names, fast=fast, hashing=hashing and not self._can_reopen)
         seen: list[FrameBlock | Problem] = []
         for item in self._items:
             seen.append(item)
             if isinstance(item, FrameBlock):
                 self.first_time_ns = int(item.times_ns[0])
                 break
-        if isinstance(self.source, Path):
+        if self._can_reopen:
             self.close()
         else:
             self._seen, self._seen_names = seen, names

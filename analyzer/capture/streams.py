@@ -12,8 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from errno import EMFILE
 from io import BytesIO
-from os import SEEK_CUR
+from os import SEEK_CUR, fstat
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO, Protocol
 
 from analyzer.capture.digest import HashedFile
@@ -76,10 +77,56 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
     return rest + more if rest else more, len(more) < (1 if stream.is_live else size)
 
 
-class _FileStream:
-    """A file as it is, with its first bytes seen beforehand."""
+def _no_change() -> str | None:
+    return None
 
-    def __init__(self, file: BinaryIO | HashedFile, *, owned: bool, live: bool = False) -> None:
+
+class _AsOpened:
+    """A file as long as it was when it was opened. What is written to its end meanwhile is not read."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self._size = size
+        self._at = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(min(size, self._size - self._at))
+        self._at += len(data)
+        return data
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int) -> None:
+        self._at = self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._at
+
+    def change(self) -> str | None:
+        """What happened to the file since it was opened, where that changed its length."""
+        now = fstat(self._file.fileno()).st_size
+        if now == self._size:
+            return None
+        what = "grew" if now > self._size else "became shorter"
+        return f"the file {what} while it was read, from {self._size:,} to {now:,} bytes; nothing is read"
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _FileStream:
+    """A file as it is, with its first bytes seen beforehand. `change` says at its end what happened to it meanwhile."""
+
+    def __init__(
+        self,
+        file: BinaryIO | HashedFile,
+        *,
+        owned: bool,
+        live: bool = False,
+        change: Callable[[], str | None] = _no_change,
+    ) -> None:
+        self._change = change
         self.is_live = live
         self.damage: str | None = None
         self._file = file
@@ -98,6 +145,7 @@ class _FileStream:
                 self.damage = f"reading failed: {error.strerror or error}"
                 break
             if not part:
+                self.damage = self._change()
                 break
             parts.append(part)
             size -= len(part)
@@ -485,8 +533,11 @@ def open_stream(
         opened = source.open("rb", buffering=0) if isinstance(source, Path) else source
     except OSError as error:
         raise _unreadable(name, error) from None
-    owned = isinstance(source, Path)
-    file = _FileStream(opened if through is None else through(opened), owned=owned, live=live)
+    owned, change = isinstance(source, Path), _no_change
+    if owned and S_ISREG((found := fstat(opened.fileno())).st_mode) and found.st_size:
+        opened = sized = _AsOpened(opened, found.st_size)  # type: ignore[assignment]
+        change = sized.change
+    file = _FileStream(opened if through is None else through(opened), owned=owned, live=live, change=change)
     stream: ByteStream = file
     wrappings: list[str] = []
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
+from analyzer.capture.special_files import special_file
 from analyzer.cli.exits import EXIT_NOTHING, exit_of
 from analyzer.cli.filters import CallSelection, Tail
 from analyzer.cli.options import CaptureReading, EngineName, Files, command, destination_of, force_option
@@ -48,11 +49,12 @@ def export(
     """Write the calls as a capture: decrypted for Wireshark, or the packets that were captured."""
     if pcapng is None and sliced is None:
         raise typer.BadParameter("say what to write: --pcapng OUT, --slice OUT, or both", param_hint="--pcapng")
-    if sliced is not None and (reading.engine is EngineName.tshark or STANDARD_OUTPUT in files):
+    once = next((name for name in files if name == STANDARD_OUTPUT or special_file(name) is not None), None)
+    if sliced is not None and (reading.engine is EngineName.tshark or once is not None):
         why = (
             "--engine tshark gives no packets"
-            if STANDARD_OUTPUT not in files
-            else "standard input cannot be read twice"
+            if once is None
+            else f"{'standard input' if once == STANDARD_OUTPUT else once} cannot be read twice"
         )
         raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
     if sliced is not None:

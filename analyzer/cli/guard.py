@@ -169,7 +169,7 @@ def _what(error: BaseException) -> str:
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:
     """The arguments as a shell takes them, with `-` for each secret: the command asks for it."""
-    from shlex import quote
+    from analyzer.core.paths import shell_word
 
     is_secret = False
     for word in arguments:
@@ -179,7 +179,7 @@ def shown_again(arguments: Sequence[str]) -> Iterator[str]:
         elif equals and name in _SECRET:
             yield f"{name}=-"
         else:
-            yield quote(word)
+            yield shell_word(word)
         is_secret = not is_secret and word in _SECRET
 
 

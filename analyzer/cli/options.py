@@ -21,6 +21,7 @@ from analyzer.cli.exits import ReadingFailedError
 from analyzer.cli.filters import SELECTIONS, CallSelection, ReadUntil
 from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
+from analyzer.core.paths import without_raw_bytes
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
 from analyzer.output.pager import paged, pager_command
 
@@ -293,7 +294,7 @@ class CaptureReading(Struct, frozen=True):
             "metadata-from": self.metadata_from,
             "redact": "" if self.pseudonyms is not None else None,
         }
-        texts = {name: str(value) for name, value in given.items() if value is not None}
+        texts = {name: without_raw_bytes(str(value)) for name, value in given.items() if value is not None}
         return (
             {name: self.pseudonyms.free(text) for name, text in texts.items()} if self.pseudonyms is not None else texts
         )
@@ -712,7 +713,7 @@ def _evidence(
     options = {}
     for name, value in sorted(given.items()):
         if name not in _NOT_STATED and value is not None and value != defaults[name]:
-            text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            text = without_raw_bytes(" ".join(map(str, value)) if isinstance(value, list) else str(value))
             text = reading.pseudonyms.free(text) if reading.pseudonyms is not None else text  # names that were typed
             shown = "" if value is True else "(given)" if name in _SECRETS else text
             options[names[name]] = shown

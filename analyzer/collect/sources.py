@@ -15,7 +15,9 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
+from analyzer.capture.special_files import refuse_special
 from analyzer.core.errors import InputError
+from analyzer.core.paths import path_of_text, text_of_path, without_raw_bytes
 from analyzer.core.times import NS_PER_S
 from analyzer.output.store import file_system
 
@@ -53,7 +55,7 @@ def find_sources(names: Iterable[str], failures: list[InputError]) -> list[Sourc
     found: dict[str, SourceFile] = {}
     for name in names:
         try:
-            for source in _expanded(name):
+            for source in _expanded(name, failures):
                 found.setdefault(source.url, source)
         except InputError as error:
             failures.append(error)
@@ -65,13 +67,13 @@ def find_sources(names: Iterable[str], failures: list[InputError]) -> list[Sourc
     return [found[url] for url in sorted(found)]
 
 
-def _expanded(name: str) -> Iterator[SourceFile]:
+def _expanded(name: str, failures: list[InputError]) -> Iterator[SourceFile]:
     fs, path = file_system(name)
     local = fs.protocol[0] == "file"
 
     def source(path: str, info: Mapping[str, Any]) -> SourceFile:
         version = next((str(info[key]) for key in _VERSIONS if info.get(key) is not None), "")
-        return SourceFile(path if local else fs.unstrip_protocol(path), info.get("size"), version)
+        return SourceFile(text_of_path(path) if local else fs.unstrip_protocol(path), info.get("size"), version)
 
     if fs.exists(path):
         info = fs.info(path)
@@ -88,7 +90,12 @@ def _expanded(name: str) -> Iterator[SourceFile]:
     else:
         raise InputError(f"{name}: there is no such file.", hint="Check the path; quote it if it has spaces.")
     for one in sorted(found):
-        yield source(one, found[one])
+        try:
+            if local:
+                refuse_special(one)
+            yield source(one, found[one])
+        except InputError as error:
+            failures.append(error)
 
 
 def is_capture_name(path: str) -> bool:
@@ -106,8 +113,8 @@ class RetriedFile:
     """
 
     def __init__(self, url: str, retries: int) -> None:
-        self.name = url
-        self._fs, self._path = file_system(url)
+        self.name = url if "://" in url else str(path_of_text(url))
+        self._fs, self._path = file_system(self.name)
         self._retries = retries
         self._file: BinaryIO | None = None
         self._at = 0
@@ -196,7 +203,7 @@ def time_of(text: str) -> int:
 
 def shown(path: str | Path) -> str:
     """A URL for people: without what stands before an `@` in its place."""
-    text = str(path)
+    text = without_raw_bytes(str(path))
     head, found, rest = text.partition("://")
     authority, slash, path_of = rest.partition("/")
     return f"{head}{found}{authority.rpartition('@')[2]}{slash}{path_of}" if found else text

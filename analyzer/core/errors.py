@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from analyzer.core.paths import without_raw_bytes
 from analyzer.core.printable import printable
 
 
@@ -15,8 +16,8 @@ class InputError(Exception):
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(printable(message))
-        self.hint = printable(hint) if hint is not None else None
+        super().__init__(printable(without_raw_bytes(message)))
+        self.hint = printable(without_raw_bytes(hint)) if hint is not None else None
         if self.hint is not None:
             self.add_note(self.hint)
 

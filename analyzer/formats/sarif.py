@@ -25,6 +25,7 @@ from analyzer.audit.records import finding_record
 from analyzer.audit.rule import RulePage
 from analyzer.audit.verdicts import Severity
 from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.paths import path_of_text
 from analyzer.model.analysis import CaptureFacts
 from analyzer.model.evidence import EvidenceRecord, FileDigest
 from analyzer.output.json import document
@@ -65,7 +66,7 @@ def sarif_log(
         if finding.place is not None and finding.place.extents:
             placed.append((result, finding))
     _add_regions(placed, facts, locate)
-    sizes = [_size(Path(name)) for name in facts.files]
+    sizes = [_size(path_of_text(name)) for name in facts.files]
     for result in results:
         place = result["locations"][0]["physicalLocation"]
         size = sizes[place["artifactLocation"]["index"]]
@@ -127,8 +128,9 @@ def _size(path: Path) -> int:
 
 def _uri(name: str) -> str:
     """The file relative to the working directory; one elsewhere by its name alone."""
-    relative = os.path.relpath(name)
-    return quote(Path(name).name if relative.startswith("..") else Path(relative).as_posix())
+    path = path_of_text(name)
+    relative = os.path.relpath(path)
+    return quote(os.fsencode(path.name if relative.startswith("..") else Path(relative).as_posix()))
 
 
 def _artifact(name: str, size: int, digest: FileDigest | None) -> dict[str, Any]:
@@ -231,7 +233,7 @@ def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFac
     offsets = {
         frame_id(file, number): offset
         for file, numbers in wanted.items()
-        for number, offset in locate(Path(facts.files[file]), numbers).items()
+        for number, offset in locate(path_of_text(facts.files[file]), numbers).items()
     }
     for result, finding in placed:
         assert finding.place is not None

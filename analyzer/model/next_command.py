@@ -6,11 +6,12 @@ secret is part of it: in the place of one stands `-`, with which the command ask
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+from analyzer.core.paths import path_of_text, shell_word
 
 if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
@@ -34,12 +35,12 @@ def next_command(
 
     An analysis that no command line made names its files alone.
     """
-    given = analysis.given or Given(analysis.capture.files)
+    given = analysis.given or Given(tuple(str(path_of_text(name)) for name in analysis.capture.files))
     both = [one for one in (given.filter, filter) if one is not None]
     chosen = [f"({one})" for one in both] if len(both) > 1 else both
     options = [*given.options, *_repeated("--interface", interfaces or given.interfaces)]
     options += _repeated("--filter", [" && ".join(chosen)] if chosen else [])
-    return shlex.join([_PROGRAM, command, *given.files, *options, *words])
+    return " ".join(map(shell_word, (_PROGRAM, command, *given.files, *options, *words)))
 
 
 def _repeated(option: str, values: Iterable[str]) -> list[str]:

@@ -24,6 +24,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.contents.lines import call_record
 from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
+from analyzer.core.paths import path_of_text
 from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
 from analyzer.filters.bounds import TimeBound
@@ -171,7 +172,8 @@ class Capture:
         """
         from analyzer.output.gate import Destination
 
-        destination = Destination(Path(path), force=force, private=True).sparing(self.analysis.capture.files)
+        reads = map(path_of_text, self.analysis.capture.files)
+        destination = Destination(Path(path), force=force, private=True).sparing(reads)
         with destination.opened(read_back) as out:
             write_case(self.analysis, out, digests=digests_of(self.analysis.capture))
         return Path(path)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from analyzer.core.errors import InputError
+from analyzer.core.paths import without_raw_bytes
 from analyzer.core.printable import printable
 
 STANDARD_OUTPUT = "-"
@@ -331,7 +332,7 @@ def put(*lines: str) -> None:
     """Lines of text on standard output, whatever in them does not print shown as an escape."""
     with standard_output() as out:
         for line in lines:
-            out.write(f"{printable(line)}\n".encode("utf-8", "backslashreplace"))
+            out.write(f"{printable(without_raw_bytes(line))}\n".encode("utf-8", "backslashreplace"))
 
 
 def say(*lines: str) -> None:
@@ -340,5 +341,5 @@ def say(*lines: str) -> None:
         return
     with suppress(OSError, ValueError):
         for line in lines:
-            sys.stderr.write(f"{printable(line)}\n")
+            sys.stderr.write(f"{printable(without_raw_bytes(line))}\n")
         sys.stderr.flush()

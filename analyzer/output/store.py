@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from analyzer.core.errors import InputError
+from analyzer.core.paths import without_raw_bytes
 from analyzer.output.gate import Part
 
 # What fsspec needs for the URLs of other storage, by their scheme.
@@ -98,6 +99,8 @@ class Store:
     """The files below a URL, or below a path of this machine."""
 
     def __init__(self, root: str) -> None:
+        if without_raw_bytes(root) != root:
+            raise InputError(f"{root} cannot be a dataset: readers of Parquet open no path that is not UTF-8")
         self.root = root
         self._fs, self._base = file_system(root)
         # The directory, where it is one of this machine.

@@ -27,9 +27,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from msgspec import Struct
 
 from analyzer.capture.reader import CaptureInfo, expand, none_readable, unreadable
+from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import frame_id
+from analyzer.core.paths import text_of_path
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import Segment, SegmentBatch
@@ -199,7 +201,8 @@ class TsharkEngine:
             if source.is_file():
                 self._paths.append(source)
             else:
-                failures.append(InputError(f"There is no file {source}."))
+                kind = special_file(source)
+                failures.append(InputError(f"{source} is {kind}." if kind else f"There is no file {source}."))
         if not self._paths:
             raise none_readable(failures)
         self._is_one_of_several = len(self._paths) + len(failures) > 1
@@ -214,7 +217,7 @@ class TsharkEngine:
     @property
     def info(self) -> CaptureInfo:
         """What was read so far."""
-        files = tuple(str(path) for path in self._paths)
+        files = tuple(map(text_of_path, self._paths))
         return CaptureInfo(files, self._frames, self._bytes, self._first, self._last)
 
     def __iter__(self) -> Iterator[Event]:

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.frames import number_of
+from analyzer.core.paths import text_of_path
 from analyzer.model.call import Call
 from analyzer.model.connection import Bound, Pdu
 from analyzer.packet.tshark import Complaint, in_thread, open_capture, packets
@@ -215,7 +216,7 @@ def crosscheck(
     hidden = {frame for pdu in only_ours for frame in pdu.frames}
     paired, different = _compare_pairs(calls, theirs.pairs, shown_in, bound, hidden, theirs)
     return CrosscheckResult(
-        path=str(path),
+        path=text_of_path(path),
         out_of_order=out_of_order,
         same=len(same),
         same_by_type=tuple(sorted(types.items(), key=lambda entry: (-entry[1], entry[0]))),

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.reader import CaptureReader, Source
+from analyzer.capture.reader import CaptureReader, Source, expand
+from analyzer.capture.special_files import special_file
+from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
@@ -22,6 +24,8 @@ from analyzer.pipeline.run import follow_messages, with_embedded
 from analyzer.smb.framing import HEADER_LEN, Message
 from analyzer.tcp.events import Connection, Direction
 
+# Why frames that were there are not, or none is.
+CHANGED = "the captures changed since they were read"
 # Frames of more bytes than these are left out: they lie in a temporary file while they are looked at.
 MAX_PACKET_BYTES = 256 << 20
 
@@ -40,9 +44,6 @@ def packets_of(
 
     Sources that cannot be read again give no packets, and the reason.
     """
-    lacking = _why_not(sources, engine)
-    if lacking is not None:
-        return Packets(lacking)
     packets = Packets(f"it is beyond the first {most_bytes >> 20} MiB of packets with calls")
     calls = [analysis.calls[number - 1] for number in numbers] if numbers is not None else analysis.calls
     carrying: set[int] = set()
@@ -58,16 +59,25 @@ def packets_of(
             wanted.update(framed.frames)
             packets.add_message(framed, message.head, sent.reason or message.reason)
 
-    if has_smb:
-        follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take)
-    _add_frames(packets, sources, wanted, limits, most_bytes)
+    try:
+        lacking = _why_not(sources, engine)
+        if lacking is not None:
+            return Packets(lacking)
+        if has_smb:
+            follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take)
+        reader = CaptureReader(sources, limits=limits)
+    except InputError as error:
+        return Packets(f"the capture could not be read again: {error}")
+    if reader.info.files != analysis.capture.files:  # the numbers of frames would be those of other files
+        return Packets(CHANGED)
+    _add_frames(packets, reader, wanted, most_bytes)
     return packets
 
 
 def _why_not(sources: Sequence[Source], engine: str) -> str | None:
     if any(is_case(source) for source in sources):
         return "a case does not hold captured packets"
-    if not all(isinstance(source, str | Path) for source in sources):
+    if not all(isinstance(source, Path) and special_file(source) is None for source in expand(sources, [])):
         return "the capture came through a pipe, which is read once"
     return "tshark gives no captured bytes" if engine != "own" else None
 
@@ -80,9 +90,10 @@ def _with_header(sent: Message) -> TracedBytes:
     return sent.head
 
 
-def _add_frames(packets: Packets, sources: Sequence[Source], wanted: set[int], limits: Limits, most: int) -> None:
+def _add_frames(packets: Packets, reader: CaptureReader, wanted: set[int], most: int) -> None:
     ids = np.array(sorted(wanted), np.int64)
-    for block in CaptureReader(sources, limits=limits):
+    found = 0
+    for block in reader:
         if isinstance(block, Problem):
             continue
         for index in np.flatnonzero(np.isin(block.frames, ids)).tolist():
@@ -91,3 +102,6 @@ def _add_frames(packets: Packets, sources: Sequence[Source], wanted: set[int], l
             if most < 0:
                 return
             packets.add_frame(CapturedFrame(frame.frame, frame.link_type, frame.data, frame.original_length))
+            found += 1
+    if found < len(ids):
+        packets.lacking = CHANGED

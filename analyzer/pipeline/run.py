@@ -21,6 +21,7 @@ from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, CaptureEnds, Conflict, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.paths import path_of_text, text_of_path
 from analyzer.core.times import earliest
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
@@ -377,7 +378,9 @@ def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring,
                 keyring = keyring.merged(embedded_keyring(path, found))
             except InputError as error:
                 problems.append(
-                    Problem("note", "capture", (), f"the secrets that {path} carries are not used: {error}")
+                    Problem(
+                        "note", "capture", (), f"the secrets that {text_of_path(path)} carries are not used: {error}"
+                    )
                 )
     return keyring, problems
 
@@ -556,7 +559,7 @@ def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
     from analyzer.capture.digest import digest_of
 
     known = {digest.name: digest for digest in facts.digests}
-    return tuple(known.get(name) or digest_of(Path(name)) for name in facts.files)
+    return tuple(known.get(name) or digest_of(path_of_text(name)) for name in facts.files)
 
 
 def _own_segments(

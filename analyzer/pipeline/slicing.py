@@ -30,6 +30,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import FIN, RST, SYN, SegmentBatch
+from analyzer.pipeline.packets import CHANGED
 from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.rpc.pdu import Ptype
 from analyzer.smb import smb1, smb2_header
@@ -305,8 +306,11 @@ def _written(
     if secrets is not None:
         writer.secrets(SECRETS_OF_OURS, secrets)
     interfaces: dict[tuple[int, int], int] = {}
-    failed = "the captures have changed"
-    for block in CaptureReader(sources, limits=limits):
+    failed = CHANGED
+    reader = CaptureReader(sources, limits=limits)
+    if reader.info.files != files:
+        raise InputError(CHANGED)
+    for block in reader:
         if isinstance(block, Problem):
             failed = block.text
             continue

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from analyzer.capture.digest import digest_of
+from analyzer.capture.special_files import refuse_special
 from analyzer.core.errors import InputError
 from analyzer.model.evidence import EVIDENCE_KEY, TEXT_MARK, TEXT_RESULT, FileDigest
 from analyzer.output.sealed import DIGITS, digest_within
@@ -73,6 +74,7 @@ def _digests_of(path: Path) -> tuple[FileDigest, ...]:
     """The digest of a capture, or those of the captures that a case was saved of."""
     if is_case(path):
         return stated_by(path)[0]
+    refuse_special(path)
     digest = digest_of(path)
     if digest.sha256 is None:
         raise InputError(f"{path} cannot be read", hint="Check the path.")
@@ -121,7 +123,8 @@ def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
         import polars as pl
 
         try:
-            return _checked(json.loads(pl.read_parquet_metadata(result)[EVIDENCE_KEY]))
+            with result.open("rb") as file:  # polars takes no path that is not UTF-8
+                return _checked(json.loads(pl.read_parquet_metadata(file)[EVIDENCE_KEY]))
         except pl.exceptions.PolarsError as error:
             raise ValueError(str(error)) from None
     if head.startswith(b"# {"):  # CSV

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from analyzer.core.errors import InputError
+from analyzer.core.paths import text_of_path
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis
 from analyzer.model.record import Record
@@ -70,7 +71,7 @@ class Triage:
             try:
                 analysis = self._analysed(file)
             except InputError as error:
-                yield self._counted(unreadable(file, str(error)))
+                yield self._counted(unreadable(text_of_path(file), str(error)))
                 continue
             # A case goes by the captures it was saved of.
             yield self._counted(triage(analysis, ", ".join(analysis.capture.files), nothing_found(analysis)))

@@ -1,0 +1,32 @@
+"""What a path may lead to besides a file: something that may have no end, or whose first byte may never come."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from analyzer.core.errors import InputError
+
+# What a shell or a parent opened before the program began (process substitution): its bytes come.
+_DESCRIPTORS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def special_file(path: str | Path) -> str | None:
+    """`a named pipe`, `a socket` or `a device`; None for a file, a directory, and what is not there. The path is not opened."""
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
+    return _KINDS.get(stat.S_IFMT(mode))
+
+
+def refuse_special(path: str | Path) -> None:
+    """Raises `InputError` for what is no file, where names of files may have come out of a directory."""
+    if (kind := special_file(path)) is not None and not str(path).startswith(_DESCRIPTORS):
+        raise InputError(f"{path}: this is {kind}, which is not read.")
