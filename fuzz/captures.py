@@ -84,6 +84,18 @@ def capture(rng: Mutator) -> tuple[str, bytes]:
     return level, _conversation(rng, level)
 
 
+def together(rng: Mutator, count: int) -> bytes:
+    """So many changed captures in one, each between addresses of its own (the second number of an IPv4 address says which)."""
+    records: list[tuple[bytes, bytes]] = []
+    for number in range(count):
+        data = capture(rng)[1]
+        for header, frame in records_of(data) if data[:4] == b"\xd4\xc3\xb2\xa1" else ():
+            if frame[12:14] == b"\x08\0" and len(frame) >= 34:
+                frame = b"".join((frame[:27], bytes([number]), frame[28:31], bytes([number]), frame[32:]))
+            records.append((header, frame))
+    return _pcap(records)
+
+
 def _changed_file(rng: Mutator, level: str) -> bytes:
     data = rng.choice(files())
     if level == "file" or data[:4] != b"\xd4\xc3\xb2\xa1":

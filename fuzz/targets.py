@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -56,6 +57,9 @@ from tests.build.chain import through, to_channels
 from tests.build.tcp import Streams
 
 MOST_SECONDS = 5
+_SCRIPT = captures.ROOT / "wireshark/pcq.lua"
+# tshark takes longer to start than to read a capture.
+_TOGETHER = 60
 # Half of the inputs of SMB and DCERPC are read with limits that they reach.
 _TIGHT = Limits(
     compound=2,
@@ -424,6 +428,22 @@ def _tokens() -> tuple[bytes, ...]:
     return tuple(found)
 
 
+def _wireshark(data: bytes) -> None:
+    """Our dissector in tshark, which says where the script failed."""
+    with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+        file.write(data)
+        file.flush()
+        ran = subprocess.run(
+            ["tshark", f"-Xlua_script:{_SCRIPT}", "-dtcp.port==4451,nbss", "-V", "-r", file.name],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    failed = {line.strip() for line in ran.stdout.splitlines() if b"Lua Error" in line or b"pcq.lua:" in line}
+    assert not failed, failed
+    assert b"Performance Counter Query Protocol" in ran.stdout
+
+
 @cache
 def _handshakes() -> tuple[bytes, ...]:
     talks = (
@@ -529,6 +549,7 @@ TARGETS: dict[str, Target] = {
     "metadata": Target(_metadata, _texts('{"record":"metadata","schema":1,"servers":{"10.0.0.1":{"countersets":[]}}}')),
     "analysis": Target(_analysis, list, lambda rng: captures.capture(rng)[1]),
     "commands": Target(_commands, list, _made_command),
+    "wireshark": Target(_wireshark, list, lambda rng: captures.together(rng, _TOGETHER)),
     "case": Target(_case, list, _made_case),
     "collect": Target(_collect, list, lambda rng: captures.capture(rng)[1]),
     "browse": Target(_browse, list, lambda rng: rng.randbytes(_MOST_KEYS) + captures.capture(rng)[1]),

@@ -267,6 +267,18 @@ def test_a_damaged_object_costs_no_other_in_wireshark_either(tmp_path: Path) -> 
     assert len(titles) == len([one for one in objects if one.name.startswith("objects[")]) - 1 > 0
 
 
+@needs_tshark
+def test_a_response_without_its_request_is_shown_as_one(tmp_path: Path) -> None:
+    capture = CAPTURES[READ[0]]
+    call = next(one for one in analyze([capture.path]).calls if one.is_perflib and one.request and one.response)
+    asked, answered = (number_of(side.pdus[-1].pdu.frames[-1]) for side in (call.request, call.response))
+    lost = tmp_path / "lost.pcap"
+    subprocess.run(["editcap", capture.path, lost, str(asked)], check=True)
+    (packet,) = tshark(lost, f"-Yframe.number=={answered - 1}").iter("packet")
+    (proto,) = (one for one in packet.iter("proto") if one.get("name") == "pcq")
+    assert proto.get("showname", "").endswith("response to a request that was not captured")
+
+
 def largest_block(file: str) -> bytes:
     capture = CAPTURES[file]
     sides = [call.response for call in analyze([capture.path]).calls if call.is_winreg]

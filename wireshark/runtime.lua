@@ -36,9 +36,9 @@ end
 
 -- The place of the next `length` bytes.
 local function take(f, s, tree, length)
-  if length < 0 then fail(tree, s, f.name .. ": a length of " .. length) end
+  if length < 0 then fail(tree, s, string.format("%s: a length of %.0f", f.name, length)) end
   if s.at + length > s.stop then
-    fail(tree, s, string.format("%s: %d bytes wanted, %d left", f.name, length, s.stop - s.at))
+    fail(tree, s, string.format("%s: %.0f bytes wanted, %.0f left", f.name, length, s.stop - s.at))
   end
   local at = s.at
   s.at = at + length
@@ -263,7 +263,7 @@ local function read_later(f, o, s, tree, be)
   if f.condition and not f.condition(o) then return end
   local before = s.at
   local at = f.pos(o)
-  if at < 0 or s.start + at > s.stop then fail(tree, s, string.format("%s: an offset of %d in %d bytes", f.name, at, s:size())) end
+  if at < 0 or s.start + at > s.stop then fail(tree, s, string.format("%s: an offset of %.0f in %.0f bytes", f.name, at, s:size())) end
   s.at = s.start + at
   if f.kind and f.kind ~= "strz" then
     contained(function() o[f.id] = read_one(f, o, s, tree, be) end)
@@ -440,8 +440,9 @@ local NDR64 = 0x71710533
 local PERFLIB, WINREG = 0xda5a86c5, 0x338cd001
 local KNOWN = { [NDR64] = true, [PERFLIB] = true, [WINREG] = true }
 
--- The first 32 bits of a UUID. Wireshark shows names in place of those it knows.
+-- The first 32 bits of a UUID, nil where they were not captured. Wireshark shows names in place of those it knows.
 local function first_of(info)
+  if info.len < 4 then return nil end
   local range = info.range(0, 4)
   local value = range:le_uint()
   return KNOWN[value] and value or range:uint()
@@ -476,7 +477,7 @@ local function pdus(frame)
       local pdu = list[#list]
       if name == "dcerpc.cn_ctx_id" then
         pdu.context = info.value
-      elseif name == "dcerpc.cn_bind_to_uuid" then
+      elseif name == "dcerpc.cn_bind_to_uuid" and pdu.context then
         pdu.contexts[#pdu.contexts + 1] = { id = pdu.context, uuid = first_of(info) }
       elseif name == "dcerpc.cn_ack_result" then
         pdu.results[#pdu.results + 1] = { result = info.value }
@@ -504,12 +505,21 @@ local BY_OPNUM = {
   [7] = "ms_pcq_identifier_list",
 }
 
+-- The bytes of a stub, as far as they were captured.
+local function stream_of(info)
+  local tvb, at = info.source, info.offset
+  return stream(tvb, at, math.min(at + info.len, tvb:len()))
+end
+
 -- A stub with what it carries. `call` is what the request of a response asked for.
 local function read_perflib(pdu, is_response, call, tree, ndr64, be)
-  local tvb, at = pdu.stub.source, pdu.stub.offset
-  local s = stream(tvb, at, at + pdu.stub.len)
+  local s = stream_of(pdu.stub)
   local opnum = pdu["dcerpc.opnum"]
-  local node = tree:add(pcq, tvb(at, pdu.stub.len))
+  local node = tree:add(pcq, s.tvb(s.at, s:size()))
+  if not opnum then
+    node:append_text(", response to a request that was not captured")
+    return {}
+  end
   node:append_text(", " .. (methods[opnum] or ("opnum " .. tostring(opnum))) .. (is_response and " response" or " request"))
   node:add(fields["pcq.opnum"], opnum):set_generated()
   if not methods[opnum] then return {} end
@@ -535,8 +545,7 @@ local QUERY_VALUE, ENUM_VALUE = 17, 10
 local function read_winreg(pdu, is_response, call, tree, ndr64, be)
   local opnum = pdu["dcerpc.opnum"]
   if opnum ~= QUERY_VALUE and opnum ~= ENUM_VALUE then return {} end
-  local tvb, at = pdu.stub.source, pdu.stub.offset
-  local s = stream(tvb, at, at + pdu.stub.len)
+  local s = stream_of(pdu.stub)
   local root = { _io = s, opnum = opnum, is_response = is_response, ndr64 = ndr64, big_endian = be }
   root._root = root
   local side = is_response and winreg_stubs.response[opnum] or winreg_stubs.request[opnum]
@@ -566,7 +575,7 @@ local REQUEST, RESPONSE, BIND, BIND_ACK, ALTER, ALTER_ACK = 0, 2, 11, 12, 14, 15
 
 -- Whether the stub of a PDU is all of it: Wireshark joins the fragments in the last one.
 local function is_whole(pdu)
-  local flags = pdu["dcerpc.cn_flags"]
+  local flags = pdu["dcerpc.cn_flags"] or 0
   return bit.band(flags, 3) == 3 or (bit.band(flags, 2) == 2 and pdu.is_joined)
 end
 
