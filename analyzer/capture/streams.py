@@ -111,6 +111,10 @@ class _AsOpened:
         what = "grew" if now > self._size else "became shorter"
         return f"the file {what} while it was read, from {self._size:,} to {now:,} bytes; nothing is read"
 
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
     def close(self) -> None:
         self._file.close()
 

@@ -49,15 +49,9 @@ def export(
     """Write the calls as a capture: decrypted for Wireshark, or the packets that were captured."""
     if pcapng is None and sliced is None:
         raise typer.BadParameter("say what to write: --pcapng OUT, --slice OUT, or both", param_hint="--pcapng")
-    once = next((name for name in files if name == STANDARD_OUTPUT or special_file(name) is not None), None)
-    if sliced is not None and (reading.engine is EngineName.tshark or once is not None):
-        why = (
-            "--engine tshark gives no packets"
-            if once is None
-            else f"{'standard input' if once == STANDARD_OUTPUT else once} cannot be read twice"
-        )
-        raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
     if sliced is not None:
+        if (why := _no_packets(reading, files)) is not None:
+            raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
         reading.refuse_redaction("a slice is made of packets as they were captured; write --pcapng instead")
     secrets = _secrets(reading, sliced, dsb or ())
     if pcapng is not None and sliced is not None and pcapng == sliced:
@@ -81,6 +75,14 @@ def export(
     if packets is not None:
         _write_slice(reading, files, analysis, calls, packets, secrets)
     raise typer.Exit(exit_of(analysis))
+
+
+def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:
+    """Why captured packets cannot be read again, None where they can."""
+    for name in files:
+        if name == STANDARD_OUTPUT or special_file(name) is not None:
+            return f"{'standard input' if name == STANDARD_OUTPUT else name} cannot be read twice"
+    return "--engine tshark gives no packets" if reading.engine is EngineName.tshark else None
 
 
 def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str]) -> bytes | None:

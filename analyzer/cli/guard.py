@@ -20,11 +20,11 @@ from analyzer.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_UNUSABLE, ReadingFai
 from analyzer.core.errors import InputError
 from analyzer.output.gate import (
     StreamClosedError,
-    abandon_output,
     buffer_standard_output,
     flush_streams,
     occupy_standard_descriptors,
     say,
+    watched_output,
 )
 
 DEBUG_VARIABLE = "PCQ_DEBUG"
@@ -58,7 +58,8 @@ def guarded(arguments: Sequence[str]) -> int:
     try:
         occupy_standard_descriptors()
         reserve, signals = bytes(_RESERVE_BYTES), _Signals()
-        with signals:
+        code = EXIT_DONE
+        with watched_output(), signals:
             from analyzer.cli.commands import run
 
             code = run(arguments)
@@ -67,9 +68,6 @@ def guarded(arguments: Sequence[str]) -> int:
         _say_traceback(error)
         say_why(error)
         return EXIT_UNUSABLE
-    except BrokenPipeError:
-        abandon_output()
-        return EXIT_DONE
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_DONE
     except BaseException as error:  # Rust's panics are no `Exception`

@@ -25,9 +25,11 @@ def save(
 
     destination = destination_of(output, files, reading, force=force, private=True)
     analysis = replace(reading, hashing=True).analysis(files)
+    manifest = None  # where a reader of standard output went away
     with destination.opened(read_back) as out:
         manifest = write_case(analysis, out, limits=reading.limits, options=reading.stated)
-    counts = {"call": manifest.calls, "session": len(analysis.sessions), "problem": manifest.problems}
-    rows = ", ".join(f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count)
-    say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")
+    if manifest is not None:
+        counts = {"call": manifest.calls, "session": len(analysis.sessions), "problem": manifest.problems}
+        rows = ", ".join(f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count)
+        say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")
     raise typer.Exit(exit_of(analysis))

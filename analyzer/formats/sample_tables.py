@@ -7,8 +7,6 @@ these, and laid out over the rows with numpy. Texts go through a list of all dis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from errno import EIO
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -44,18 +42,8 @@ def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.Da
         yield tables.of(waiting)
 
 
-@contextmanager
-def writing_natively() -> Iterator[None]:
-    """polars says in a text of its own that a file could not be written: an OSError."""
-    try:
-        yield
-    except pl.exceptions.PolarsError as error:
-        raise OSError(EIO, str(error)) from error
-
-
 def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
-    """Writes tables of one schema, at least one, as one Parquet file, a row group at a time. A file that cannot be written is
-    an OSError."""
+    """Writes tables of one schema, at least one, as one Parquet file, a row group at a time."""
     ours: list[Exception] = []
     first = next(tables)
 
@@ -69,9 +57,8 @@ def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata
 
     frame = register_io_source(source, schema=first.schema)
     try:
-        with writing_natively():
-            frame.sink_parquet(out, row_group_size=ROWS_AT_ONCE, maintain_order=True, metadata=metadata)
-    except OSError:
+        frame.sink_parquet(out, row_group_size=ROWS_AT_ONCE, maintain_order=True, metadata=metadata)
+    except (pl.exceptions.PolarsError, OSError):
         if ours:
             raise ours[0] from None
         raise

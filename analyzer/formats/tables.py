@@ -9,7 +9,7 @@ import polars as pl
 
 from analyzer.formats.counter_tables import counter_tables
 from analyzer.formats.dataframes import calls_table
-from analyzer.formats.sample_tables import sample_tables, write_sample_parquet, writing_natively
+from analyzer.formats.sample_tables import sample_tables, write_sample_parquet
 from analyzer.formats.schema import table_of_records, table_of_several
 from analyzer.model.audit import FindingRecord
 from analyzer.model.lines import COMMANDS
@@ -75,9 +75,7 @@ def write_parquet(view: View, out: BinaryIO, metadata: dict[str, str] | None = N
     if isinstance(view, Samples | Counters):
         write_sample_parquet(tables_of(view), out, metadata)
     else:
-        table = table_of(view)
-        with writing_natively():
-            table.write_parquet(out, metadata=metadata)
+        table_of(view).write_parquet(out, metadata=metadata)
 
 
 def _whole(view: View) -> pl.DataFrame:

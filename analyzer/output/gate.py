@@ -13,7 +13,7 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -31,6 +31,41 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
 class StreamClosedError(Exception):
     """Standard output was closed before the program began (`>&-`)."""
+
+
+class _Raw(io.FileIO):
+    """A file that remembers why it could not be written. Libraries raise errors of their own instead, or end the process."""
+
+    failure: OSError | None = None
+
+    def write(self, data: object) -> int | None:  # type: ignore[override]
+        try:
+            return super().write(data)  # type: ignore[arg-type]
+        except OSError as error:
+            self.failure = error
+            raise
+
+
+class _Writer(io.BufferedWriter):
+    """A class of its own: past a plain `BufferedWriter`, polars writes to the file's descriptor."""
+
+
+def _failure(out: object) -> OSError | None:
+    """Why what is open could not be written, None where it could, or where that is not known."""
+    return getattr(getattr(out, "raw", None), "failure", None)
+
+
+@contextmanager
+def writer(file: Path | int) -> Iterator[BinaryIO]:
+    """A file open for bytes, closed at the end. Raises `OSError`, whatever a library made of it."""
+    with _Writer(_Raw(file if isinstance(file, int) else os.fspath(file), "wb")) as out:
+        try:
+            yield out
+        except BaseException as error:
+            failure = _failure(out)
+            if failure is None or failure is error or isinstance(error, KeyboardInterrupt):
+                raise
+            raise failure from error
 
 
 class Destination:
@@ -99,7 +134,7 @@ class Destination:
         with _failing(self.path):
             target = _target(self.path, self._force, self.reads)
         if target is None:
-            with _failing(self.path), self.path.open("wb") as out:
+            with _failing(self.path), writer(self.path) as out:
                 yield out
         else:
             with _replaced(self.path, target, force=self._force, private=self._private, check=check) as out:
@@ -201,9 +236,9 @@ class Part:
             # Somebody tidied between the two.
             os.close(self._descriptor)
 
-    def opened(self) -> BinaryIO:
+    def opened(self) -> AbstractContextManager[BinaryIO]:
         """The file, open for bytes. It stays locked when that is closed."""
-        return os.fdopen(os.dup(self._descriptor), "wb")
+        return writer(os.dup(self._descriptor))
 
     def close(self) -> None:
         """The file has taken its place, or is removed."""
@@ -272,9 +307,38 @@ def guarded_output() -> Iterator[IO[str]]:
     try:
         yield sys.stdout
     except OSError as error:
-        abandon_output()
-        if not isinstance(error, BrokenPipeError):
-            raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
+        _give_up_output(_failure(getattr(sys.stdout, "buffer", None)) or error)
+
+
+@contextmanager
+def watched_output() -> Iterator[None]:
+    """Around a whole command: what standard output could not take ends it as `guarded_output` does, whoever wrote it."""
+    before = sys.stdout
+    if type(before) is io.TextIOWrapper:
+        out = _Writer(_Raw(before.fileno(), "wb", closefd=False))
+        sys.stdout = io.TextIOWrapper(
+            out,
+            before.encoding,
+            before.errors,
+            line_buffering=before.line_buffering,
+            write_through=before.write_through,
+        )
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException as error:
+        failure = _failure(getattr(sys.stdout, "buffer", None))
+        if failure is None or isinstance(error, KeyboardInterrupt):
+            raise
+        _give_up_output(failure)
+
+
+def _give_up_output(error: OSError) -> None:
+    """A reader that went away is no error; anything else is an `InputError`."""
+    abandon_output()
+    if not isinstance(error, BrokenPipeError):
+        raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
 def is_read(out: BinaryIO) -> bool:
@@ -291,6 +355,8 @@ def abandon_output() -> None:
     """Lets standard output lead nowhere: Python flushes it once more when it ends, and there is nobody left to read it."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(raw := getattr(getattr(sys.stdout, "buffer", None), "raw", None), _Raw):
+            raw.failure = None
 
 
 def flush_streams() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.reader import CaptureReader, Source, expand
+from analyzer.capture.reader import CaptureReader, Source
 from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
@@ -44,6 +44,9 @@ def packets_of(
 
     Sources that cannot be read again give no packets, and the reason.
     """
+    lacking = _why_not(sources, engine)
+    if lacking is not None:
+        return Packets(lacking)
     packets = Packets(f"it is beyond the first {most_bytes >> 20} MiB of packets with calls")
     calls = [analysis.calls[number - 1] for number in numbers] if numbers is not None else analysis.calls
     carrying: set[int] = set()
@@ -60,9 +63,6 @@ def packets_of(
             packets.add_message(framed, message.head, sent.reason or message.reason)
 
     try:
-        lacking = _why_not(sources, engine)
-        if lacking is not None:
-            return Packets(lacking)
         if has_smb:
             follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take)
         reader = CaptureReader(sources, limits=limits)
@@ -77,7 +77,7 @@ def packets_of(
 def _why_not(sources: Sequence[Source], engine: str) -> str | None:
     if any(is_case(source) for source in sources):
         return "a case does not hold captured packets"
-    if not all(isinstance(source, Path) and special_file(source) is None for source in expand(sources, [])):
+    if not all(isinstance(source, str | Path) and special_file(source) is None for source in sources):
         return "the capture came through a pipe, which is read once"
     return "tshark gives no captured bytes" if engine != "own" else None
 

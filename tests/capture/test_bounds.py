@@ -322,9 +322,9 @@ def test_files_are_closed_where_reading_ends_early(tmp_path: Path) -> None:
     assert isinstance(next(items), FrameBlock)
     opened = reader._files[0]._file
     assert opened is not None
-    assert not opened._file.closed
+    assert not opened.closed
     items.close()  # type: ignore[attr-defined]
-    assert opened._file.closed
+    assert opened.closed
     assert (reader._files[0].reader, reader._files[0]._stream, reader._files[0]._file) == (None, None, None)
 
 

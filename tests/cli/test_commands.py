@@ -469,42 +469,6 @@ def test_a_reader_that_goes_away_is_no_error(form: str) -> None:
         assert started.wait(600) == 0
 
 
-def test_a_full_disk_is_a_sentence() -> None:
-    if not Path("/dev/full").exists():
-        return
-    with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "analyzer", "timeline", str(CLEAR)]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600)
-    assert (done.returncode, done.stderr) == (
-        1,
-        b"pcq-analyzer: standard output cannot be written: No space left on device\n",
-    )
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_a_file_on_a_full_disk_is_a_sentence(form: str) -> None:
-    if not Path("/dev/full").exists():
-        return
-    command = [sys.executable, "-m", "analyzer", "samples", str(CLEAR), "--format", form, "-o", "/dev/full"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 1
-    assert done.stderr.startswith("pcq-analyzer: /dev/full cannot be written: ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_names_that_are_no_utf8_are_taken(tmp_path: Path) -> None:
-    path = os.fsencode(tmp_path) + b"/caf\xe9.pcap"
-    Path(os.fsdecode(path)).write_bytes(CLEAR.read_bytes())
-    for form in ("text", "jsonl", "csv"):
-        done = subprocess.run(
-            [sys.executable, "-m", "analyzer", "timeline", path, "--format", form], capture_output=True, timeout=600
-        )
-        assert (done.returncode, done.stderr) == (0, b""), form
-    done = subprocess.run([sys.executable, "-m", "analyzer", "timeline", path + b"x"], capture_output=True, timeout=600)
-    assert done.returncode == 1
-    assert b"Traceback" not in done.stderr
-
-
 # ------------------------------------------------------------------------------------------------ what is shown
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from analyzer.capture.reader import CaptureInfo
 from analyzer.core.errors import InputError
-from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.model.packets import Packets
 from analyzer.pipeline import metadata, verify
@@ -58,13 +58,13 @@ def frames_of(*sizes: int) -> Any:
 
 
 @pytest.mark.parametrize(("most", "kept"), [(0, []), (9, []), (10, [1]), (29, [1]), (30, [1, 3]), (100, [1, 3])])
-def test_so_many_bytes_of_packets_are_held(most: int, kept: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_bytes_of_packets_are_held(most: int, kept: list[int]) -> None:
     """A report stays what a browser opens: a quarter of a gigabyte of packets at most."""
     assert MAX_PACKET_BYTES == 268_435_456
     found: list[int] = []
-    monkeypatch.setattr(module, "CaptureReader", lambda sources, limits: iter([frames_of(10, 99, 20)]))
+    reader: Any = [frames_of(10, 99, 20)]
     holder: Any = SimpleNamespace(add_frame=lambda frame: found.append(frame.frame))
-    _add_frames(holder, ["a"], {1, 3}, DEFAULTS, most)
+    _add_frames(holder, reader, {1, 3}, most)
     assert found == kept
 
 
@@ -120,7 +120,8 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
     followed: list[Any] = []
     monkeypatch.setattr(module, "follow_messages", lambda sources, *given, **more: followed.append(sources))
     monkeypatch.setattr(module, "with_embedded", lambda sources, keyring: (keyring, []))
-    monkeypatch.setattr(module, "CaptureReader", lambda sources, limits: iter(()))
+    monkeypatch.setattr(module, "CaptureReader", lambda sources, limits: SimpleNamespace(info=CaptureInfo()))
+    monkeypatch.setattr(module, "_add_frames", lambda *given: None)
     for smb, expected in ((None, []), (object(), [["a"]])):
         followed.clear()
         calls = [
@@ -128,7 +129,7 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
             SimpleNamespace(frames=(2,), smb=smb),
             SimpleNamespace(frames=(), smb=None),
         ]
-        analysis: Any = SimpleNamespace(calls=calls)
+        analysis: Any = SimpleNamespace(calls=calls, capture=CaptureInfo())
         found = module.packets_of(["a"], analysis, None)  # type: ignore[arg-type]
         assert found.lacking == "it is beyond the first 256 MiB of packets with calls"
         assert followed == expected

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.reader import CaptureInfo
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
@@ -370,7 +371,11 @@ def test_what_is_written_names_hosts_and_frames_and_passes_over_problems(monkeyp
     second = frame_id(1, 3)
     blocks = [Block((1, 1), (2, 1)), Problem("gap", "capture", (), "x"), Block((4, 1), (second, 1), (6, 101))]
     monkeypatch.setattr(slicing, "PcapngWriter", Writer)
-    monkeypatch.setattr(slicing, "CaptureReader", lambda sources, limits: iter(blocks))
+
+    class Reader(list[Any]):
+        info = CaptureInfo(files=("a.pcap", "b.pcap"))
+
+    monkeypatch.setattr(slicing, "CaptureReader", lambda sources, limits: Reader(blocks))
     analysis = analysis_of(Calls().open_query(), files=("a.pcap", "b.pcap"))
     names = {"10.0.0.7": "host7"}
     analysis = replace(analysis, capture=replace(analysis.capture, names=names))
