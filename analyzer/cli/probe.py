@@ -48,6 +48,7 @@ CaptureProgram = Annotated[
     typer.Option("--capture-with", help="What captures; own: the probe's record of what it sent and received."),
 ]
 Rate = Annotated[float, typer.Option("--rate", min=0.01, help="Calls a second, at most.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Wait so long for each answer.")]
 Countersets = Annotated[int, typer.Option("--countersets", min=1, help="So many are walked through.")]
 Polls = Annotated[int, typer.Option("--polls", min=1, help="Polls of the long poll.")]
 Interval = Annotated[float, typer.Option("--interval", min=0.0, help="Seconds between them.")]
@@ -73,6 +74,7 @@ def probe(
     smb_port: SmbPort = 445,
     with_program: CaptureProgram = "auto",
     rate: Rate = 10.0,
+    timeout: Timeout = 5.0,
     countersets: Countersets = 4,
     polls: Polls = 10,
     interval: Interval = 1.0,
@@ -96,7 +98,7 @@ def probe(
         return
     if server is None or capture is None or triggered is None:
         raise typer.BadParameter("a server, -w and --triggered are needed (or --dry-run)", param_hint="SERVER")
-    from analyzer.probe.run import Target, run_probe
+    from analyzer.probe.run import Pace, Target, run_probe
     from analyzer.probe.wire import require_impacket
 
     require_impacket()
@@ -110,13 +112,11 @@ def probe(
     target = Target(server, smb_port if tcp_port is None else tcp_port, is_pipe=tcp_port is None)
     options = replace(options, other=other)
     _ask(target, options, rate, yes)
-    done = run_probe(target, credentials, options, rate, with_program)
+    done = run_probe(target, credentials, options, Pace(rate, timeout, say), with_program)
     write_document(done.capture, files[0])
     write_document(done.triggered, files[1])
     if keys is not None:
         write_document(done.keys, files[2])
-    for failure in done.failures:
-        say(failure)
     say(f"{done.calls} calls, captured by {done.captured_by}; {done.number} of {done.causable} requirements triggered")
     raise typer.Exit(EXIT_DONE if done.calls else EXIT_UNUSABLE)
 
@@ -139,7 +139,7 @@ def _ask(target: Target, options: Options, rate: float, yes: bool) -> None:
     """Asks before anything is sent."""
     from analyzer.probe.run import rehearse
 
-    number = len(rehearse(options).log)
+    number = rehearse(options).calls
     say(f"About {number} calls, no more than {rate:g} a second, will be sent to {target.words}.")
     say("Some of them no client should send. Probe only what is yours, or what its owner lets you probe.")
     if not yes and not typer.confirm("Go on?", err=True):

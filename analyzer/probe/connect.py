@@ -8,7 +8,7 @@ from typing import Any
 from analyzer.probe.talk import Impersonation
 from analyzer.probe.wire import Association, Credentials, LostError
 
-_TIMEOUT_S = 30
+_NO_ANSWER = "no answer within --timeout"
 _READ = 4280
 # [MS-SMB2] section 2.2.13.
 _IMPERSONATION: dict[Impersonation, int] = {"identification": 1, "impersonation": 2}
@@ -39,8 +39,8 @@ class PipeStream:
 class PipeConnector:
     """Opens pipes of one server. Sessions are kept by caller, so that an association costs one open of the pipe."""
 
-    def __init__(self, name: str, address: tuple[str, int]) -> None:
-        self._name, self._address = name, address
+    def __init__(self, name: str, address: tuple[str, int], timeout_s: float) -> None:
+        self._name, self._address, self._timeout_s = name, address, timeout_s
         self._sessions: dict[tuple[str, str], tuple[Any, int]] = {}
 
     def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
@@ -61,7 +61,7 @@ class PipeConnector:
         from impacket.smb import SMB_DIALECT
         from impacket.smbconnection import SMBConnection
 
-        connection = SMBConnection(self._name, self._address[0], sess_port=self._address[1], timeout=_TIMEOUT_S)
+        connection = SMBConnection(self._name, self._address[0], sess_port=self._address[1], timeout=self._timeout_s)
         if connection.getDialect() == SMB_DIALECT:
             raise LostError("the server speaks SMB 1 only")
         connection.getSMBServer().get_socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -84,15 +84,18 @@ class PipeConnector:
 class TcpStream:
     """A TCP connection."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, timeout=_TIMEOUT_S)
+    def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
+        self._socket = socket.create_connection(address, timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, data: bytes) -> None:
         self._socket.sendall(data)
 
     def receive(self) -> bytes:
-        return self._socket.recv(65536)
+        try:
+            return self._socket.recv(65536)
+        except TimeoutError:
+            raise LostError(_NO_ANSWER) from None
 
     def close(self) -> None:
         self._socket.close()
@@ -101,11 +104,11 @@ class TcpStream:
 class TcpConnector:
     """Connects to an endpoint of ncacn_ip_tcp; nothing there says what a server may do in the caller's name."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._address = address
+    def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
+        self._address, self._timeout_s = address, timeout_s
 
     def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
-        return Association(TcpStream(self._address), credentials)
+        return Association(TcpStream(self._address, self._timeout_s), credentials)
 
     def close(self) -> None:
         """Nothing is shared."""
@@ -119,4 +122,7 @@ class _lost:  # noqa: N801  # a context manager, used like a function
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, LostError):
-            raise LostError(str(error) or type(error).__name__) from None
+            from impacket.nmb import NetBIOSTimeout
+
+            is_late = isinstance(error, NetBIOSTimeout | TimeoutError)
+            raise LostError(_NO_ANSWER if is_late else str(error) or type(error).__name__) from None

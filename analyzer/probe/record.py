@@ -93,9 +93,9 @@ def _checksum(data: bytes) -> int:
 class Relay:
     """Listens on 127.0.0.1, and joins whoever connects with the server."""
 
-    def __init__(self, server: _Address) -> None:
+    def __init__(self, server: _Address, timeout_s: float) -> None:
         self.packets: list[Recorded] = []
-        self._server, self._lock = server, threading.Lock()
+        self._server, self._timeout_s, self._lock = server, timeout_s, threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
         self._start(self._accept)
@@ -126,7 +126,7 @@ class Relay:
             except OSError:
                 return
             try:
-                far = socket.create_connection(self._server, timeout=30)
+                far = socket.create_connection(self._server, timeout=self._timeout_s)
             except OSError:
                 near.close()
                 continue
@@ -200,7 +200,11 @@ def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "capture.pcapng"
         process = subprocess.Popen(
-            [path, *_arguments(program, file, server)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            [path, *_arguments(program, file, server)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the script, whose last packets are captured still
         )
         try:
             assert process.stderr is not None

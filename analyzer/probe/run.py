@@ -7,11 +7,14 @@ catalogue the steps that brought its trigger about. `pcq audit --triggered` read
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
+from types import FrameType
 from typing import Literal
 
 from msgspec import Struct
@@ -66,32 +69,92 @@ class Done(Discreet, frozen=True):
     failures: tuple[str, ...]
 
 
-def run_probe(target: Target, credentials: Credentials, options: Options, rate: float, program: Program) -> Done:
-    """Runs the whole script, no more than `rate` calls a second. Raises `InputError` where there is no server."""
+class Pace(Struct, frozen=True):
+    """How a run goes: calls a second at most, how long each answer is waited for, and who is told what happens meanwhile."""
+
+    rate: float
+    timeout_s: float
+    tell: Callable[[str], None] = lambda line: None
+
+
+def run_probe(target: Target, credentials: Credentials, options: Options, pace: Pace, program: Program) -> Done:
+    """Runs the whole script, or as much of it as a signal leaves time for: what was captured by then is whole. Raises `InputError`
+    where there is no server."""
+    with _until_a_signal() as script_ended:
+        return _probed(target, credentials, options, pace, program, script_ended)
+
+
+@contextmanager
+def _until_a_signal() -> Iterator[Callable[[], None]]:
+    """The first signal that asks for an end ends the script alone. Once that has ended (which the caller says), signals wait no
+    longer than it takes to write what was captured: they are passed over."""
+    has_ended = False
+
+    def end() -> None:
+        nonlocal has_ended
+        has_ended = True
+
+    def taken(number: int, frame: FrameType | None) -> None:
+        if not has_ended:
+            end()
+            before = known[number]
+            if callable(before):
+                before(number, frame)
+
+    known = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in known.items():
+        if callable(handler):
+            signal.signal(number, taken)
+    try:
+        yield end
+    finally:
+        for number, handler in known.items():
+            signal.signal(number, handler)
+
+
+def _probed(
+    target: Target,
+    credentials: Credentials,
+    options: Options,
+    pace: Pace,
+    program: Program,
+    script_ended: Callable[[], None],
+) -> Done:
     server = target.address()
     programs: tuple[str, ...] = {"auto": ("dumpcap", "tcpdump"), "own": ()}.get(program, (program,))
     for name in programs:
         with captured_by(name, server) as captured:
-            lab = _run(target, server, credentials, options, rate) if captured is not None else None
+            lab = _run(target, server, credentials, options, pace, script_ended) if captured is not None else None
         if captured is not None and lab is not None:
             return _done(lab, captured.data, target, credentials, options, name)
     if program not in ("auto", "own"):
         raise InputError(f"{program} is not installed, or may not capture", hint="--capture-with own needs no rights")
-    relay = Relay(server)
+    relay = Relay(server, pace.timeout_s)
     try:
-        lab = _run(target, relay.address, credentials, options, rate)
+        lab = _run(target, relay.address, credentials, options, pace, script_ended)
     finally:
         relay.close()
     data = pcapng(relay.packets, f"pcq-analyzer {version('pcq-analyzer')} probe")
     return _done(lab, data, target, credentials, options, "its own record")
 
 
-def _run(target: Target, address: tuple[str, int], credentials: Credentials, options: Options, rate: float) -> Lab:
-    connector = PipeConnector(target.name, address) if target.is_pipe else TcpConnector(address)
-    lab = Lab(connector, credentials, lambda: time.sleep(1 / rate))
+def _run(
+    target: Target,
+    address: tuple[str, int],
+    credentials: Credentials,
+    options: Options,
+    pace: Pace,
+    script_ended: Callable[[], None],
+) -> Lab:
+    kept = pace.timeout_s
+    connector = PipeConnector(target.name, address, kept) if target.is_pipe else TcpConnector(address, kept)
+    lab = Lab(connector, credentials, lambda: time.sleep(1 / pace.rate), pace.tell)
     try:
         Script(lab, options, time.sleep).run()
+    except KeyboardInterrupt:
+        lab.fail("the run was ended here")
     finally:
+        script_ended()
         connector.close()
     return lab
 
@@ -101,7 +164,7 @@ def _done(lab: Lab, capture: bytes, target: Target, credentials: Credentials, op
         capture=capture,
         triggered=list_document(lab, target.words),
         keys=_keys(credentials, *([options.other] if options.other is not None else [])),
-        calls=len(lab.log),
+        calls=lab.calls,
         number=len(set(triggered(lab.log)) & causable()),
         causable=len(causable()),
         captured_by=captured,
@@ -144,7 +207,7 @@ def list_document(lab: Lab, server: str) -> bytes:
         "format": FORMAT,
         "server": server,
         "begun": datetime.now(UTC).isoformat(timespec="seconds"),
-        "calls": len(lab.log),
+        "calls": lab.calls,
         "failures": lab.failures,
         "triggered": triggered(lab.log),
     }

@@ -200,8 +200,9 @@ class Script(Struct):
 
     def run(self) -> None:
         """Every step, in order."""
-        for name, step in STEPS:
+        for number, (name, step) in enumerate(STEPS, 1):
             self.lab.step = name
+            self.lab.tell(f"step {number} of {len(STEPS)}, {name}; {self.lab.calls} calls so far")
             try:
                 step(self)
             finally:

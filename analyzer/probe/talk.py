@@ -64,10 +64,17 @@ class Entry(Struct, frozen=True):
 
 
 class Lab:
-    """One run against one server. `pause` is called before every call: it keeps the rate."""
+    """One run against one server. `pause` is called before every call: it keeps the rate. `tell` is given lines for people: how
+    far the run has come, and what got no answer."""
 
-    def __init__(self, connector: Connector, credentials: Credentials, pause: Callable[[], None]) -> None:
-        self.connector, self.credentials, self._pause = connector, credentials, pause
+    def __init__(
+        self,
+        connector: Connector,
+        credentials: Credentials,
+        pause: Callable[[], None],
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.connector, self.credentials, self._pause, self.tell = connector, credentials, pause, tell
         self.log: list[Entry] = []
         self.failures: list[str] = []
         self.step = ""
@@ -95,12 +102,22 @@ class Lab:
             self._open.append(talk)
             context = talk.add(Context(interface, transfer), level)
         except (LostError, OSError, ConnectionError) as error:
-            self.failures.append(f"{self.step}: {words}: {error}")
+            self.fail(f"{words}: {error}")
             return None
         if context is None:
-            self.failures.append(f"{self.step}: {words}: the server rejected the presentation context")
+            self.fail(f"{words}: the server rejected the presentation context")
             return None
         return talk
+
+    @property
+    def calls(self) -> int:
+        """How many requests were sent; the log has binds too."""
+        return sum(entry.answer.opnum >= 0 for entry in self.log)
+
+    def fail(self, why: str) -> None:
+        """Notes what went wrong in this step, and says so."""
+        self.failures.append(f"{self.step}: {why}")
+        self.tell(self.failures[-1])
 
     def note(self, entry: Entry) -> None:
         self.log.append(entry)
@@ -179,6 +196,10 @@ class Talk:
         data = stub.data if isinstance(stub, Stub) else stub
         self._lab.before_call()
         answer = self._association.call(context, opnum, data)
+        if not answer.is_sent:
+            return answer
+        if answer.lost is not None:
+            self._lab.tell(f"{self._lab.step}: {words}: {answer.lost}")
         triggers: list[str] = []
         level = self._levels[context]
         if self._interfaces[context] == perflib.INTERFACE:

@@ -54,13 +54,17 @@ class Stream(Protocol):
 
 
 class Answer(Struct, frozen=True):
-    """What came back of a call of `opnum`: the stub of a response, the status of a fault, or neither, and then why."""
+    """What came back of a call of `opnum` (-1: of a bind): the stub of a response, the status of a fault, or neither, and then why.
+
+    A call on an association that has ended is not sent.
+    """
 
     stub: bytes = b""
     fault: int | None = None
     lost: str | None = None
     opnum: int = -1
     ndr64: bool = False
+    is_sent: bool = True
 
     @property
     def status(self) -> int | None:
@@ -143,6 +147,7 @@ class Association:
         self._contexts = 0
         self._securities: dict[int, _Ntlm] = {}
         self._bound: dict[int, tuple[_Ntlm | None, bool]] = {}
+        self._has_ended = False
 
     def bind(self, context: Context, level: int = AuthLevel.PRIVACY) -> int | None:
         """Offers a context, by bind or (once bound) alter_context. Its number, None where the server rejected it."""
@@ -176,6 +181,8 @@ class Association:
 
     def call(self, context: int, opnum: int, stub: bytes) -> Answer:
         """One call; an answer that does not come ends the association."""
+        if self._has_ended:
+            return Answer(lost="the association has ended", opnum=opnum, is_sent=False)
         security = self._bound[context][0]
         self._call_id += 1
         pieces = [stub[at : at + _PIECE] for at in range(0, len(stub), _PIECE)] or [b""]
@@ -186,6 +193,7 @@ class Association:
                 self._stream.send(self._request(flags, head, piece, security))
             return replace(self._answer(), opnum=opnum, ndr64=self.is_ndr64(context))
         except (LostError, OSError) as error:
+            self._has_ended = True
             return Answer(lost=str(error) or type(error).__name__, opnum=opnum)
 
     def close(self) -> None:

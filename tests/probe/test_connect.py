@@ -20,7 +20,7 @@ from analyzer.core.errors import InputError
 from analyzer.probe import connect, record, run
 from analyzer.probe.connect import PipeConnector, TcpConnector
 from analyzer.probe.record import Captured, Relay, captured_by
-from analyzer.probe.run import Target, run_probe
+from analyzer.probe.run import Pace, Target, run_probe
 from analyzer.probe.script import Options
 from analyzer.probe.wire import Credentials, LostError, require_impacket
 from tests.build.capture import read
@@ -89,14 +89,14 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[Connection]:
 
 def test_a_pipe_is_opened_in_the_session_of_its_caller(connections: list[Connection]) -> None:
     """[MS-SMB2] section 2.2.13: desired access 0x0012019F, shared for reading and writing, opened only where it is there."""
-    connector = PipeConnector("srv", ("10.0.0.1", 4445))
+    connector = PipeConnector("srv", ("10.0.0.1", 4445), 7.5)
     stream: Any = connector.open(CALLER, "winreg", "impersonation")._stream
     connector.open(CALLER, "winreg", "identification")
     connector.open(OTHER, "perf", "impersonation")
     assert len(connections) == 2
     first, second = connections
     session = [
-        (("srv", "10.0.0.1"), {"sess_port": 4445, "timeout": 30}),
+        (("srv", "10.0.0.1"), {"sess_port": 4445, "timeout": 7.5}),
         (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
         ("user", "password", "LAB", "", "ab" * 16),
         "IPC$",
@@ -121,7 +121,7 @@ def test_a_pipe_is_opened_in_the_session_of_its_caller(connections: list[Connect
 
 
 def test_a_session_that_was_ended_is_opened_once_more(connections: list[Connection]) -> None:
-    connector = PipeConnector("srv", ("10.0.0.1", 445))
+    connector = PipeConnector("srv", ("10.0.0.1", 445), 7.5)
     connector.open(CALLER, "winreg", "impersonation")
     connections[0].failing = [ValueError("session deleted")]
     stream: Any = connector.open(CALLER, "winreg", "impersonation")._stream
@@ -142,12 +142,14 @@ def test_what_impacket_raises_is_that_the_server_was_lost(
 
     monkeypatch.setattr(Connection, "login", refused)
     with pytest.raises(LostError, match="STATUS_LOGON_FAILURE"):
-        PipeConnector("srv", ("10.0.0.1", 445)).open(CALLER, "winreg", "impersonation")
+        PipeConnector("srv", ("10.0.0.1", 445), 7.5).open(CALLER, "winreg", "impersonation")
     monkeypatch.setattr(Connection, "dialect", "NT LM 0.12")
     with pytest.raises(LostError, match=r"^the server speaks SMB 1 only$"):
-        PipeConnector("srv", ("10.0.0.1", 445)).open(CALLER, "winreg", "impersonation")
-    with pytest.raises(LostError, match=r"^TimeoutError$"), connect._lost():
+        PipeConnector("srv", ("10.0.0.1", 445), 7.5).open(CALLER, "winreg", "impersonation")
+    with pytest.raises(LostError, match=r"^no answer within --timeout$"), connect._lost():
         raise TimeoutError
+    with pytest.raises(LostError, match=r"^ConnectionResetError$"), connect._lost():
+        raise ConnectionResetError
     with pytest.raises(KeyboardInterrupt), connect._lost():
         raise KeyboardInterrupt
     with connect._lost():
@@ -182,10 +184,10 @@ def echoing() -> Iterator[tuple[str, int]]:
 
 def test_tcp_sends_at_once_and_does_not_wait_for_ever() -> None:
     with echoing() as address:
-        association: Any = TcpConnector(address).open(CALLER, "winreg", "impersonation")
+        association: Any = TcpConnector(address, 7.5).open(CALLER, "winreg", "impersonation")
         stream = association._stream
         assert stream._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        assert stream._socket.gettimeout() == 30
+        assert stream._socket.gettimeout() == 7.5
         stream.send(b"asked")
         assert stream.receive() == b"ASKED"
         stream.close()
@@ -194,7 +196,7 @@ def test_tcp_sends_at_once_and_does_not_wait_for_ever() -> None:
 
 def test_the_relay_passes_on_and_records_both_directions(tmp_path: Path) -> None:
     with echoing() as server:
-        relay = Relay(server)
+        relay = Relay(server, 7.5)
         assert relay.address[0] == "127.0.0.1"
         assert relay.address != server
         for words in (b"first", b"second"):
@@ -221,7 +223,7 @@ def test_the_relay_passes_on_and_records_both_directions(tmp_path: Path) -> None
 def test_a_relay_without_a_server_ends_what_connects(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = free.getsockname()[:2]
-    relay = Relay(address)
+    relay = Relay(address, 7.5)
     for _ in range(2):
         with socket.create_connection(relay.address, timeout=60) as near:
             assert near.recv(1) == b""
@@ -340,10 +342,10 @@ def test_who_captures(
     connector = "PipeConnector" if is_pipe else "TcpConnector"
     if by is None:
         with pytest.raises(InputError, match=r"^tcpdump is not installed, or may not capture") as refused:
-            run_probe(target, CALLER, options, 10.0, program)
+            run_probe(target, CALLER, options, Pace(10.0, 7.5), program)
         assert (refused.value.hint, runs) == ("--capture-with own needs no rights", [])
         return
-    done = run_probe(target, CALLER, options, 10.0, program)
+    done = run_probe(target, CALLER, options, Pace(10.0, 7.5), program)
     assert names == tried
     (kind, address), ran = runs
     assert (kind, ran) == (connector, "run")

@@ -4,8 +4,13 @@ audit of what was captured judges all of them."""
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import stat
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
 from os import geteuid
@@ -91,9 +96,10 @@ def test_the_capture_holds_every_call(probed: tuple[Path, str]) -> None:
     analysis = _analysis(probed[0])
     document = json.loads((probed[0] / "triggered.json").read_bytes())
     states = Counter(call.state for call in analysis.calls)
-    # The log has binds as well as calls; broken stubs do not decode.
+    # Broken stubs do not decode.
     assert set(states) == {"complete", "malformed"}
-    assert 300 < len(analysis.calls) <= document["calls"]
+    assert 300 < len(analysis.calls) == document["calls"]
+    assert f"\n{len(analysis.calls)} calls, captured by its own record; " in probed[1]
     levels = {call.auth.level if hasattr(call, "auth") else "" for call in analysis.calls}
     assert levels >= {"none", "connect", "call", "pkt", "integrity", "privacy"}
     assert {call.syntax for call in analysis.calls} == {"ndr", "ndr64"}
@@ -136,10 +142,54 @@ def test_a_rate_is_kept_by_a_pause_before_every_call(monkeypatch: pytest.MonkeyP
     server = Server()
     target = runs.Target("127.0.0.1", server.port, is_pipe=False)
     credentials = runs.Credentials(USER, DOMAIN, PASSWORD)
-    done = runs.run_probe(target, credentials, runs.Options(polls=3, interval=7.0), 4.0, "own")
+    done = runs.run_probe(target, credentials, runs.Options(polls=3, interval=7.0), runs.Pace(4.0, 30.0), "own")
     server.close()
     assert slept.count(0.25) > done.calls - 100
     assert slept.count(7.0) == 2
+
+
+@pytest.fixture
+def mute() -> Iterator[int]:
+    """The port of a server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+def probing(port: int, folder: Path, *words: str) -> subprocess.Popen[str]:
+    given = ["probe", "127.0.0.1", "--tcp-port", str(port), "--capture-with", "own", "--rate", "1000000", "--yes"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "analyzer", *given, *_files(folder), *words], stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_a_server_that_says_nothing_is_reported_call_by_call(mute: int, tmp_path: Path) -> None:
+    with probing(mute, tmp_path, "--timeout", "0.1") as started:
+        assert started.stderr is not None
+        said = started.stderr.read().splitlines()
+    assert started.returncode == 1  # no call was sent
+    assert "step 1 of 15, countersets; 0 calls so far" in said
+    assert "countersets: bind at level 6: no answer within --timeout" in said
+    assert said[-1].startswith("0 calls, captured by its own record; 0 of 285 ")
+    assert json.loads((tmp_path / "triggered.json").read_bytes())["failures"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_was_captured_is_whole_when_a_signal_ends_the_run(number: signal.Signals, tmp_path: Path) -> None:
+    server = Server()
+    account = ["--password-of", f"{DOMAIN}\\{USER}", "--password", PASSWORD]
+    with probing(server.port, tmp_path, *account, "--interval", "60") as started:
+        assert started.stderr is not None
+        assert any(line.startswith("step 15 of 15") for line in started.stderr)
+        started.send_signal(number)
+        said = started.stderr.read()
+    server.close()
+    assert started.returncode == 128 + number
+    assert "long poll: the run was ended here" in said
+    document = json.loads((tmp_path / "triggered.json").read_bytes())
+    analysis = _analysis(tmp_path)
+    assert len(analysis.calls) == document["calls"] > 300
+    assert not [problem for problem in analysis.problems if problem.kind == "truncated"]
+    assert document["failures"] == ["long poll: the run was ended here"]
 
 
 def test_what_is_no_server_is_said(tmp_path: Path) -> None:
