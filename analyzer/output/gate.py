@@ -40,7 +40,7 @@ class _Raw(io.FileIO):
 
     def write(self, data: object) -> int | None:  # type: ignore[override]
         try:
-            return super().write(data)  # type: ignore[arg-type]
+            return os.write(self.fileno(), data)  # type: ignore[arg-type]
         except OSError as error:
             self.failure = error
             raise
