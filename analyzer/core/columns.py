@@ -1,8 +1,8 @@
 """Columns of numbers, as Arrow and NumPy lay them out: the numbers of a column lie one behind the other.
 
 `GrowingColumns` grow row by row. The last rows are in memory; a full group of rows lies in a log, which spills to a file, and is
-read from there: one column of it, or a row. `SavedColumns` lie in files of their own, each in the form of NumPy (`.npy`, version
-1.0), with numbers as narrow as they may be; a column that has the same number in every row has it once.
+read from there: one column of it, or the group for its rows. `SavedColumns` lie in files of their own, each in the form of NumPy
+(`.npy`, version 1.0), with numbers as narrow as they may be; a column that has the same number in every row has it once.
 """
 
 from __future__ import annotations
@@ -10,30 +10,32 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
+from struct import Struct, calcsize
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core.spill import Log, Readable
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 # So many rows are a group.
 GROUP = 1 << 12
-_Group = Sequence[Sequence[int]]
 # What stands before the numbers of a saved column.
 _HEAD = 128
 
 
 class Columns:
-    """A table of numbers; `formats` are its columns, each with the type code of its numbers in `array`."""
+    """A table of numbers; `formats` are its columns, each with the type code of its numbers in `struct`."""
 
-    __slots__ = ("_held", "_indexes", "formats")
+    __slots__ = ("_held", "_indexes", "_row", "formats")
 
     def __init__(self, formats: Mapping[str, str]) -> None:
         self.formats = dict(formats)
         self._indexes = {name: at for at, name in enumerate(formats)}
-        # The group that was looked at last.
-        self._held: tuple[int, _Group] = (-1, ())
+        self._row = Struct("<" + "".join(formats.values()))
+        # The group that was looked at last, row by row.
+        self._held: tuple[int, bytes | bytearray] = (-1, b"")
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -42,79 +44,86 @@ class Columns:
         """All numbers of a column."""
         raise NotImplementedError
 
-    def row(self, at: int) -> list[int]:
+    def row(self, at: int) -> tuple[int, ...]:
         """The numbers of a row, in the order of the columns."""
-        columns, place = self._group_of(at // GROUP), at % GROUP
-        return [column[place] for column in columns]
+        return self._row.unpack_from(self._rows(at // GROUP), at % GROUP * self._row.size)
 
     def number(self, name: str, at: int) -> int:
         """One of them."""
-        return self._group_of(at // GROUP)[self._indexes[name]][at % GROUP]
+        return self.row(at)[self._indexes[name]]
 
-    def _group_of(self, number: int) -> _Group:
+    def _rows(self, number: int) -> bytes | bytearray:
+        """A group, row by row."""
         # Several threads may read what nobody appends to any more: each looks at the group it took.
-        held, group = self._held
+        held, rows = self._held
         if held != number:
-            group = self._read(number)
-            self._held = number, group
-        return group
+            rows = self._read(number)
+            self._held = number, rows
+        return rows
 
-    def _read(self, number: int) -> _Group:
-        """The columns of a group."""
+    def _read(self, number: int) -> bytes:
+        """A group that was not looked at last, row by row."""
         raise NotImplementedError
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        """A row, as NumPy has it."""
+        import numpy as np  # not needed to append rows, and slow to load
+
+        return np.dtype([(name, f"<{form}") for name, form in self.formats.items()])
 
 
 class GrowingColumns(Columns):
-    """Columns that grow. A number that does not fit its column raises `OverflowError`."""
+    """Columns that grow. A number that does not fit its column raises `struct.error`, and nothing is appended."""
 
     __slots__ = ("_bounds", "_last", "_log", "_places")
 
     def __init__(self, formats: Mapping[str, str], log: Log) -> None:
         super().__init__(formats)
         self._log = log
-        # The rows behind the last full group.
-        self._last = [array(form) for form in formats.values()]
+        # The rows behind the last full group, row by row: so they are quickest appended.
+        self._last = bytearray()
         # Where each full group lies in the log, and where its columns begin and end in it.
         self._places = array("q")
-        self._bounds = [0, *accumulate(GROUP * column.itemsize for column in self._last)]
+        self._bounds = [0, *accumulate(GROUP * calcsize(f"<{form}") for form in formats.values())]
 
     def __len__(self) -> int:
-        return len(self._places) * GROUP + len(self._last[0])
+        return len(self._places) * GROUP + len(self._last) // self._row.size
 
     def append(self, row: Sequence[int]) -> None:
-        last = self._last
-        if len(last[0]) == GROUP:
-            self._places.append(self._log.append(b"".join([column.tobytes() for column in last])))
-            for column in last:
-                del column[:]
-        try:
-            for column, number in zip(last, row, strict=True):
-                column.append(number)
-        except Exception:
-            # After an error all columns are as long as each other, and what was read before is shown.
-            for column in last:
-                del column[len(last[-1]) :]
-            raise
+        packed = self._row.pack(*row)
+        if len(self._last) == self._bounds[-1]:
+            self._put()
+        self._last += packed
+
+    def _put(self) -> None:
+        """Puts a full group into the log, column by column."""
+        import numpy as np
+
+        rows = np.frombuffer(bytes(self._last), self._dtype)
+        self._places.append(self._log.append(b"".join([rows[name].tobytes() for name in self.formats])))
+        self._last = bytearray()
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        import numpy as np  # not needed to append rows, and slow to load
+        import numpy as np
 
         index = self._indexes[name]
-        dtype = np.dtype(self.formats[name])
+        dtype = np.dtype(f"<{self.formats[name]}")
         begin, end = self._bounds[index : index + 2]
         parts = [np.frombuffer(self._log.read(place + begin, end - begin), dtype) for place in self._places]
-        # An array that grows must not be held on to: this is a copy.
-        return np.concatenate([*parts, np.frombuffer(self._last[index], dtype)])
+        return np.concatenate([*parts, np.frombuffer(bytes(self._last), self._dtype)[name]])
 
-    def _group_of(self, number: int) -> _Group:
-        return self._last if number == len(self._places) else super()._group_of(number)
+    def _rows(self, number: int) -> bytes | bytearray:
+        return self._last if number == len(self._places) else super()._rows(number)
 
-    def _read(self, number: int) -> _Group:
-        whole = memoryview(self._log.read(self._places[number], self._bounds[-1]))
-        return [
-            whole[begin:end].cast(form)  # type: ignore[call-overload]  # it is a code of `array`
-            for (begin, end), form in zip(pairwise(self._bounds), self.formats.values(), strict=True)
-        ]
+    def _read(self, number: int) -> bytes:
+        import numpy as np
+
+        whole = self._log.read(self._places[number], self._bounds[-1])
+        rows = np.empty(GROUP, self._dtype)
+        for (begin, end), (name, form) in zip(pairwise(self._bounds), self.formats.items(), strict=True):
+            rows[name] = np.frombuffer(whole[begin:end], f"<{form}")
+        return rows.tobytes()
 
 
 def saved_column(numbers: npt.NDArray[Any]) -> Iterator[bytes]:
@@ -146,14 +155,13 @@ class SavedColumns(Columns):
     """Columns that were saved, of so many rows. Whoever wrote them may have written anything: what is no such column raises
     `ValueError` when it is read."""
 
-    __slots__ = ("_constants", "_known", "_length", "_sources")
+    __slots__ = ("_known", "_length", "_sources")
 
     def __init__(self, formats: Mapping[str, str], sources: Mapping[str, Readable], length: int) -> None:
         super().__init__(formats)
         self._sources, self._length = [sources[name] for name in formats], length
         # Of each column: the code of its numbers, and how many there are; looked up when they are asked for.
         self._known: dict[int, tuple[str, int]] = {}
-        self._constants: dict[int, list[int]] = {}
 
     def __len__(self) -> int:
         return self._length
@@ -177,20 +185,18 @@ class SavedColumns(Columns):
             known = self._known[index] = _CODES[dtype], count
         return known
 
-    def _read(self, number: int) -> _Group:
-        begin = number * GROUP
-        rows = min(GROUP, self._length - begin)
-        if rows <= 0:
-            raise IndexError("there is no such row")
-        return [self._part(index, begin, rows) for index in range(len(self._sources))]
+    def _read(self, number: int) -> bytes:
+        import numpy as np
 
-    def _part(self, index: int, begin: int, rows: int) -> Sequence[int]:
-        code, count = self._kind(index)
-        size = array(code).itemsize
-        if count == self._length:
-            data = self._sources[index].read(_HEAD + begin * size, rows * size)
-            numbers: memoryview = memoryview(data).cast(code)  # type: ignore[call-overload]  # it is one of `_CODES`
-            return numbers
-        if index not in self._constants:
-            self._constants[index] = array(code, self._sources[index].read(_HEAD, size)).tolist() * GROUP
-        return self._constants[index]
+        begin = number * GROUP
+        count = min(GROUP, self._length - begin)
+        if count <= 0:
+            raise IndexError("there is no such row")
+        rows = np.empty(count, self._dtype)
+        for index, name in enumerate(self.formats):
+            code, length = self._kind(index)
+            size = calcsize(f"<{code}")
+            first, wanted = (begin, count) if length == self._length else (0, 1)
+            numbers = np.frombuffer(self._sources[index].read(_HEAD + first * size, wanted * size), f"<{code}")
+            rows[name] = numbers.astype(f"<{self.formats[name]}")
+        return rows.tobytes()

@@ -435,9 +435,8 @@ class CallTable:
             start,
             stop,
             len(params),
-            *row,
         )
-        return columns, params, rare
+        return columns + row, params, rare
 
     def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[PdusRow, _Plains | None]:
         """The columns of PDUs, and what came of each stub where that differs."""
@@ -450,19 +449,22 @@ class CallTable:
             start, stop = pdus.bounds
         else:
             ends = pdus.bounds.tobytes() + stops.tobytes()
-        place = pieces.add(origins, whole, b"" if unsealed is None else unsealed, ends)
-        return PdusRow(
+        data = _data_of(whole)
+        opened = b"" if unsealed is None else _data_of(unsealed)
+        place = pieces.add(origins, data, opened, ends)
+        row = PdusRow(
             len(pdus),
             place,
             len(origins),
-            len(whole),
-            -1 if unsealed is None else len(unsealed),
+            len(data),
+            -1 if unsealed is None else len(opened),
             len(ends),
             start,
             stop,
             self._steps[whole.steps],
             self._texts[pdus.step],
-        ), None if plains is None else tuple(
+        )
+        return row, None if plains is None else tuple(
             [_MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]
         )
 
@@ -535,7 +537,7 @@ class CallTable:
         if row[0] == _APART:
             pdus = tuple([one[0] for one in self._apart(PdusRow(*row), rare)])
         else:
-            pdus = self._stored(PdusRow(*row), rare.plains) if row[0] else ()
+            pdus = self._stored(PdusRow._make(row), rare.plains) if row[0] else ()
         return Side(
             pdus=pdus,
             missing=_MISSING[missing],
@@ -588,6 +590,11 @@ class CallTable:
 _SIDE, _PARAMS_LENGTH = len(_OF_SIDE), list(_OF_SIDE).index("params")
 
 
+def _data_of(data: TracedBytes) -> bytes | TracedBytes:
+    """The bytes, where they are in memory."""
+    return data.data if type(data) is TracedBytes else data
+
+
 def together(rows: Sequence[PdusRow]) -> PdusRow:
     """The row of PDUs that have each their own: how long they are together."""
     return _NO_PDUS._replace(
@@ -610,15 +617,14 @@ class _Pieces:
     def add(self, *parts: bytes | TracedBytes) -> int:
         """Where the first of them will lie."""
         place = self._end
-        for part in parts:
-            self._parts.append(part.data if type(part) is TracedBytes else part)
-            self._end += len(part)
+        self._parts += parts
+        self._end = place + sum(map(len, parts))
         return place
 
     def put(self) -> None:
         log = self._log
         if self._end - log.end <= _WRITTEN_AT_ONCE:
-            log.append(b"".join([part if isinstance(part, bytes) else part.data for part in self._parts]))
+            log.append(b"".join([part if type(part) is bytes else bytes(part) for part in self._parts]))
             return
         for part in self._parts:
             if isinstance(part, bytes):
