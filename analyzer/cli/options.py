@@ -757,7 +757,9 @@ def _asked(word: str, what: str, user: str | None) -> str:
     if word != "-":
         return word
     if sys.stdin is None:
-        raise InputError("there is no standard input to read it from", hint=f"{what} was asked for by -")
+        raise InputError(
+            f"there is no standard input to read the {what[0].lower()}{what[1:]} from", hint="It was asked for by -."
+        )
     if sys.stdin.isatty():
         from getpass import getpass
 

@@ -13,11 +13,13 @@ class InputError(Exception):
     """What the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or None.
 
     Both may name what was captured: what does not print is shown as an escape, also where Python shows the error.
+    A hint may be a drawing of several lines.
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(printable(without_raw_bytes(message)))
-        self.hint = printable(without_raw_bytes(hint)) if hint is not None else None
+        lines = hint.split("\n") if hint is not None else []
+        self.hint = "\n".join([printable(without_raw_bytes(line)) for line in lines]) if hint is not None else None
         if self.hint is not None:
             self.add_note(self.hint)
 

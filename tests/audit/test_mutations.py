@@ -102,7 +102,7 @@ STUBS: dict[str, tuple[Broken, ...]] = {
         broken(by(8), by_rule="PCQ204", also="PCQ202"),
         broken(by(-1), by_rule="PCQ204", also="PCQ202 PCQ220 PCQ301 PCQ341 PCQ402 PCQ501 PCQ506"),
     ),
-    r"7\.request\.lp_data\.max_count": (broken(by(8), by_rule="PCQ201", also="PCQ122"),),
+    r"7\.request\.lp_data\.max_count": (broken(by(8), by_rule="PCQ201", also="PCQ122 PCQ204"),),
     r"7\.response\.lp_data\.max_count": (broken(by(8), by_rule="PCQ204", also="PCQ202"),),
     r"\d\.response\.status": (
         broken(to(NO_WIN32), by_rule="PCQ220", also=f"PCQ562 PCQ710 PCQ712 PCQ713 PCQ716 PCQ717 {LISTS}"),

@@ -220,6 +220,7 @@ def row(**more: Any) -> Row:
         "client": Endpoint("10.0.0.1", 5),
         "server": Endpoint("10.0.0.2", 445),
         "user": None,
+        "claimed_user": None,
         "interface": None,
         "method": "Query",
         "handle": None,

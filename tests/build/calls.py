@@ -251,7 +251,8 @@ def winreg(**options: Any) -> Calls:
 def with_stub(message: Side, stub: TracedBytes) -> Side:
     """The same message, had its (only) PDU carried this stub."""
     (fragment,) = message.pdus
-    return replace(message, pdus=(replace(fragment, plain=stub),), stub_length=len(stub))
+    carried = replace(fragment, stub_stop=fragment.stub_start + len(stub), plain=stub)
+    return replace(message, pdus=(carried,), stub_length=len(stub))
 
 
 def sealed(exchange: Exchange) -> Exchange:

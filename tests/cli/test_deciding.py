@@ -451,16 +451,16 @@ def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
         options.command(function)(files=["x"], **defaults(options._reading))
     assert (made, str(failed.value.__cause__)) == (["x"], "of a library")
 
-    def contradicting(reading: CaptureReading, files: list[str]) -> None:
+    def mistaken(reading: CaptureReading, files: list[str]) -> None:
         raise KeyError(files[0])
 
-    contradicting.__annotations__ = function.__annotations__
-    with pytest.raises(KeyError):
-        options.command(contradicting)(files=[str(CLEAR)], **defaults(options._reading))
+    # A mistake of ours is never said to be damage of what was given, captures or a case.
+    mistaken.__annotations__ = function.__annotations__
     case = str(tmp_path / "x.pcq")
     assert run("save", CLEAR, "-o", case).exit_code == 0
-    with pytest.raises(InputError, match=r"x\.pcq is a damaged case: what it holds does not fit together \(KeyError\)"):
-        options.command(contradicting)(files=[str(CLEAR), case], **defaults(options._reading))
+    for given in (str(CLEAR), case):
+        with pytest.raises(KeyError):
+            options.command(mistaken)(files=[given], **defaults(options._reading))
 
 
 def defaults(function: Any) -> dict[str, Any]:

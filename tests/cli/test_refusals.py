@@ -187,8 +187,8 @@ def test_a_guess_of_what_a_buffer_is_says_why(capfd: pytest.CaptureFixture[str],
         ("analyzer.browse.app", "browse {clear}", "browse needs Textual\n  pip install 'pcq-analyzer[browse]'"),
         (
             "analyzer.collect.cluster",
-            "collect {clear} -o {tmp}/out",
-            "collect needs Dask\n  pip install 'pcq-analyzer[cluster]'",
+            "collect {clear} -o {tmp}/out --scheduler tls://127.0.0.1:1",
+            "--scheduler needs Dask\n  pip install 'pcq-analyzer[cluster]'",
         ),
     ],
 )

@@ -42,6 +42,8 @@ AUTH = {
     "user_from": TEXT,
     "user_source": TEXT,
     "anonymous": FLAG,
+    "guest": FLAG,
+    "claimed_user": TEXT,
     "workstation": TEXT,
     "verified": FLAG,
     "decryption": TEXT,

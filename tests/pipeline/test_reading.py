@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.core.events import BlockEnds, Event, Moment, Problem
+from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.model.analysis import CaptureFacts
 from analyzer.model.call import Call
@@ -129,6 +129,7 @@ class _CallStream:
 class _Collected:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.conflicts: list[Conflict] = []
         self.early: list[tuple[str, int]] = []
 
     def take(self, event: Event) -> None:
