@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from analyzer.capture.pcapng import NUMBERED
+from analyzer.capture.special_files import special_file
 
 # Magic numbers of pcap with records of 16 bytes, by byte order: microseconds and nanoseconds.
 _PCAP = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
@@ -28,7 +29,7 @@ def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
     Ends quietly where the file is cut or damaged: what was found before stands. Raises `OSError` where it cannot be read.
     """
     wanted = set(numbers)
-    if not wanted or not path.is_file():
+    if not wanted or special_file(path) is not None:
         return {}
     with path.open("rb") as file:
         head = file.read(4)

@@ -58,6 +58,7 @@ UNRESOLVED = {
     "CounterSelection",
     "Counters",
     "Judgement",
+    "Look",
     "Rule",
     "SampleSelection",
     "Samples",
@@ -76,6 +77,7 @@ CHANGING = """
     audit.answers: Block DataAnswer _Content
     audit.findings: Coverage
     audit.identifiers: IdentifierList
+    audit.rule: Rule
     audit.rules.address_instead_of_value: _Seen
     auth.kerberos_context: _Parts
     browse.panes: _Line
@@ -149,6 +151,7 @@ def test_only_what_is_built_up_may_be_changed() -> None:
 # Types with columns (numpy gives no truth of a comparison), and such as are what they are and not what they hold.
 BY_IDENTITY = """
     audit.plans: Plan
+    audit.rule: Rule
     buffers.derived: PerfColumns
     buffers.regular: Grid Layout PerfParts Singles
     buffers.regular_v1: V1Block V1Layout
