@@ -28,12 +28,18 @@ _HEAD = 128
 class Columns:
     """A table of numbers; `formats` are its columns, each with the type code of its numbers in `struct`."""
 
-    __slots__ = ("_held", "_indexes", "_row", "formats")
+    __slots__ = ("_fields", "_held", "_indexes", "_row", "formats")
 
     def __init__(self, formats: Mapping[str, str]) -> None:
         self.formats = dict(formats)
         self._indexes = {name: at for at, name in enumerate(formats)}
         self._row = Struct("<" + "".join(formats.values()))
+        # Where each number begins in a row, and what reads it.
+        begins = accumulate((calcsize(f"<{form}") for form in formats.values()), initial=0)
+        self._fields = {
+            name: (begin, Struct(f"<{form}").unpack_from)
+            for begin, (name, form) in zip(begins, formats.items(), strict=False)
+        }
         # The group that was looked at last, row by row.
         self._held: tuple[int, bytes | bytearray] = (-1, b"")
 
@@ -50,7 +56,9 @@ class Columns:
 
     def number(self, name: str, at: int) -> int:
         """One of them."""
-        return self.row(at)[self._indexes[name]]
+        begin, read = self._fields[name]
+        number: int = read(self._rows(at // GROUP), at % GROUP * self._row.size + begin)[0]
+        return number
 
     def _rows(self, number: int) -> bytes | bytearray:
         """A group, row by row."""
