@@ -221,6 +221,7 @@ def test_the_conversation_of_windows_xp_names_account_host_time_and_processes() 
         "user": "NONE-B91CFA7B93\\whitecell",
         "client_ip": "192.168.202.115",
         "server_ip": "192.168.24.100",
+        "claimed_user": None,
     }
     processes = of(records, "triage-process")
     assert len(processes) == 27

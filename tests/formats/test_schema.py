@@ -41,7 +41,7 @@ NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap", "v1_samba_impacket_
 # Columns that are the same in every sample capture, and what would differ there.
 SAME_HERE = {
     "frame_files, request_frame_files, response_frame_files": "set of several files",
-    "*claimed_user, auth_guest, granted": "no guest is in a sample capture; tests/smb has some",
+    "*claimed_user, auth_guest, granted, claims": "no guest is in a sample capture; tests/smb has some",
     "transport": "no sample capture has PerflibV2 over TCP",
     "smb_compressed": "no sample capture is compressed",
     "interface_recognised": "set where the bind is not in the capture",
