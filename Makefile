@@ -9,7 +9,7 @@ CAPTURE ?= captures/pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap
 SECRETS ?= $(basename $(CAPTURE)).secrets.json
 PYTEST_ARGS ?=
 # The documents that the prose linter reads.
-PLAIN := README.md captures/README.md benchmarks/README.md $(addprefix docs/,ci.md dependencies.md glossary.md readings.md testing.md wireshark.md)
+PLAIN := README.md CHANGELOG.md captures/README.md benchmarks/README.md $(addprefix docs/,ci.md dependencies.md glossary.md readings.md testing.md wireshark.md)
 
 BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
