@@ -21,6 +21,34 @@ class Opnum(IntEnum):
     VALIDATE_COUNTERS = 7
 
 
+# The parameters that a whole stub has, by method and side, in the spelling of the IDL ([MS-PCQ] section 6). A handle
+# has `attributes` and `uuid`.
+_SIZES: dict[str, type] = {"pdwOutSize": int, "pdwRtnSize": int}
+_TARGET: dict[str, type] = {"szMachine": str, "CounterSetGuid": str}
+PARAMS: dict[tuple[int, str], dict[str, type]] = {
+    (Opnum.ENUMERATE_COUNTER_SET, "request"): {"szMachine": str, "dwInSize": int},
+    (Opnum.ENUMERATE_COUNTER_SET, "response"): _SIZES,
+    (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, "request"): {
+        **_TARGET,
+        "RequestCode": int,
+        "RequestLCID": int,
+        "dwInSize": int,
+    },
+    (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, "response"): _SIZES,
+    (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "request"): {**_TARGET, "dwInSize": int},
+    (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "response"): _SIZES,
+    (Opnum.OPEN_QUERY_HANDLE, "request"): {"szMachine": str},
+    (Opnum.OPEN_QUERY_HANDLE, "response"): {"phQuery": dict},
+    (Opnum.CLOSE_QUERY_HANDLE, "request"): {"phQuery": dict},
+    (Opnum.CLOSE_QUERY_HANDLE, "response"): {"phQuery": dict},
+    (Opnum.QUERY_COUNTER_INFO, "request"): {"hQuery": dict, "dwInSize": int},
+    (Opnum.QUERY_COUNTER_INFO, "response"): _SIZES,
+    (Opnum.QUERY_COUNTER_DATA, "request"): {"hQuery": dict, "dwInSize": int},
+    (Opnum.QUERY_COUNTER_DATA, "response"): _SIZES,
+    (Opnum.VALIDATE_COUNTERS, "request"): {"hQuery": dict, "dwInSize": int, "dwAdd": int},
+}
+
+
 class RequestCode(IntEnum):
     """[MS-PCQ] section 3.1.4.1.2; the names are those of perflib.h."""
 

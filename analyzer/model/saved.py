@@ -9,10 +9,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from ipaddress import ip_address
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import MsgspecError, Struct, msgpack
 from msgspec.structs import replace
 
@@ -24,11 +26,21 @@ from analyzer.core.origins import pack_origins, packed_length
 from analyzer.core.spill import Readable, ReadLog
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
-from analyzer.model.call_table import FORMATS, CallTable, OrderedCalls, PdusRow, RareOfSide, SharedValues, together
+from analyzer.model.call_table import (
+    FORMATS,
+    CallTable,
+    Context,
+    OrderedCalls,
+    PdusRow,
+    RareOfSide,
+    SharedValues,
+    together,
+)
 from analyzer.model.catalog import Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.name_tables import NameTables
 from analyzer.model.pdus import Pdus
+from analyzer.model.perflib import PARAMS
 from analyzer.model.query import Held, Identifier, InOrder, QueryView
 from analyzer.model.sample import IdSource
 
@@ -144,6 +156,7 @@ def load(entries: Mapping[str, Readable]) -> Analysis:
     found = msgpack.decode(state.read(0, state.size), type=State)
     if not 0 <= found.calls * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
         raise ValueError(f"it has {found.calls} calls, and {log.size} bytes of them")
+    _check_addresses(found)
     lists = found.lists
     states = [_view(view, lists) for view in found.states]
     sources = {name: entries[f"calls/{name}.npy"] for name in SAVED}
@@ -174,6 +187,39 @@ def load(entries: Mapping[str, Readable]) -> Analysis:
     )
 
 
+def _check_addresses(state: State) -> None:
+    """Raises `ValueError` where an end of a connection has no address."""
+    shared = state.shared
+    ends = {end for context in shared.contexts for end in (context.client, context.server)}
+    ends |= {end for session in state.sessions for end in (session.client, session.server)}
+    for ip in {end.ip for end in ends} | {server.ip for server, _ in shared.handle_names}:
+        ip_address(ip)
+
+
+def _check_params(call: Call) -> None:
+    """Raises `ValueError` where a call that decoded lacks parameters of its method, or has some of another type."""
+    is_whole = call.state == "complete" and call.is_perflib and call.opnum is not None
+    for name, side in (("request", call.request), ("response", call.response)):
+        if side is None:
+            continue
+        wanted = PARAMS.get((call.opnum or 0, name), {}) if is_whole and side.problem is None else {}
+        if name == "response" and (call.fault is not None or not side.params):
+            wanted = {}
+        for key, kind in wanted.items():
+            value = side.params.get(key)
+            if not isinstance(value, kind) and not (kind is str and key == "szMachine" and value is None):
+                raise ValueError(f"its {key} is not what its method has")
+        for key, value in side.params.items():
+            if isinstance(value, dict) and not (
+                isinstance(value.get("uuid"), str) and isinstance(value.get("attributes"), int)
+            ):
+                raise ValueError(f"its {key} is no handle")
+
+
+# What reading numbers and packed bytes that contradict each other ends in.
+_CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
+
+
 class _SavedCalls(CallTable):
     """Calls of a case: what does not fit together is a `CaseError`."""
 
@@ -183,8 +229,28 @@ class _SavedCalls(CallTable):
         try:
             if not self._is_checked:
                 self._check_lengths()
-            return super().read(at, number, query)
-        except (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            call = super().read(at, number, query)
+            _check_params(call)
+            return call
+        except _CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        try:
+            return super().column(name)
+        except _CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: {error}") from None
+
+    def number(self, name: str, at: int) -> int:
+        try:
+            return super().number(name, at)
+        except _CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: {name} of call {at + 1} cannot be read ({error})") from None
+
+    def context(self, at: int) -> Context:
+        try:
+            return super().context(at)
+        except _CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
 
     def _check_lengths(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,8 @@ class Spark:
     def __str__(self) -> str:
         means = [total / count if count else None for total, count in self._cells]
         known = [mean for mean in means if mean is not None]
-        if not known:
+        # Values may be so large that their sum, or how far they lie apart, is no number.
+        if not known or not isfinite(max(known) - min(known)):
             return ""
         low, span = min(known), max(known) - min(known)
         return "".join(
@@ -341,7 +343,7 @@ _WRITTEN_OUT = 1e7
 def compact(value: float) -> str:
     """A number in nine characters: written out, or with a letter for ten millions and more."""
     size = abs(value)
-    if size >= 1e23:
+    if not size < 1e23:  # also what is no number, as the mean of values beyond all bounds
         return f"{value:.2e}"
     if size >= _WRITTEN_OUT:
         power, letter = next((power, letter) for power, letter in _LETTERS if size >= power)

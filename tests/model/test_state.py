@@ -24,9 +24,10 @@ from analyzer.model.query import Held, Identifier, InOrder, QueryView
 from analyzer.model.saved import STATE, State, load
 from analyzer.model.service import service_facts
 from analyzer.model.view import Layer, Node, Run, SideView
+from analyzer.pcq.layer import perflib_call
 from analyzer.rpc.call import plain_call
 from analyzer.viewmodel.service_words import service_answer_words, service_request_words
-from tests.build.calls import Calls, analysis_of
+from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, column, kept
 from tests.model.test_pdus import call_with, message
 
@@ -53,7 +54,7 @@ def some_analysis(calls: Sequence[Call]) -> Analysis:
 
 
 def polls(count: int) -> list[Call]:
-    make = Calls()
+    make = Calls(scmr.INTERFACE)
     return [replace(plain_call(make.exchange(6, b"ask", b"answer")), number=at + 1) for at in range(count)]
 
 
@@ -397,7 +398,7 @@ def test_what_a_call_says_of_its_service(
 
 def test_calls_have_no_more_bytes_than_there_are() -> None:
     """Otherwise a case of a megabyte, each call of which has it whole, would be a gigabyte."""
-    make = Calls()
+    make = Calls(scmr.INTERFACE)
     calls = [replace(plain_call(make.exchange(6, bytes(5000), b"")), number=at + 1) for at in range(2)]
     whole = some_analysis(calls)
     length = whole.calls.table.number("request_whole", 0)
@@ -409,3 +410,40 @@ def test_calls_have_no_more_bytes_than_there_are() -> None:
     found = damaged(some_analysis([apart, apart]), {"request_whole": column(0, 1)})
     with pytest.raises(CaseError, match="PDUs that are not its own"):
         found.calls[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hQuery": None},
+        {"hQuery": {"attributes": None, "uuid": HANDLE}},
+        {"hQuery": "handle"},
+        {"dwInSize": "many"},
+        {"dwInSize": None},
+    ],
+)
+def test_a_call_that_lacks_what_its_method_has_is_damaged(change: dict[str, Any]) -> None:
+    make = Calls()
+    call = perflib_call(plain_call(make.exchange(6, make.stub().handle(HANDLE).uint(4096), make.sized(b""))))
+    assert call.request is not None
+    read = again(some_analysis([call])).calls[0].request
+    assert read is not None
+    assert read.params == call.request.params
+    params = {key: value for key, value in {**call.request.params, **change}.items() if value is not None}
+    forged = replace(call, request=replace(call.request, params=params))
+    with pytest.raises(CaseError, match="call 1 cannot be read"):
+        again(some_analysis([forged])).calls[0]
+
+
+def test_an_end_of_a_connection_has_an_address() -> None:
+    (call,) = polls(1)
+    with pytest.raises(ValueError, match="does not appear to be"):
+        again(some_analysis([replace(call, client=replace(call.client, ip="nowhere"))]))
+
+
+def test_a_column_that_is_none_is_damage() -> None:
+    entries = kept(some_analysis(polls(3)))
+    calls = load({**entries, "calls/opnum.npy": Kept(b"x" * 128)}).calls
+    for ask in (lambda: calls.column("opnum"), lambda: calls.table.number("opnum", 0), lambda: calls[0]):
+        with pytest.raises(CaseError, match="the case is damaged"):
+            ask()
