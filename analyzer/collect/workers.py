@@ -155,6 +155,10 @@ class LocalWorkers:
 
     def _hand_out(self, function: Callable[[Any], Any], waiting: deque[_Attempt]) -> None:
         """Gives each idle worker a task; starts workers as long as there are tasks for them."""
+        for worker in [worker for worker in self._workers if worker.attempt is None and not worker.process.is_alive()]:
+            # It ended while it had nothing to do, which is no attempt at the next task.
+            self._workers.remove(worker)
+            worker.end()
         idle = [worker for worker in self._workers if worker.attempt is None]
         while waiting:
             if idle:

@@ -97,6 +97,8 @@ _ACCOUNT = f"{_USER['domain']}\\{_USER['username']}"
         ((NTLM,), ("--nt-hash", nt_hash(_USER["password"]).hex()), nt_hash(_USER["password"]).hex()),
         ((CAPTURES / "v1_samba_impacket*ntlm*.pcap",), ("--secrets", NTLM_KEYS, "--interface", "winreg"), ""),
     ],
+    # Names of tests are printed, and secrets are not.
+    ids=["without keys", "file", "file and filter", "password", "password of", "hash", "glob"],
 )
 def test_each_command_that_is_printed_works_where_it_is_pasted(
     files: tuple[Path, ...], options: tuple[str | Path, ...], typed: str

@@ -129,6 +129,15 @@ def test_a_task_whose_process_ends_is_tried_again_as_often_as_asked(workers: Loc
     assert results(workers, _twice, [4]) == [8]
 
 
+def test_a_worker_that_ended_while_idle_costs_no_attempt(tmp_path: Path) -> None:
+    with LocalWorkers(keyring_of(SEALED), workers=1, memory="600MB", retries=1) as workers:
+        assert results(workers, _twice, [4]) == [8]
+        (worker,) = workers._workers
+        worker.process.kill()
+        worker.process.join()
+        assert results(workers, _dies_once, [str(tmp_path / "x")]) == ["died"]
+
+
 def test_a_task_that_takes_more_memory_than_there_is_fails(workers: LocalWorkers) -> None:
     (lost,) = results(workers, _eats, [0])
     assert isinstance(lost, MemoryError)
