@@ -175,8 +175,16 @@ def test_a_value_that_is_no_block_is_none_of_ours(code: str) -> None:
 
 def test_what_lies_behind_the_damage_is_inconclusive() -> None:
     cut = bytes(block())[:60]
-    for code, requirement in (("PCQ805", "WP-DB-R04"), ("PCQ810", "WP-DB-R10"), ("PCQ820", "WP-OT-R03")):
+    for code, requirement in (("PCQ805", "WP-DB-R05"), ("PCQ810", "WP-DB-R10"), ("PCQ820", "WP-OT-R03")):
         assert verdict(code, cut).verdict(requirement) == "inconclusive", code
+
+
+@pytest.mark.parametrize("size", [60, 100, OBJECT + 8])
+def test_an_answer_that_is_cut_is_a_wrong_total_and_nothing_else(size: int) -> None:
+    """Samba answers a buffer that is too small with success and the beginning of the block."""
+    found = verdict("PCQ805", bytes(block())[:size])
+    assert found.requirements == {"WP-DB-R04"}
+    assert found.verdict("WP-DB-R06") == "inconclusive"
 
 
 def test_the_counter_of_a_server_does_not_run_back() -> None:

@@ -14,13 +14,15 @@ Flagged: TotalByteLength 2672 where the objects end at byte 2784 (smbd leaves ou
 
 Accepted: bytes behind TotalByteLength; the buffer of a registry value may be larger.
 
-Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage.
+Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage, and, where
+TotalByteLength goes beyond the answer, for a HeaderLength and objects that may lie there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import cannot_say
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
@@ -29,6 +31,8 @@ from analyzer.audit.winperf_blocks import HEADER_LENGTH, READS, Block, block_of,
 TOTAL, HEADER, COUNT = "WP-DB-R04", "WP-DB-R05", "WP-DB-R06"
 NAME, LAYOUT, DEFAULT = "WP-DB-R11", "WP-DB-R12", "WP-DB-R07"
 REQUIREMENTS = (TOTAL, HEADER, COUNT, NAME, LAYOUT, DEFAULT)
+
+_CUT = "the answer has fewer bytes than TotalByteLength says"
 
 RULE = Rule("PCQ805", "winperf-lengths-disagree", Level.WINPERF, Severity.ERROR)
 
@@ -43,8 +47,12 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         return
     header = block.fields["header_length"]
     fits = HEADER_LENGTH <= header <= block.size
+    is_cut = block.fields["total_byte_length"] > block.size
     if fits and block.header_length is None:
         yield passed(HEADER)
+    elif is_cut and header > block.size:
+        # Only TotalByteLength is wrong for certain: what it counts beyond the answer may have been meant.
+        yield from cannot_say((HEADER,), _CUT, call)
     else:
         meant = f"at least {HEADER_LENGTH}, and inside the block"
         yield failed(
@@ -56,7 +64,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             seen=f"{header} in a block of {block.size} bytes",
         )
     if not fits or "system_name_offset" not in block.fields:
-        yield from cut_off((TOTAL, COUNT, NAME, LAYOUT, DEFAULT), call)
+        if is_cut:
+            yield _beyond(call, block)
+        yield from cut_off((*(() if is_cut else (TOTAL,)), COUNT, NAME, LAYOUT, DEFAULT), call)
         return
     yield passed(DEFAULT)
     yield from _name(call, block)
@@ -65,6 +75,14 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield from _objects(call, block)
     else:
         yield from without_objects((TOTAL, COUNT), call)
+
+
+def _beyond(call: CallEvidence, block: Block) -> Judgement:
+    message = "TotalByteLength says more than was received"
+    seen = str(block.fields["total_byte_length"])
+    return failed(
+        TOTAL, call, At("response", "lpData.total_byte_length"), message, expected=f"at most {block.size}", seen=seen
+    )
 
 
 def _name(call: CallEvidence, block: Block) -> Iterator[Judgement]:
@@ -109,8 +127,7 @@ def _objects(call: CallEvidence, block: Block) -> Iterator[Judgement]:
     end = block.fields["header_length"] + sum(item.fields.get("total_byte_length", 0) for item in objects)
     at = At("response", "lpData.total_byte_length")
     if total > block.size:
-        message = "TotalByteLength says more than was received"
-        yield failed(TOTAL, call, at, message, expected=f"at most {block.size}", seen=str(total))
+        yield _beyond(call, block)
     elif total != end:
         message = "TotalByteLength is not where the last object ends"
         yield failed(TOTAL, call, at, message, expected=str(end), seen=str(total))
@@ -118,6 +135,8 @@ def _objects(call: CallEvidence, block: Block) -> Iterator[Judgement]:
         yield passed(TOTAL)
     if len(objects) == number and end <= block.size:
         yield passed(COUNT)
+    elif total > block.size:
+        yield from cannot_say((COUNT,), _CUT, call)
     else:
         yield failed(
             COUNT,
