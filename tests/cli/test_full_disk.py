@@ -19,7 +19,7 @@ RESULTS = (
         for form in FORMS
     ),
     *(f"audit {{}} --format {form}" for form in ("sarif", "junit", "timesketch", "ecs", "zeek")),
-    *("report {}", "save {}", "export-metadata {}", "crosscheck {}", "show {} --call 1"),
+    *("report {}", "save {}", "export-metadata {}", "show {} --call 1"),
     "keys keytab u@R --password x",
 )
 PRINTED = (
@@ -41,6 +41,9 @@ TO_FILE = (
     *(f"{line} -o {FULL}" for line in RESULTS),
     *(f"{line} {FULL}" for line in ("export {} --pcapng", "export {} --slice", "audit {} --write-baseline")),
 )
+# What runs tshark.
+CROSSCHECK_TO_OUTPUT, CROSSCHECK_TO_FILE = ("crosscheck {} -o -",), (f"crosscheck {{}} -o {FULL}",)
+WITH_TSHARK = pytest.mark.needs("tshark")
 # Runs commands in processes of their own, all that they need loaded once. Their output is what the lines say.
 RUN = """
 import json, os, sys, tempfile
@@ -95,7 +98,13 @@ def sentences(said: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("lines", "place"), [(TO_OUTPUT, "standard output"), (TO_FILE, FULL)], ids=["standard output", "a file"]
+    ("lines", "place"),
+    [
+        pytest.param(TO_OUTPUT, "standard output", id="standard output"),
+        pytest.param(TO_FILE, FULL, id="a file"),
+        pytest.param(CROSSCHECK_TO_OUTPUT, "standard output", id="crosscheck, standard output", marks=WITH_TSHARK),
+        pytest.param(CROSSCHECK_TO_FILE, FULL, id="crosscheck, a file", marks=WITH_TSHARK),
+    ],
 )
 def test_a_full_disk_is_one_sentence_and_exit_code_1(lines: tuple[str, ...], place: str) -> None:
     sentence = f"pcq-analyzer: {place} cannot be written: No space left on device"
@@ -103,8 +112,12 @@ def test_a_full_disk_is_one_sentence_and_exit_code_1(lines: tuple[str, ...], pla
         assert (line, code, sentences(said)) == (line, 1, [sentence])
 
 
-def test_a_reader_that_went_away_is_no_error() -> None:
+@pytest.mark.parametrize(
+    "lines",
+    [pytest.param(TO_OUTPUT, id="all"), pytest.param(CROSSCHECK_TO_OUTPUT, id="crosscheck", marks=WITH_TSHARK)],
+)
+def test_a_reader_that_went_away_is_no_error(lines: tuple[str, ...]) -> None:
     """The exit code is that of what the command found."""
-    for line, code, said in ended(TO_OUTPUT, "gone"):
+    for line, code, said in ended(lines, "gone"):
         assert code == 0 or (code, line.split()[0]) in ((11, "audit"), (11, "triage")), (line, code, said)
         assert sentences(said) == [], line

@@ -165,7 +165,16 @@ PASSED_OVER = (
 
 
 @pytest.mark.usefixtures("mixed")
-@pytest.mark.parametrize("line", ["timeline", "timeline --engine tshark", "stats", "sessions", "keys wireshark"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "timeline",
+        pytest.param("timeline --engine tshark", marks=pytest.mark.needs("tshark")),
+        "stats",
+        "sessions",
+        "keys wireshark",
+    ],
+)
 @pytest.mark.parametrize("names", [["*.pcap"], ["a.pcap", "pipe.pcap", "socket.pcap", "zero.pcap"]])
 def test_what_is_no_file_is_named_and_never_opened(
     line: str, names: list[str], capfd: pytest.CaptureFixture[str]

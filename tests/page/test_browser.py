@@ -125,7 +125,10 @@ def test_filters_are_those_of_the_command(browser: Browser, report: Path) -> Non
     analysis, wanted = analysis_named(THREE[0]), CallFilter("opnum == 6 and status == 0")
     passing = sum(wanted(call.number, call, analysis) for call in analysis.calls)
     with opened(browser, report, "#view=calls") as page:
-        page.keyboard.press("/")
+        in_filter = "document.activeElement.matches('.filter input')"
+        while not page.evaluate(in_filter):
+            # A page that was just drawn may not hear keys yet.
+            page.keyboard.press("/")
         page.keyboard.type("opnum == 6 and status == 0")
         page.wait_for_selector('#filter-words:has-text("of 210 calls")')
         assert words(page, "#filter-words") == f"{passing} of 210 calls"
