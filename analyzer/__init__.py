@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring as Keyring
     from analyzer.core.errors import InputError as InputError
-    from analyzer.notebook import Capture as Capture
-    from analyzer.notebook import analyze as analyze
-    from analyzer.notebook import iter_calls as iter_calls
-    from analyzer.notebook import open as open
+    from analyzer.screens.notebook import Capture as Capture
+    from analyzer.screens.notebook import analyze as analyze
+    from analyzer.screens.notebook import iter_calls as iter_calls
+    from analyzer.screens.notebook import open as open
 
     __version__: str
 
 __all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze", "iter_calls", "open"]
 
 _HOMES = {
-    "Capture": "analyzer.notebook",
+    "Capture": "analyzer.screens.notebook",
     "InputError": "analyzer.core.errors",
     "Keyring": "analyzer.auth.keyring",
-    "analyze": "analyzer.notebook",
-    "iter_calls": "analyzer.notebook",
-    "open": "analyzer.notebook",
+    "analyze": "analyzer.screens.notebook",
+    "iter_calls": "analyzer.screens.notebook",
+    "open": "analyzer.screens.notebook",
 }
 
 

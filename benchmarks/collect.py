@@ -33,7 +33,7 @@ from msgspec import Struct
 
 from analyzer.collect.manifest import Manifest, read_facts, read_manifest
 from analyzer.collect.sources import RetriedFile
-from analyzer.output.store import Store
+from analyzer.core.output.store import Store
 from benchmarks import traffic
 
 _FILE_HEADER, _RECORD_HEADER = 24, 16

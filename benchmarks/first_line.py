@@ -39,11 +39,11 @@ class Counted(io.FileIO):
 
 def first_call(path: Path, names: str) -> dict[str, Any]:
     """Bytes read and seconds taken by this process until the first call is there."""
-    from analyzer.filters.selection import EVERYTHING
-    from analyzer.model.call import CallRecord
     from analyzer.pipeline.run import analyze, stream
-    from analyzer.views.streamed import StreamedTimeline
-    from analyzer.views.timeline import Timeline
+    from analyzer.questions.filters.selection import EVERYTHING
+    from analyzer.results.call import CallRecord
+    from analyzer.screens.views.streamed import StreamedTimeline
+    from analyzer.screens.views.timeline import Timeline
 
     with Counted(path) as source:
         if names == "now":

@@ -26,23 +26,23 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from analyzer.auth.keyring import Keyring
-from analyzer.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
-from analyzer.buffers.columns import columns_of, plain_perf_data_rows
-from analyzer.buffers.decode import plan_for
-from analyzer.buffers.regular import RegularReader
-from analyzer.buffers.regular_v1 import V1Reader, read_v1
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
-from analyzer.channel.channels import Channels, TcpChannels
-from analyzer.contents.chunks import sample_chunks
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import Limits
-from analyzer.formats.sample_tables import sample_tables, write_sample_parquet
-from analyzer.packet.dissector import Dissector
+from analyzer.interfaces.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
+from analyzer.interfaces.buffers.columns import columns_of, plain_perf_data_rows
+from analyzer.interfaces.buffers.decode import plan_for
+from analyzer.interfaces.buffers.regular import RegularReader
+from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
+from analyzer.interfaces.contents.chunks import sample_chunks
 from analyzer.pipeline.run import analyze
-from analyzer.rpc.layer import RpcLayer
-from analyzer.smb.layer import SmbLayer
-from analyzer.tcp.reassembler import Reassembler
+from analyzer.screens.formats.sample_tables import sample_tables, write_sample_parquet
+from analyzer.transport.channel.channels import Channels, TcpChannels
+from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.tcp.reassembler import Reassembler
 from benchmarks import traffic
 from tests.build import buffers
 

@@ -32,11 +32,11 @@ _CHILD = "--walk"
 def paths(directory: Path) -> dict[str, Callable[[], object]]:
     """The hot paths, on small captures and buffers of their own."""
     from analyzer.auth.keyring import Keyring
-    from analyzer.buffers import ReadyTrees, perf_data_columns
-    from analyzer.buffers.regular import RegularReader
-    from analyzer.contents.chunks import sample_chunks
-    from analyzer.formats.sample_lines import sample_json_lines
+    from analyzer.interfaces.buffers import ReadyTrees, perf_data_columns
+    from analyzer.interfaces.buffers.regular import RegularReader
+    from analyzer.interfaces.contents.chunks import sample_chunks
     from analyzer.pipeline.run import analyze
+    from analyzer.screens.formats.sample_lines import sample_json_lines
     from benchmarks import inside, traffic
 
     keyring = Keyring.build(passwords=[(traffic.SealedClient.USER, traffic.SealedClient.PASSWORD)])

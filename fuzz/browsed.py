@@ -9,8 +9,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from analyzer.browse.app import Browser
 from analyzer.pipeline.run import analyze
+from analyzer.screens.browse.app import Browser
 
 
 async def browsed(path: str) -> None:

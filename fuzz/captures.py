@@ -38,7 +38,7 @@ def files() -> tuple[bytes, ...]:
 def stubs() -> tuple[tuple[int, str, bytes], ...]:
     """Stubs of [MS-PCQ] from the test vectors: opnum, direction, bytes."""
     found = []
-    for path in sorted((ROOT / "tests/buffers/vectors").glob("*.json")):
+    for path in sorted((ROOT / "tests/interfaces/buffers/vectors").glob("*.json")):
         vector = json.loads(path.read_text("utf-8"))
         if vector["kind"] == "stub":
             found.append((vector["opnum"], vector["direction"], path.with_suffix(".bin").read_bytes()))
@@ -50,7 +50,7 @@ def buffers() -> tuple[bytes, ...]:
     """Buffers from the test vectors, good and bad."""
     return tuple(
         path.with_suffix(".bin").read_bytes()
-        for path in sorted((ROOT / "tests/buffers/vectors").glob("*.json"))
+        for path in sorted((ROOT / "tests/interfaces/buffers/vectors").glob("*.json"))
         if json.loads(path.read_text("utf-8"))["kind"] != "stub"
     )
 

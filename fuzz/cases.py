@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from analyzer.auth.keyring import Keyring
-from analyzer.model.saved import ENTRIES, LOG, STATE, dump
 from analyzer.pipeline.case import FORMAT, VERSION
 from analyzer.pipeline.container import measured
 from analyzer.pipeline.run import analyze
+from analyzer.results.saved import ENTRIES, LOG, STATE, dump
 from fuzz import captures
 from fuzz.mutation import Mutator
 

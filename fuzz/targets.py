@@ -23,31 +23,31 @@ import numpy as np
 from analyzer.auth import der, kerberos, keytab, ntlm, secrets, spnego
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
-from analyzer.buffers import decode_buffer, decode_stub, guess_kind, perf_data_rows, winperf_rows
-from analyzer.buffers.columns import plain_perf_data_rows
-from analyzer.buffers.decode import plain_decode
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.capture.reader import CaptureReader
-from analyzer.channel.events import ChannelBatch
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
-from analyzer.filters.grammar import parse
-from analyzer.model.connection import Channel
-from analyzer.model.metadata import metadata_from_json
-from analyzer.model.record import Endpoint
-from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment, SegmentBatch
+from analyzer.interfaces.buffers import decode_buffer, decode_stub, guess_kind, perf_data_rows, winperf_rows
+from analyzer.interfaces.buffers.columns import plain_perf_data_rows
+from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.verify import stated_by
-from analyzer.rpc.layer import RpcLayer
-from analyzer.series.paths import wildcard
-from analyzer.smb.compression import decompress
-from analyzer.tcp.events import Connection, StreamBatch
-from analyzer.tcp.flow import TcpTimeouts
-from analyzer.tcp.recognition import Recognition
-from analyzer.views.hexdump import dumped_bytes
+from analyzer.questions.filters.grammar import parse
+from analyzer.questions.series.paths import wildcard
+from analyzer.results.connection import Channel
+from analyzer.results.metadata import metadata_from_json
+from analyzer.results.record import Endpoint
+from analyzer.screens.views.hexdump import dumped_bytes
+from analyzer.transport.channel.events import ChannelBatch
+from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.segment import Segment, SegmentBatch
+from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.smb.compression import decompress
+from analyzer.transport.tcp.events import Connection, StreamBatch
+from analyzer.transport.tcp.flow import TcpTimeouts
+from analyzer.transport.tcp.recognition import Recognition
 from fuzz import captures, cases
 from fuzz.mutation import Mutator
 from tests.build import auth as build_auth
@@ -360,7 +360,7 @@ _MOST_KEYS = 12
 
 def _browse(data: bytes) -> None:
     """The first bytes are keys that somebody presses, the others the capture."""
-    from analyzer.browse.app import Browser
+    from analyzer.screens.browse.app import Browser
 
     async def pressed(app: Browser) -> None:
         async with app.run_test(size=(100, 30)) as pilot:
@@ -387,7 +387,7 @@ def _verify(data: bytes) -> None:
 
 
 def _command(words: list[str]) -> None:
-    from analyzer.cli.commands import run
+    from analyzer.commands.commands import run
 
     with (
         Path(os.devnull).open("w", encoding="utf-8") as null,

@@ -1,4 +1,4 @@
-"""Compiles ksy/*.ksy into analyzer/buffers/_generated with kaitai-struct-compiler 0.11.0 (npm, version locked beside this file).
+"""Compiles ksy/*.ksy into analyzer/interfaces/buffers/_generated with kaitai-struct-compiler 0.11.0 (npm, version locked beside this file).
 
 `python ksy/compile.py` writes three things there: `positions/` (parsers that record where each field was read), `plain/` (parsers
 of buffers without positions) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also writes,
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parent / "analyzer" / "buffers" / "_generated"
+TARGET = HERE.parent / "analyzer" / "interfaces" / "buffers" / "_generated"
 STANDALONE = HERE / "standalone"
 PACKAGES = {
     "__init__.py": "What ksy/compile.py writes; see ksy/.",

@@ -1,6 +1,6 @@
 // Compiles every .ksy file to JavaScript, reads buffers with the parsers, and prints what they hold as JSON.
 // Standard input: {"buffers": [{"spec": "winperf", "arguments": [false], "data": hex}, ...]}; standard output: a tree for each, null
-// where the parser refuses it. Run by tests/buffers/test_javascript.py.
+// where the parser refuses it. Run by tests/interfaces/buffers/test_javascript.py.
 "use strict";
 const fs = require("fs");
 const os = require("os");

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
-from analyzer.views.timeline_text import timeline_lines
+from analyzer.screens.views.timeline_text import timeline_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPTURE = "captures/pcq_smbd_scapy_impacket_smb311_ntlm_privacy"

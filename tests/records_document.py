@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec.inspect as inspect
 from msgspec.json import schema
 
-from analyzer.model.call import CallRecord
-from analyzer.model.evidence import EvidenceRecord
-from analyzer.model.lines import COMMANDS
-from analyzer.model.record import Endpoint, Record
-from analyzer.model.sample import CounterRecord, SampleRecord
-from analyzer.model.tree import ShowRecord
+from analyzer.results.call import CallRecord
+from analyzer.results.evidence import EvidenceRecord
+from analyzer.results.lines import COMMANDS
+from analyzer.results.record import Endpoint, Record
+from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.results.tree import ShowRecord
 
 DOCS = Path(__file__).parent.parent / "docs"
 _BLOCK = re.compile(r"(<!-- keys: ([a-z-]+) -->\n).*?(<!-- end -->)", re.S)

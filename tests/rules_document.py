@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analyzer.views.rule_pages import rules_document
+from analyzer.screens.views.rule_pages import rules_document
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "rules.md"
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.frames import number_of
-from analyzer.model.analysis import Analysis
-from analyzer.packet.tshark import use_common_watcher
 from analyzer.pipeline.run import analyze
+from analyzer.results.analysis import Analysis
+from analyzer.transport.packet.tshark import use_common_watcher
 from tests import truth
 
 pytestmark = pytest.mark.needs("tshark", "pyshark")

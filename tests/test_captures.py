@@ -11,11 +11,11 @@ from collections.abc import Iterable
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.lines import timeline_records
-from analyzer.contents.samples import sample_records
-from analyzer.model.analysis import Analysis
-from analyzer.output.json import dumps
+from analyzer.core.output.json import dumps
+from analyzer.interfaces.contents.lines import timeline_records
+from analyzer.interfaces.contents.samples import sample_records
 from analyzer.pipeline.run import analyze
+from analyzer.results.analysis import Analysis
 from tests import truth
 from tests.records import Record
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analyzer.cli.commands import _COMMANDS, _GROUPS
+from analyzer.commands.commands import _COMMANDS, _GROUPS
 from tests import truth
 from tools import compare_outputs
 from tools.compare_outputs import Differences, compare

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from analyzer.buffers import winperf_rows
-from analyzer.contents.samples import sample_records
-from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.interfaces.buffers import winperf_rows
+from analyzer.interfaces.contents.samples import sample_records
 from analyzer.pipeline.run import analyze
+from analyzer.results.winreg import ERROR_MORE_DATA
 from tests.corpus import CORPUS, DIFFERENT, OTHER_FORMATS, expected
 from tests.records import plains
 

@@ -1,6 +1,6 @@
 """Documents as contracts: what they state of commands, options, filters, counter types and numbers is what the program does.
 
-docs/output.md is held by tests/formats and tests/records_document.py, docs/rules.md by tests/rules_document.py, the sample of the
+docs/output.md is held by tests/screens/formats and tests/records_document.py, docs/rules.md by tests/rules_document.py, the sample of the
 README by tests/readme.py, the page of limits by tests/core/test_limits.py.
 """
 
@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 import typer
 
-from analyzer.audit.catalogue import catalogue
-from analyzer.audit.rule import rule_pages
-from analyzer.cli import exits
-from analyzer.cli.commands import EXIT_CODES, command_line
-from analyzer.filters import bind, grammar
-from analyzer.filters.filter import CallFilter
-from analyzer.model.audit import CoverageVerdict
-from analyzer.series.formulas import Why
-from tests.cli.test_commands import PCQ, SECRETS, records, run
+from analyzer.commands import exits
+from analyzer.commands.commands import EXIT_CODES, command_line
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.filters import bind, grammar
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.series.formulas import Why
+from analyzer.results.audit import CoverageVerdict
+from tests.commands.test_commands import PCQ, SECRETS, records, run
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.cli.commands import _COMMANDS
+from analyzer.commands.commands import _COMMANDS
 from fuzz.hostile import with_table
 from fuzz.run import CORPUS, REGRESSIONS, execute, generated
 from fuzz.shapes import SHAPES

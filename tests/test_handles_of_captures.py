@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.model.call_table import CallTable
-from analyzer.model.query import Identifier
-from analyzer.pcq.layer import CatalogLearner
+from analyzer.interfaces.pcq.layer import CatalogLearner
+from analyzer.interfaces.resolution.resolve import resolved
+from analyzer.interfaces.winperf.layer import KeyFollower
 from analyzer.pipeline.run import analyze
-from analyzer.resolution.resolve import resolved
-from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
-from analyzer.winperf.layer import KeyFollower
+from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
+from analyzer.results.call_table import CallTable
+from analyzer.results.query import Identifier
 from tests import truth
 
 OPEN, CLOSE, INFO, POLL, VALIDATE = 3, 4, 5, 6, 7

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.formats.schema import table_schema
-from analyzer.model.capture import ProblemRecord
-from analyzer.model.sample import SampleRecord
+from analyzer.results.capture import ProblemRecord
+from analyzer.results.sample import SampleRecord
+from analyzer.screens.formats.schema import table_schema
 from tests import truth
 
 CAPTURE = truth.captures()[0]
@@ -138,7 +138,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
 
 
 def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
-    from analyzer.formats.dataframes import samples_frame
+    from analyzer.screens.formats.dataframes import samples_frame
 
     record = SampleRecord(
         call=1,

@@ -15,8 +15,8 @@ import pytest
 
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
-from analyzer.model.call import Call
-from analyzer.model.call_table import CallTable
+from analyzer.results.call import Call
+from analyzer.results.call_table import CallTable
 from tests import truth
 from tests.build.buffers import Block
 from tests.build.counters import Info, Watch, large, one
@@ -120,7 +120,7 @@ def test_calls_stream_in_memory_that_does_not_grow(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("analyzer.capture.reader.FEWEST_BLOCK_BYTES", 4000)
     monkeypatch.setattr("analyzer.capture.reader._MOST_STREAMED", 0)
     monkeypatch.setattr("analyzer.capture.reader.CaptureReader.is_drained", property(lambda self: True))
-    monkeypatch.setattr("analyzer.resolution.stream._MOVED", 8)
+    monkeypatch.setattr("analyzer.interfaces.resolution.stream._MOVED", 8)
     append, longest = CallTable.append, [0]
 
     def noted(self: CallTable, call: Call) -> int:
@@ -163,7 +163,7 @@ def test_what_a_responder_looks_at_first_is_a_table(cap: pcq.Capture) -> None:
 
 def public() -> dict[str, Any]:
     """Every public name with its object: of the package, and of what its functions give."""
-    from analyzer.notebook.charts import Plots
+    from analyzer.screens.notebook.charts import Plots
 
     found: dict[str, Any] = {name: getattr(pcq, name) for name in pcq.__all__ if name != "__version__"}
     for kind in (pcq.Capture, Plots):
@@ -278,7 +278,7 @@ def test_an_axis_of_less_than_a_minute_has_marks_of_its_own_in_milliseconds(cap:
 def test_times_of_days_are_shown_in_utc_whatever_the_zone_of_the_browser(cap: pcq.Capture) -> None:
     import altair as alt
 
-    from analyzer.notebook.charts import _time
+    from analyzer.screens.notebook.charts import _time
 
     axis = _time(alt.Data(values=[{"time": "2026-11-20T00:00:00.000Z", "ms": 0.0}, {"time": "", "ms": 60_000.0}]))
     assert axis.to_dict()["scale"] == {"type": "utc"}

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.audit.engine import rule_pages
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
+from analyzer.questions.audit.engine import rule_pages
 from tests.readme import CAPTURE, with_sample
 from tests.tree import ROOT, files
 

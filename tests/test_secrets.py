@@ -10,14 +10,14 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.model.analysis import Analysis
-from analyzer.output.json import dumps
+from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import analyze, smb_session_keys
-from analyzer.views.samples import Samples
-from analyzer.views.sessions import Hosts, Sessions
-from analyzer.views.show import Show
-from analyzer.views.timeline import Timeline
-from analyzer.views.view import View
+from analyzer.results.analysis import Analysis
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.show import Show
+from analyzer.screens.views.timeline import Timeline
+from analyzer.screens.views.view import View
 from tests.secrets import all_secrets, forms_of_bytes, leaks
 from tests.truth import Capture, captures
 

@@ -21,11 +21,11 @@ from xml.etree import ElementTree
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.buffers import Field, StubKind, decode_stub, map_fields
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
-from analyzer.model.call import Call, Side
+from analyzer.interfaces.buffers import Field, StubKind, decode_stub, map_fields
 from analyzer.pipeline.run import analyze
+from analyzer.results.call import Call, Side
 from tests import truth
 
 FOLDER = Path(__file__).parent.parent / "wireshark"

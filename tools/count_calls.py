@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from analyzer.model.analysis import Analysis
+    from analyzer.results.analysis import Analysis
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPTURE = ROOT / "captures" / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
@@ -35,9 +35,9 @@ def read_up_to(frame: int) -> None:
 
 def parquet_up_to(frame: int) -> None:
     """From the file to a table of samples."""
-    from analyzer.formats.sample_tables import write_sample_parquet
-    from analyzer.formats.tables import tables_of
-    from analyzer.views.samples import Samples
+    from analyzer.screens.formats.sample_tables import write_sample_parquet
+    from analyzer.screens.formats.tables import tables_of
+    from analyzer.screens.views.samples import Samples
 
     write_sample_parquet(tables_of(Samples(_analysis(frame))), io.BytesIO())
 

@@ -2,7 +2,7 @@
 import { build } from "esbuild";
 import { join } from "node:path";
 
-const out = process.argv[2] ?? "../analyzer/formats/page_assets";
+const out = process.argv[2] ?? "../analyzer/screens/formats/page_assets";
 const common = { bundle: true, minify: true, charset: "ascii", legalComments: "none", logLevel: "warning", target: "es2022" };
 
 await build({ ...common, entryPoints: ["src/main.tsx"], outfile: join(out, "report.js"), format: "iife", jsx: "automatic", jsxImportSource: "preact" });

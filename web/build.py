@@ -1,4 +1,4 @@
-"""Builds the page of `report`: web/src into analyzer/formats/page_assets with esbuild (npm, version locked beside this file).
+"""Builds the page of `report`: web/src into analyzer/screens/formats/page_assets with esbuild (npm, version locked beside this file).
 
 `python web/build.py` checks the types and writes report.js and report.css. `--check` writes nothing, builds again and reports what
 differs. The first run fetches what it needs: `npm ci` in this folder.
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parent / "analyzer" / "formats" / "page_assets"
+TARGET = HERE.parent / "analyzer" / "screens" / "formats" / "page_assets"
 BUILT = ("report.js", "report.css")
 
 

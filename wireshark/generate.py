@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analyzer.buffers._compiled import enum_names, spec_texts
 from analyzer.core.win32 import win32_numbers
+from analyzer.interfaces.buffers._compiled import enum_names, spec_texts
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "pcq.lua"

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from analyzer.core.limits import DEFAULTS
-from analyzer.model.security import Decryption, Identity
+from analyzer.results.security import Decryption, Identity
 
 Sender = Literal["initiator", "acceptor"]
 

@@ -18,7 +18,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.labels import label
-from analyzer.model.security import AuthLevel, AuthType, Decryption, Identity
+from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets

@@ -27,7 +27,7 @@ from analyzer.auth.kerberos import RC4_HMAC, Key
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import rc4
 from analyzer.core.errors import DecodeError
-from analyzer.model.security import AuthLevel, Decryption
+from analyzer.results.security import AuthLevel, Decryption
 
 _CFX_HEADER_LEN = 16
 _SEC_TRAILER_LEN = 8

@@ -30,7 +30,7 @@ from analyzer.auth.kerberos import (
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, etype_name
 from analyzer.core.errors import DecodeError
-from analyzer.model.security import Decryption, Identity
+from analyzer.results.security import Decryption, Identity
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets

@@ -25,7 +25,7 @@ from msgspec import Struct
 from analyzer.auth.context import SearchBudget, Sender, Unprotected
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
-from analyzer.model.security import AuthLevel, Decryption
+from analyzer.results.security import AuthLevel, Decryption
 
 SIGNATURE_LEN = 16
 

@@ -19,7 +19,7 @@ from analyzer.auth.ntlm import (
     parse_message,
     prove,
 )
-from analyzer.model.security import Decryption, Identity
+from analyzer.results.security import Decryption, Identity
 
 
 class NtlmExchange:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from analyzer.core.paths import text_of_path
-from analyzer.model.evidence import FileDigest
+from analyzer.results.evidence import FileDigest
 
 _AT_ONCE = 1 << 20
 

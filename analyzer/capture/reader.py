@@ -35,7 +35,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import text_of_path
-from analyzer.model.evidence import FileDigest
+from analyzer.results.evidence import FileDigest
 
 if TYPE_CHECKING:
     from analyzer.capture.pcapng import PcapngFile

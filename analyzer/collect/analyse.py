@@ -24,13 +24,13 @@ from analyzer.collect.pieces import PieceFile
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, frame_id, number_of
-from analyzer.model import perflib, scmr, winreg
-from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.output.store import Store
-from analyzer.packet.tallies import Tallies
+from analyzer.core.output.store import Store
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze_frames, tickets_in
-from analyzer.viewmodel.verdict import nothing_found
+from analyzer.results import perflib, scmr, winreg
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.screens.viewmodel.verdict import nothing_found
+from analyzer.transport.packet.tallies import Tallies
 
 _FOLLOWED = frozenset((perflib.INTERFACE, winreg.INTERFACE, scmr.INTERFACE))
 

@@ -57,9 +57,9 @@ from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.model.metadata import Metadata
-from analyzer.output.store import Store, StoreError
-from analyzer.packet.sorting import Pair
+from analyzer.core.output.store import Store, StoreError
+from analyzer.results.metadata import Metadata
+from analyzer.transport.packet.sorting import Pair
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

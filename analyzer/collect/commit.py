@@ -28,8 +28,8 @@ from analyzer.collect.shared import write_shared
 from analyzer.collect.sites import site_names
 from analyzer.collect.sources import shown
 from analyzer.core.events import Problem
-from analyzer.model.capture import SCHEMA
-from analyzer.output.store import Store, StoreError
+from analyzer.core.output.store import Store, StoreError
+from analyzer.results.capture import SCHEMA
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
 _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zstandard")

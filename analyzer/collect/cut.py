@@ -21,8 +21,8 @@ from analyzer.collect.sources import RetriedFile, shown
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
-from analyzer.output.store import Store
-from analyzer.packet.sorting import Chosen, FrameSorter, Kind
+from analyzer.core.output.store import Store
+from analyzer.transport.packet.sorting import Chosen, FrameSorter, Kind
 
 
 def cut_file(task: CutTask) -> FileFacts:

@@ -15,10 +15,10 @@ from analyzer.collect.pieces import Place
 from analyzer.collect.sources import SourceFile
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.model.capture import HostRecord
-from analyzer.model.metadata import Metadata
-from analyzer.packet.sorting import Kind, Pair
-from analyzer.packet.tallies import Tallies
+from analyzer.results.capture import HostRecord
+from analyzer.results.metadata import Metadata
+from analyzer.transport.packet.sorting import Kind, Pair
+from analyzer.transport.packet.tallies import Tallies
 
 # What machines of a file state of themselves: by what it is and whose (`mac 10.0.0.1`), all values that were met.
 KnownAs = dict[str, list[str]]

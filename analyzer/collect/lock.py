@@ -21,8 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
+from analyzer.core.output.store import Store, StoreError
 from analyzer.core.times import NS_PER_S
-from analyzer.output.store import Store, StoreError
 
 LOCK = "_lock"
 LEASE_S, RENEWED_S = 300, 60

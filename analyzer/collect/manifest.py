@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from analyzer.collect.facts import BatchFacts, ConversationFacts, FileFacts, TableFile, Window
 from analyzer.core.errors import InputError
-from analyzer.output.store import Store
+from analyzer.core.output.store import Store
 
 FORMAT, VERSION = "pcq-dataset", 2
 MANIFEST = "manifest.json"

@@ -17,8 +17,8 @@ from msgspec import Struct, msgpack
 
 from analyzer.capture.frame import HEAD_BEFORE, FrameBlock, PlacedBlock, heads_of
 from analyzer.core.frames import frame_id
-from analyzer.output.store import Store
-from analyzer.packet.sorting import Kind
+from analyzer.core.output.store import Store
+from analyzer.transport.packet.sorting import Kind
 
 # A piece is written when it has so many bytes of frames; the largest are, when all that wait have so many.
 PIECE_BYTES, WAITING_BYTES = 2 * 1024 * 1024, 64 * 1024 * 1024

@@ -18,25 +18,25 @@ import polars as pl
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.audit.engine import Audit, Profile
-from analyzer.audit.records import finding_record
 from analyzer.collect.facts import BatchFacts, Job, Judged, Member, RenderTask, TableFile
 from analyzer.collect.schemas import stored
-from analyzer.formats.dataframes import problems_table
-from analyzer.formats.schema import table_of_records
-from analyzer.formats.tables import tables_of
-from analyzer.model.analysis import Analysis
-from analyzer.model.audit import FindingRecord
-from analyzer.model.handle import HandleRecord
-from analyzer.model.metadata import MetadataRecord, metadata_record
-from analyzer.output.store import Store
+from analyzer.core.output.store import Store
 from analyzer.pipeline.case import open_case
-from analyzer.statistics.handle_records import handle_records
-from analyzer.statistics.hosts import host_records
-from analyzer.views.counters import Counters
-from analyzer.views.samples import Samples
-from analyzer.views.sessions import Sessions
-from analyzer.views.timeline import Timeline
+from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.records import finding_record
+from analyzer.questions.statistics.handle_records import handle_records
+from analyzer.questions.statistics.hosts import host_records
+from analyzer.results.analysis import Analysis
+from analyzer.results.audit import FindingRecord
+from analyzer.results.handle import HandleRecord
+from analyzer.results.metadata import MetadataRecord, metadata_record
+from analyzer.screens.formats.dataframes import problems_table
+from analyzer.screens.formats.schema import table_of_records
+from analyzer.screens.formats.tables import tables_of
+from analyzer.screens.views.counters import Counters
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.timeline import Timeline
 
 # A conversation's number stands in front of its own numbers, which have so many bits.
 NUMBER_SHIFT = 32
@@ -78,7 +78,7 @@ def render(task: RenderTask) -> BatchFacts:
 
 
 def _filled(analysis: Analysis, task: RenderTask) -> Analysis:
-    from analyzer.model.metadata import fill
+    from analyzer.results.metadata import fill
 
     servers = {call.server.ip for call in analysis.calls if call.is_perflib or call.is_winreg}
     notes = fill(analysis.catalogs, analysis.name_tables, servers, task.metadata, instead=task.metadata_from)

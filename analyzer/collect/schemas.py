@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from analyzer.formats.counter_tables import reading_schema
-from analyzer.formats.schema import table_schema
-from analyzer.model.audit import CoverageRecord, FindingRecord
-from analyzer.model.call import CallRecord
-from analyzer.model.capture import HostRecord, ProblemRecord, SessionRecord
-from analyzer.model.handle import HandleRecord
-from analyzer.model.metadata import MetadataRecord
-from analyzer.model.record import Record
-from analyzer.model.sample import CounterRecord, SampleRecord
+from analyzer.results.audit import CoverageRecord, FindingRecord
+from analyzer.results.call import CallRecord
+from analyzer.results.capture import HostRecord, ProblemRecord, SessionRecord
+from analyzer.results.handle import HandleRecord
+from analyzer.results.metadata import MetadataRecord
+from analyzer.results.record import Record
+from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.screens.formats.counter_tables import reading_schema
+from analyzer.screens.formats.schema import table_schema
 
 RECORDS: Mapping[str, type[Record]] = {
     "calls": CallRecord,

@@ -7,22 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
-from analyzer.audit.catalogue import catalogue
-from analyzer.audit.findings import Coverage
-from analyzer.audit.records import coverage_record
-from analyzer.audit.rule import rule_pages
-from analyzer.audit.verdicts import Outcome
 from analyzer.collect.facts import ConversationFacts, FileFacts, Job, Judged, TableFile
 from analyzer.collect.manifest import Facts
 from analyzer.collect.render import NO_DAY, NO_SERVER, partition, write_table
 from analyzer.collect.schemas import TABLES
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
-from analyzer.formats.schema import table_of_records
-from analyzer.model.audit import CoverageRecord
-from analyzer.model.capture import HostName, HostRecord, ProblemRecord
-from analyzer.output.store import Store
-from analyzer.packet.tallies import Tallies
+from analyzer.core.output.store import Store
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.findings import Coverage
+from analyzer.questions.audit.records import coverage_record
+from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.verdicts import Outcome
+from analyzer.results.audit import CoverageRecord
+from analyzer.results.capture import HostName, HostRecord, ProblemRecord
+from analyzer.screens.formats.schema import table_of_records
+from analyzer.transport.packet.tallies import Tallies
 
 _IN_A_FILE = "name resolution in the capture file"
 # As an audit keeps them.

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from analyzer.capture.special_files import refuse_special
 from analyzer.core.errors import InputError
+from analyzer.core.output.store import file_system
 from analyzer.core.paths import path_of_text, text_of_path, without_raw_bytes
 from analyzer.core.times import NS_PER_S
-from analyzer.output.store import file_system
 
 # What a directory is searched for: names of captures as programs write them, rotated and compressed ones too.
 _NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1")

@@ -1,6 +1,6 @@
 """Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`container.py`) of what an analysis is (`model/saved.py`): the columns of its calls, the log of their bytes,
+A case is a container (`container.py`) of what an analysis is (`results/saved.py`): the columns of its calls, the log of their bytes,
 and all else. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
 """
 
@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.model.analysis import Analysis
-from analyzer.model.capture import SCHEMA
-from analyzer.model.evidence import FileDigest
-from analyzer.model.saved import ENTRIES, dump, load
 from analyzer.pipeline.container import Container, Entry, EntryReader, damaged, is_container, measured, write
+from analyzer.results.analysis import Analysis
+from analyzer.results.capture import SCHEMA
+from analyzer.results.evidence import FileDigest
+from analyzer.results.saved import ENTRIES, dump, load
 
 FORMAT, VERSION = "pcq-case", 3
 # What comes of reading a manifest or a state that holds other things than it should.

@@ -22,10 +22,10 @@ from msgspec import Struct
 from analyzer.core.errors import InputError
 from analyzer.core.frames import number_of
 from analyzer.core.paths import text_of_path
-from analyzer.model.call import Call
-from analyzer.model.connection import Bound, Pdu
-from analyzer.packet.tshark import Complaint, in_thread, open_capture, packets
-from analyzer.rpc.pdu import Ptype
+from analyzer.results.call import Call
+from analyzer.results.connection import Bound, Pdu
+from analyzer.transport.packet.tshark import Complaint, in_thread, open_capture, packets
+from analyzer.transport.rpc.pdu import Ptype
 
 # Copies of a frame (mirror ports, retransmissions) stand near their first; farther away the same numbers are another PDU.
 _NEAR = 64

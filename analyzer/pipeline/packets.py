@@ -17,12 +17,12 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
-from analyzer.model.analysis import Analysis
-from analyzer.model.packets import CapturedFrame, Packets
 from analyzer.pipeline.case import is_case
 from analyzer.pipeline.run import follow_messages, with_embedded
-from analyzer.smb.framing import HEADER_LEN, Message
-from analyzer.tcp.events import Connection, Direction
+from analyzer.results.analysis import Analysis
+from analyzer.results.packets import CapturedFrame, Packets
+from analyzer.transport.smb.framing import HEADER_LEN, Message
+from analyzer.transport.tcp.events import Connection, Direction
 
 # Why frames that were there are not, or none is.
 CHANGED = "the captures changed since they were read"

@@ -17,38 +17,38 @@ import msgspec
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, CaptureEnds, Conflict, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import path_of_text, text_of_path
 from analyzer.core.times import earliest
-from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.call import Call
-from analyzer.model.call_table import CallTable, OrderedCalls
-from analyzer.model.catalog import Catalogs
-from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
-from analyzer.model.name_tables import NameTables
 from analyzer.pipeline.case import is_case, open_case
-from analyzer.rpc.call import plain_call
-from analyzer.rpc.events import Exchange
-from analyzer.tcp.events import Recognised
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call import Call
+from analyzer.results.call_table import CallTable, OrderedCalls
+from analyzer.results.catalog import Catalogs
+from analyzer.results.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.results.name_tables import NameTables
+from analyzer.transport.channel.events import ChannelClosed
+from analyzer.transport.rpc.call import plain_call
+from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.tcp.events import Recognised
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets
     from analyzer.capture.frame import FrameBlock
     from analyzer.capture.reader import ReadBound
-    from analyzer.model.evidence import FileDigest
-    from analyzer.model.metadata import Metadata
-    from analyzer.packet.dissector import Dissector
-    from analyzer.packet.segment import SegmentBatch
-    from analyzer.packet.tallies import Tallies
-    from analyzer.pcq.layer import PerflibLayer
+    from analyzer.interfaces.pcq.layer import PerflibLayer
+    from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.interfaces.winperf.layer import KeyFollower
     from analyzer.pipeline.stream import Stream
-    from analyzer.redaction.pseudonyms import Pseudonyms
-    from analyzer.rpc.layer import RpcLayer
-    from analyzer.smb.state import KeyLog, MessageLog
-    from analyzer.winperf.layer import KeyFollower
+    from analyzer.results.evidence import FileDigest
+    from analyzer.results.metadata import Metadata
+    from analyzer.transport.packet.dissector import Dissector
+    from analyzer.transport.packet.segment import SegmentBatch
+    from analyzer.transport.packet.tallies import Tallies
+    from analyzer.transport.rpc.layer import RpcLayer
+    from analyzer.transport.smb.state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
 _Listed = TypeVar("_Listed")
@@ -158,7 +158,7 @@ def analyze(
     capture = _with_digests(facts()) if hashing else facts()
     analysis = replace(analysis, capture=capture, problems=tuple(problems))
     if pseudonyms is not None:
-        from analyzer.redaction.layer import without_names
+        from analyzer.interfaces.redaction.layer import without_names
 
         analysis = without_names(analysis, pseudonyms)
     return analysis
@@ -175,7 +175,7 @@ def analyze_frames(
 ) -> Analysis:
     """The analysis of frames that were read elsewhere, in time order. What is counted of a whole capture goes to `tallies`, for who
     has them to report; `tickets` are those whose issue is known already."""
-    from analyzer.packet.dissector import Dissector
+    from analyzer.transport.packet.dissector import Dissector
 
     segments = _segments(frames, Dissector(limits=limits, tallies=tallies))
     return _read([segments], facts, keyring, limits, pdus=False, tickets=tickets)
@@ -184,9 +184,9 @@ def analyze_frames(
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
     """The tickets whose issue is seen in frames with the traffic of KDCs."""
     from analyzer.auth.kdc import KdcLayer
-    from analyzer.packet.dissector import Dissector
-    from analyzer.packet.tallies import Tallies
-    from analyzer.tcp.reassembler import Reassembler
+    from analyzer.transport.packet.dissector import Dissector
+    from analyzer.transport.packet.tallies import Tallies
+    from analyzer.transport.tcp.reassembler import Reassembler
 
     kdc = KdcLayer()
     segments = _segments(frames, Dissector(limits=limits, tallies=Tallies()))
@@ -208,10 +208,10 @@ def _read(
     in_sessions: bool = True,
 ) -> Analysis:
     """Takes the segments that are waiting through all layers and the second reading."""
-    from analyzer.channel.channels import OutsideSessions
-    from analyzer.pcq.layer import CatalogLearner, PerflibLayer
-    from analyzer.resolution.resolve import resolved
-    from analyzer.winperf.layer import KeyFollower
+    from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.interfaces.resolution.resolve import resolved
+    from analyzer.interfaces.winperf.layer import KeyFollower
+    from analyzer.transport.channel.channels import OutsideSessions
 
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
@@ -245,10 +245,10 @@ def stream(
     for too long. It is named by what the calls before it state. Memory does not grow with the calls. Captures are read in blocks of
     `block_bytes` at first. A case is no capture.
     """
-    from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.interfaces.resolution.stream import CallStream
+    from analyzer.interfaces.winperf.layer import KeyFollower
     from analyzer.pipeline.stream import Stream
-    from analyzer.resolution.stream import CallStream
-    from analyzer.winperf.layer import KeyFollower
 
     keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
     segments, facts = (
@@ -279,8 +279,8 @@ def stream(
 
 def _decoders(pcq: PerflibLayer, follower: KeyFollower) -> list[Layer]:
     """The layers from exchanges to calls."""
-    from analyzer.svcctl.layer import ServiceLayer
-    from analyzer.winperf.layer import WinregLayer
+    from analyzer.interfaces.svcctl.layer import ServiceLayer
+    from analyzer.interfaces.winperf.layer import WinregLayer
 
     return [pcq, WinregLayer(follower), ServiceLayer()]
 
@@ -291,7 +291,7 @@ def _redaction(
     """The layer that gives pseudonyms, where that is asked for, and what is known of servers, by theirs."""
     if pseudonyms is None:
         return [], metadata, metadata_from
-    from analyzer.redaction.layer import Redactor, redacted_metadata
+    from analyzer.interfaces.redaction.layer import Redactor, redacted_metadata
 
     chosen = pseudonyms.address(metadata_from) if metadata_from is not None else None
     return [Redactor(pseudonyms)], redacted_metadata(metadata, pseudonyms), chosen
@@ -344,7 +344,7 @@ def _filled(
     metadata: Sequence[Metadata],
     instead: str | None,
 ) -> Iterable[Problem]:
-    from analyzer.model.metadata import fill
+    from analyzer.results.metadata import fill
 
     servers = {call.server.ip for call in calls if call.is_perflib or call.is_winreg}
     return fill(catalogs, name_tables, servers, metadata, instead=instead)
@@ -356,8 +356,8 @@ def _layers(
     """The layers from segments to fragments of PDUs, and the one from there to exchanges."""
     from analyzer.auth import handshake
     from analyzer.auth.kdc import KdcLayer
-    from analyzer.rpc.layer import RpcLayer
-    from analyzer.tcp.reassembler import Reassembler
+    from analyzer.transport.rpc.layer import RpcLayer
+    from analyzer.transport.tcp.reassembler import Reassembler
 
     kdc = KdcLayer(tickets)
     rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
@@ -405,7 +405,7 @@ def smb_session_keys(
     `progress` and `bound` are as for `analyze`; `unreadable` is called with the problem of each file, of several, that cannot be
     read.
     """
-    from analyzer.tcp.reassembler import Reassembler
+    from analyzer.transport.tcp.reassembler import Reassembler
 
     segments, _ = (
         _own_segments(sources, progress, limits, bound=bound) if engine == "own" else _tshark_segments(sources)
@@ -427,8 +427,8 @@ def follow_messages(
     segment_log: Callable[[SegmentBatch], object] | None = None,
 ) -> None:
     """Reads captures once more, for their SMB messages and TCP segments."""
-    from analyzer.packet.segment import SegmentBatch
-    from analyzer.tcp.reassembler import Reassembler
+    from analyzer.transport.packet.segment import SegmentBatch
+    from analyzer.transport.tcp.reassembler import Reassembler
 
     segments, _ = _own_segments(sources, None, limits)
 
@@ -451,8 +451,8 @@ def _channels(
     message_log: MessageLog | None = None,
 ) -> list[Layer]:
     """The layers from streams to channels."""
-    from analyzer.channel.channels import Channels, TcpChannels
-    from analyzer.smb.layer import SmbLayer
+    from analyzer.transport.channel.channels import Channels, TcpChannels
+    from analyzer.transport.smb.layer import SmbLayer
 
     channels = Channels()
     smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log, limits=limits)
@@ -574,7 +574,7 @@ def _own_segments(
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
     """`streaming`, the ends of blocks come among the events."""
     from analyzer.capture.reader import BLOCK_BYTES, CaptureReader
-    from analyzer.packet.dissector import LOOK_BEHIND_BYTES, Dissector
+    from analyzer.transport.packet.dissector import LOOK_BEHIND_BYTES, Dissector
 
     reader = CaptureReader(
         sources,
@@ -631,7 +631,7 @@ def _tshark_segments(
     sources: Sequence[Source], *, streaming: bool = False
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
     """`streaming`, the ends of blocks come among the events."""
-    from analyzer.packet.tshark import TsharkEngine
+    from analyzer.transport.packet.tshark import TsharkEngine
 
     tshark = TsharkEngine(sources)
 
@@ -648,7 +648,7 @@ _SEGMENTS_OF_BLOCK = 256
 
 def _in_blocks(segments: Iterable[Event]) -> Iterator[Event]:
     """Segments with the ends of blocks among them."""
-    from analyzer.packet.segment import SegmentBatch
+    from analyzer.transport.packet.segment import SegmentBatch
 
     for count, event in enumerate(segments, 1):
         if isinstance(event, SegmentBatch) and count % _SEGMENTS_OF_BLOCK == 0:

@@ -25,17 +25,17 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
-from analyzer.formats.pcapng import PcapngWriter
-from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call, Side
-from analyzer.model.record import Endpoint
-from analyzer.packet.segment import FIN, RST, SYN, SegmentBatch
 from analyzer.pipeline.packets import CHANGED
 from analyzer.pipeline.run import analyze, follow_messages
-from analyzer.rpc.pdu import Ptype
-from analyzer.smb import smb1, smb2_header
-from analyzer.smb.framing import Message
-from analyzer.tcp.events import Connection, Direction
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, Side
+from analyzer.results.record import Endpoint
+from analyzer.screens.formats.pcapng import PcapngWriter
+from analyzer.transport.packet.segment import FIN, RST, SYN, SegmentBatch
+from analyzer.transport.rpc.pdu import Ptype
+from analyzer.transport.smb import smb1, smb2_header
+from analyzer.transport.smb.framing import Message
+from analyzer.transport.tcp.events import Connection, Direction
 
 Ends = frozenset[Endpoint]
 
@@ -295,7 +295,7 @@ def _written(
     """The frames of the sources, as they were captured."""
     from importlib.metadata import version
 
-    from analyzer.contents.machines import machine_names
+    from analyzer.interfaces.contents.machines import machine_names
 
     out = Slice()
     files = analysis.capture.files

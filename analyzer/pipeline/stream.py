@@ -12,19 +12,19 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import NS_PER_S
-from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.call import Call
-from analyzer.model.call_table import CallTable, OrderedCalls, Tally
-from analyzer.model.metadata import fill
-from analyzer.resolution.conflicts import Marks
-from analyzer.resolution.stream import CallStream
-from analyzer.rpc.call import plain_call
-from analyzer.rpc.events import Exchange, OpenCall
+from analyzer.interfaces.resolution.conflicts import Marks
+from analyzer.interfaces.resolution.stream import CallStream
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call import Call
+from analyzer.results.call_table import CallTable, OrderedCalls, Tally
+from analyzer.results.metadata import fill
+from analyzer.transport.rpc.call import plain_call
+from analyzer.transport.rpc.events import Exchange, OpenCall
 
 if TYPE_CHECKING:
-    from analyzer.model.catalog import Catalogs
-    from analyzer.model.metadata import Metadata
-    from analyzer.model.name_tables import NameTables
+    from analyzer.results.catalog import Catalogs
+    from analyzer.results.metadata import Metadata
+    from analyzer.results.name_tables import NameTables
 
 
 class Collector(Protocol):

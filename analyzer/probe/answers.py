@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analyzer.audit.answers import read_answer
-from analyzer.buffers import decode_buffer, decode_stub
 from analyzer.core.errors import DecodeError
-from analyzer.model.buffer import BufferKind
-from analyzer.model.perflib import Opnum
+from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.probe.wire import Answer
+from analyzer.questions.audit.answers import read_answer
+from analyzer.results.buffer import BufferKind
+from analyzer.results.perflib import Opnum
 
 
 def data_of(answer: Answer) -> bytes:

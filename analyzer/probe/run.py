@@ -19,8 +19,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from analyzer.audit.catalogue import catalogue
-from analyzer.audit.triggered import FORMAT
 from analyzer.auth.keys import nt_hash
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import InputError
@@ -30,6 +28,8 @@ from analyzer.probe.rehearsal import Rehearsal
 from analyzer.probe.script import STEPS, Options, Script
 from analyzer.probe.talk import Entry, Lab
 from analyzer.probe.wire import Credentials
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.triggered import FORMAT
 
 Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 

@@ -12,13 +12,13 @@ from functools import partial
 
 from msgspec import Struct, field
 
-from analyzer.audit.rules.size_out_of_range import LIMITS
-from analyzer.model.perflib import Opnum
-from analyzer.model.security import AuthLevel
 from analyzer.probe.answers import block_types_of, guids_of, names_of, needed_of, registration_of
 from analyzer.probe.stubs import ANY, NO_HANDLE, Stub, context_handle, identifier
 from analyzer.probe.talk import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
 from analyzer.probe.wire import FEATURES, NDR64, Answer, Context, Credentials
+from analyzer.questions.audit.rules.size_out_of_range import LIMITS
+from analyzer.results.perflib import Opnum
+from analyzer.results.security import AuthLevel
 
 # A GUID no counterset has, a handle no server gives out, a language no server speaks, a counter id no set has.
 UNKNOWN = "00000000-dead-4bad-8bad-00000000beef"

@@ -1,7 +1,7 @@
 """The calls of the probe: methods with parameters in, answers and an entry in the log out.
 
 A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
-what was sent in words, what came back, and which triggers of requirements (`analyzer.audit.catalogue`) that was.
+what was sent in words, what came back, and which triggers of requirements (`analyzer.questions.audit.catalogue`) that was.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Literal, Protocol, TypedDict, Unpack
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.model import perflib, winreg
-from analyzer.model.perflib import Opnum
-from analyzer.model.security import AuthLevel
 from analyzer.probe.stubs import Stub, query_value
 from analyzer.probe.wire import NDR, NDR64, Answer, Association, Context, Credentials, LostError, handle_of
+from analyzer.results import perflib, winreg
+from analyzer.results.perflib import Opnum
+from analyzer.results.security import AuthLevel
 
 PERFLIB, WINREG = (perflib.INTERFACE, 1, 0), (winreg.INTERFACE, 1, 0)
 # The range of dwInSize of EnumerateCounterSet, in GUIDs ([MS-PCQ] section 6).

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import InputError
-from analyzer.model.security import AuthLevel
+from analyzer.results.security import AuthLevel
 
 NDR, NDR64 = ("8a885d04-1ceb-11c9-9fe8-08002b104860", 2), ("71710533-beba-4937-8319-b5dbef9ccc36", 1)
 FEATURES = ("6cb71c2c-9812-4540-0300-000000000000", 1)

@@ -15,7 +15,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm_context import _Keystream
-from analyzer.model.security import Decryption
+from analyzer.results.security import Decryption
 from tests.build.auth import (
     ESS,
     INTEGRITY,

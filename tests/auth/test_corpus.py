@@ -16,7 +16,7 @@ from analyzer.auth.context import Handshake, SecurityContext
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
-from analyzer.model.security import Decryption
+from analyzer.results.security import Decryption
 
 # scapy, test/scapy/layers/dcerpc.uts
 NTLM_RING = Keyring.build(passwords=[("Administrator", "Password123!")])

@@ -17,7 +17,7 @@ from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.keytab import KerberosKey, write_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.ntlm_exchange import NtlmExchange
-from analyzer.model.security import Decryption, Identity
+from analyzer.results.security import Decryption, Identity
 from tests.auth.test_messages import message
 from tests.build.auth import (
     KEY_EXCH,

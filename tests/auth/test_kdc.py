@@ -14,12 +14,12 @@ from analyzer.auth.kerberos import KdcReply
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.model.record import Endpoint
-from analyzer.model.security import Decryption, Identity
-from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import UdpPayload
-from analyzer.tcp.events import Connection, Gap, StreamBatch, StreamClosed
-from analyzer.tcp.recognition import Recognition
+from analyzer.results.record import Endpoint
+from analyzer.results.security import Decryption, Identity
+from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.segment import UdpPayload
+from analyzer.transport.tcp.events import Connection, Gap, StreamBatch, StreamClosed
+from analyzer.transport.tcp.recognition import Recognition
 from tests.build.auth import KerberosConversation, kdc_reply, kerberos_handshake
 from tests.build.chain import through
 from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp

@@ -15,7 +15,7 @@ from analyzer.auth.ntlm import (
     prove,
 )
 from analyzer.auth.ntlm_context import NtlmContext
-from analyzer.model.security import Decryption
+from analyzer.results.security import Decryption
 from tests.build.auth import authenticate_message, challenge_message
 
 USER, DOMAIN, PASSWORD = "User", "Domain", "Password"

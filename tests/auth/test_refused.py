@@ -25,9 +25,9 @@ from analyzer.auth.secrets import document_of, embedded_keyring, parse_seskey_li
 from analyzer.auth.spnego import parse_spnego
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.traced import TracedBytes
-from analyzer.model.record import Endpoint
-from analyzer.model.security import Decryption
-from analyzer.tcp.events import Connection, Recognised, StreamBatch
+from analyzer.results.record import Endpoint
+from analyzer.results.security import Decryption
+from analyzer.transport.tcp.events import Connection, Recognised, StreamBatch
 from tests.build.auth import (
     INTEGRITY,
     OID_KRB5,

@@ -15,18 +15,18 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
-from analyzer.formats.conversation import write_conversation
-from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.call import CallState, Side
-from analyzer.model.connection import Channel
-from analyzer.model.pdus import Fragment
-from analyzer.model.security import AuthInfo, AuthLevel, Decryption
-from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
+from analyzer.interfaces.resolution.resolve import resolved
+from analyzer.interfaces.svcctl.layer import ServiceLayer
+from analyzer.interfaces.winperf.layer import KeyFollower, WinregLayer
 from analyzer.pipeline.run import _Collector
-from analyzer.resolution.resolve import resolved
-from analyzer.rpc.events import Exchange
-from analyzer.svcctl.layer import ServiceLayer
-from analyzer.winperf.layer import KeyFollower, WinregLayer
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call import CallState, Side
+from analyzer.results.connection import Channel
+from analyzer.results.pdus import Fragment
+from analyzer.results.security import AuthInfo, AuthLevel, Decryption
+from analyzer.screens.formats.conversation import write_conversation
+from analyzer.transport.rpc.events import Exchange
 from tests.build.buffers import Ndr
 from tests.build.rpc import CHANNEL, FAULT, PCQ, REQUEST, RESPONSE, SMB, WINREG, Auth, pdu
 

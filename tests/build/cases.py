@@ -13,9 +13,9 @@ import numpy as np
 
 from analyzer.core.columns import saved_column
 from analyzer.core.errors import CaseError
-from analyzer.model.analysis import Analysis
-from analyzer.model.saved import dump
 from analyzer.pipeline.container import MANIFEST, measured, write
+from analyzer.results.analysis import Analysis
+from analyzer.results.saved import dump
 
 
 def contents(case: Path) -> dict[str, bytes]:

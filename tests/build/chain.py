@@ -8,13 +8,13 @@ from pathlib import Path
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
-from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.packet.dissector import Dissector
 from analyzer.pipeline.run import Layer
-from analyzer.smb.layer import SmbLayer
-from analyzer.smb.state import KeyLog
+from analyzer.transport.channel.channels import Channels, TcpChannels
+from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.smb.state import KeyLog
 
 
 def segments(path: Path) -> Iterator[Event]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from struct import pack
 from uuid import UUID
 
-from analyzer.model.analysis import Analysis
-from analyzer.rpc.events import Exchange
-from analyzer.series.readings import points
-from analyzer.series.series import Point
+from analyzer.questions.series.readings import points
+from analyzer.questions.series.series import Point
+from analyzer.results.analysis import Analysis
+from analyzer.transport.rpc.events import Exchange
 from tests.build.buffers import Block, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, winreg
 

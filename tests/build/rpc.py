@@ -15,12 +15,12 @@ from typing import Protocol
 from uuid import UUID
 
 from analyzer.auth.context import SearchBudget, Sender, Unprotected
-from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.model.connection import Channel
-from analyzer.model.record import Endpoint
-from analyzer.model.security import AuthLevel, Decryption, Identity
+from analyzer.results.connection import Channel
+from analyzer.results.record import Endpoint
+from analyzer.results.security import AuthLevel, Decryption, Identity
+from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from tests.build.auth import KerberosConversation, NtlmConversation
 
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
-from analyzer.model.record import Endpoint
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
-from analyzer.tcp.events import Connection
-from analyzer.tcp.flow import TcpTimeouts
-from analyzer.tcp.reassembler import Reassembler
-from analyzer.tcp.recognition import Recognition
+from analyzer.results.record import Endpoint
+from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.tcp.events import Connection
+from analyzer.transport.tcp.flow import TcpTimeouts
+from analyzer.transport.tcp.reassembler import Reassembler
+from analyzer.transport.tcp.recognition import Recognition
 
 CLIENT = Endpoint("192.0.2.1", 50000)
 SERVER = Endpoint("192.0.2.2", 445)

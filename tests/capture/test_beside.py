@@ -15,7 +15,7 @@ from analyzer.capture.embedded import embedded_secrets
 from analyzer.capture.file_kinds import capture_format, foreign_capture, looks_like
 from analyzer.capture.frame import Frame, rows_at
 from analyzer.capture.streams import capture_in
-from analyzer.model.evidence import FileDigest
+from analyzer.results.evidence import FileDigest
 from tests.build.capture import KUZNETZOV, T0, Pcapng, as_given, frames_of, pcap, pcapng, read
 from tests.build.packet import block
 

@@ -13,7 +13,6 @@ from typing import Any
 import orjson
 import polars as pl
 
-from analyzer.audit.engine import Audit
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.reader import CaptureReader
@@ -24,20 +23,21 @@ from analyzer.collect.manifest import read_manifest
 from analyzer.collect.schemas import STORED, TABLES, restored
 from analyzer.collect.sources import find_sources
 from analyzer.core.limits import DEFAULTS
-from analyzer.formats.dataframes import problems_table
-from analyzer.formats.schema import table_of_records
-from analyzer.formats.tables import table_of
-from analyzer.model.analysis import Analysis
-from analyzer.model.audit import CoverageRecord, FindingRecord
-from analyzer.model.metadata import MetadataRecord, metadata_record
-from analyzer.output.store import Store
+from analyzer.core.output.store import Store
 from analyzer.pipeline.run import analyze
-from analyzer.views.audit import AuditView
-from analyzer.views.counters import Counters
-from analyzer.views.handles import Handles
-from analyzer.views.samples import Samples
-from analyzer.views.sessions import Hosts, Sessions
-from analyzer.views.timeline import Timeline
+from analyzer.questions.audit.engine import Audit
+from analyzer.results.analysis import Analysis
+from analyzer.results.audit import CoverageRecord, FindingRecord
+from analyzer.results.metadata import MetadataRecord, metadata_record
+from analyzer.screens.formats.dataframes import problems_table
+from analyzer.screens.formats.schema import table_of_records
+from analyzer.screens.formats.tables import table_of
+from analyzer.screens.views.audit import AuditView
+from analyzer.screens.views.counters import Counters
+from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.timeline import Timeline
 from tests.build.capture import NANO, pcap
 
 CAPTURES = Path(__file__).parents[2] / "captures"

@@ -16,8 +16,8 @@ from analyzer.collect.collection import Request, collect
 from analyzer.collect.sources import find_sources
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from tests.cli.test_commands import process
 from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, of_dataset, rotated, same_rows, single
+from tests.commands.test_commands import process
 from tests.secrets import leaks
 
 pytestmark = pytest.mark.needs("distributed")

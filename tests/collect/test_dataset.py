@@ -13,9 +13,9 @@ import pytest
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.notebook.capture import Capture
-from analyzer.notebook.dataset import Dataset
 from analyzer.pipeline.run import analyze
+from analyzer.screens.notebook.capture import Capture
+from analyzer.screens.notebook.dataset import Dataset
 from tests.build.capture import NANO, pcap
 from tests.collect.sets import (
     CAPTURES,

@@ -15,7 +15,7 @@ import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import sources
 from analyzer.core.errors import InputError
-from analyzer.output import store
+from analyzer.core.output import store
 from tests.build.capture import NANO, pcap
 from tests.collect.sets import (
     CAPTURES,

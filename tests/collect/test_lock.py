@@ -20,8 +20,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect import lock as module
 from analyzer.collect.lock import LEASE_S, LockLostError, Owner, locked, process_name
 from analyzer.core.errors import InputError
+from analyzer.core.output.store import Store
 from analyzer.core.times import NS_PER_S
-from analyzer.output.store import Store
 from tests.collect.sets import (
     CAPTURES,
     Here,

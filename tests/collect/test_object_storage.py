@@ -15,7 +15,7 @@ from analyzer.collect.lock import LEASE_S, LockLostError, locked
 from analyzer.collect.sources import find_sources
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from analyzer.output.store import Store
+from analyzer.core.output.store import Store
 from tests.collect.sets import CAPTURES, Here, frames_of, keyring_of, rotated, single
 
 pytestmark = pytest.mark.needs("fsspec", "moto", "flask", "s3fs")

@@ -16,7 +16,6 @@ import zstandard
 from msgspec import msgpack
 from msgspec.structs import replace
 
-from analyzer.audit.verdicts import Outcome
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import analyse as analyse_module
 from analyzer.collect import commit, cut, pieces, render, sources
@@ -44,11 +43,12 @@ from analyzer.collect.sources import FIRST_WAIT_S, RetriedFile, SourceFile, _rea
 from analyzer.core.errors import InputError
 from analyzer.core.frames import frame_id
 from analyzer.core.limits import DEFAULTS
-from analyzer.model import perflib, scmr, winreg
-from analyzer.model.handle import HandleEvent, HandleRecord
-from analyzer.output.store import Store
-from analyzer.packet.sorting import Kind
+from analyzer.core.output.store import Store
 from analyzer.pipeline.case import open_case
+from analyzer.questions.audit.verdicts import Outcome
+from analyzer.results import perflib, scmr, winreg
+from analyzer.results.handle import HandleEvent, HandleRecord
+from analyzer.transport.packet.sorting import Kind
 from tests.build.calls import analysis_of
 from tests.build.capture import NANO, frames_of, pcap
 from tests.collect.test_stages import A, B, blocks, conversation, file_facts, placed

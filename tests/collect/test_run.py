@@ -32,9 +32,9 @@ from analyzer.collect.render import render
 from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from analyzer.model.metadata import Metadata
-from analyzer.output.store import StoreError
-from analyzer.packet.sorting import Kind
+from analyzer.core.output.store import StoreError
+from analyzer.results.metadata import Metadata
+from analyzer.transport.packet.sorting import Kind
 from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
 
 pytestmark = pytest.mark.needs("distributed")

@@ -36,9 +36,9 @@ from analyzer.collect.sources import RetriedFile, SourceFile, find_sources, is_c
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
-from analyzer.model.capture import HostName, HostRecord
-from analyzer.output.store import Store
-from analyzer.packet.sorting import Kind
+from analyzer.core.output.store import Store
+from analyzer.results.capture import HostName, HostRecord
+from analyzer.transport.packet.sorting import Kind
 from tests.build.capture import NANO, frames_of, pcap
 from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset
 from tests.collect.sets import frames_of as captured_frames

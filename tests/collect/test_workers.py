@@ -22,9 +22,9 @@ from analyzer.collect.sources import find_sources
 from analyzer.collect.workers import KILLED, LocalWorkers, TaskError, memory_of
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from analyzer.output.store import Store
-from tests.cli.test_commands import process
+from analyzer.core.output.store import Store
 from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, of_dataset, rotated, same_rows, single
+from tests.commands.test_commands import process
 from tests.secrets import leaks
 
 pytestmark = pytest.mark.needs("fsspec")

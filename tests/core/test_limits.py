@@ -11,8 +11,8 @@ import pytest
 from msgspec import structs
 from typer.main import get_command
 
-from analyzer.cli.commands import command_line
-from analyzer.cli.limits import amount
+from analyzer.commands.commands import command_line
+from analyzer.commands.limits import amount
 from analyzer.core.limits import ABOUT, DEFAULTS, Limits
 from analyzer.pipeline.run import stream
 

@@ -267,7 +267,7 @@ def test_no_key_or_password_is_a_field_that_is_shown() -> None:
     secret = re.compile(r"key|hash|password|^seal$|^sign$")
     found = 0
     for kind in value_types():
-        if not kind.__module__.startswith(("analyzer.auth", "analyzer.smb.crypto")):
+        if not kind.__module__.startswith(("analyzer.auth", "analyzer.transport.smb.crypto")):
             continue
         for name in kind.__struct_fields__:
             if secret.search(name) and re.search(r"bytes|str", str(inspect.get_annotations(kind).get(name, ""))):

@@ -153,8 +153,8 @@ class Room:
             words = [str(self.folder / word) if (self.folder / word).exists() else word for word in scenario.words]
             if scenario.output is not None:
                 words = [str(self.folder / word) if word == scenario.output else word for word in words]
-            from analyzer.cli.guard import guarded
-            from analyzer.output.gate import buffer_standard_output, flush_streams
+            from analyzer.commands.guard import guarded
+            from analyzer.core.output.gate import buffer_standard_output, flush_streams
 
             buffer_standard_output()
             injector.install()
@@ -209,7 +209,7 @@ class Room:
 
 def _rows_of(dataset: Path) -> bytes:
     """What a dataset holds, without the names of its files."""
-    from analyzer.notebook.dataset import Dataset
+    from analyzer.screens.notebook.dataset import Dataset
 
     opened = Dataset.open(dataset)
     tables = (opened.calls.collect(), opened.samples.collect(), opened.sessions.collect(), opened.problems.collect())

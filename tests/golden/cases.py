@@ -29,9 +29,9 @@ from typing import NamedTuple
 import pytest
 
 from analyzer import __version__
-from analyzer.output import gate
-from analyzer.output import terminal as output_terminal
-from tests.cli.test_commands import CAPTURES, VECTORS, run
+from analyzer.core.output import gate
+from analyzer.core.output import terminal as output_terminal
+from tests.commands.test_commands import CAPTURES, VECTORS, run
 
 HERE = Path(__file__).resolve().parent
 TEXTS, RECORDS = HERE / "text", HERE / "records"

@@ -14,13 +14,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
-from analyzer.formats.page import page_parts
-from analyzer.model.analysis import Analysis
 from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
-from analyzer.views.report import Report
+from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.results.analysis import Analysis
+from analyzer.screens.formats.page import page_parts
+from analyzer.screens.views.report import Report
 from tests import truth
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "web"))

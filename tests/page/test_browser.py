@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.filters.filter import CallFilter
-from analyzer.model.analysis import Analysis
-from analyzer.model.security import Identity
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.results.analysis import Analysis
+from analyzer.results.security import Identity
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed, winreg
 from tests.page import THREE, analysis_named, fetch, page_of
@@ -368,7 +368,7 @@ SCROLLED = """async () => {
 
 def written_many(path: Path, count: int) -> Path:
     """A page of very many calls, made of that of one."""
-    from analyzer.formats.page_data import packed
+    from analyzer.screens.formats.page_data import packed
     from tests.page import blocks
 
     make = Calls()

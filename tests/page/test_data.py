@@ -12,24 +12,24 @@ from typing import Any
 
 import pytest
 
-from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
-from analyzer.filters.filter import CallFilter
-from analyzer.filters.selection import Selection
-from analyzer.formats import page as page_module
-from analyzer.formats.page import asset
-from analyzer.formats.page_data import exact
-from analyzer.model.analysis import Analysis
-from analyzer.model.call import CallRecord
-from analyzer.model.view import CARRIERS
-from analyzer.output.json import document
+from analyzer.core.output.json import document
 from analyzer.pipeline.run import analyze
-from analyzer.statistics.records import stats_records
-from analyzer.viewmodel.findings import finding_views
-from analyzer.viewmodel.rows import rows
-from analyzer.viewmodel.series import series_views
-from analyzer.views.show import Show
-from analyzer.views.timeline import Timeline
+from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.filters.selection import Selection
+from analyzer.questions.statistics.records import stats_records
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import CallRecord
+from analyzer.results.view import CARRIERS
+from analyzer.screens.formats import page as page_module
+from analyzer.screens.formats.page import asset
+from analyzer.screens.formats.page_data import exact
+from analyzer.screens.viewmodel.findings import finding_views
+from analyzer.screens.viewmodel.rows import rows
+from analyzer.screens.viewmodel.series import series_views
+from analyzer.screens.views.show import Show
+from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.build.calls import Calls, analysis_of
 from tests.page import THREE, analysis_named, blocks, blocks_named, layers, page_of, whole

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from analyzer.contents.lines import call_record, delta_before
-from analyzer.filters.filter import CallFilter
-from analyzer.filters.names import vocabulary
-from analyzer.filters.tree import FilterError
-from analyzer.formats.page_data import record_blocks
-from analyzer.output.json import document
+from analyzer.core.output.json import document
+from analyzer.interfaces.contents.lines import call_record, delta_before
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.filters.names import vocabulary
+from analyzer.questions.filters.tree import FilterError
+from analyzer.screens.formats.page_data import record_blocks
 from tests.page import CAPTURES, THREE, analysis_named, built
 
 ROOT = Path(__file__).resolve().parents[2]

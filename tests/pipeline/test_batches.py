@@ -9,14 +9,14 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
-from analyzer.contents.lines import timeline_records
 from analyzer.core.events import Event
 from analyzer.core.limits import Limits
-from analyzer.output.json import dumps
-from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import SegmentBatch
+from analyzer.core.output.json import dumps
+from analyzer.interfaces.contents.lines import timeline_records
 from analyzer.pipeline import run
-from analyzer.tcp.reassembler import Reassembler
+from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.segment import SegmentBatch
+from analyzer.transport.tcp.reassembler import Reassembler
 from tests import truth
 
 
@@ -45,6 +45,6 @@ def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     assert max(parts) > 10
     parts.clear()
     monkeypatch.setattr("analyzer.capture.reader.CaptureReader", partial(CaptureReader, fast=False))
-    monkeypatch.setattr("analyzer.packet.dissector.Dissector", OneByOne)
+    monkeypatch.setattr("analyzer.transport.packet.dissector.Dissector", OneByOne)
     assert [printed(capture) for capture in truth.captures()] == fast
     assert max(parts) == 1

@@ -11,11 +11,11 @@ import pytest
 from analyzer.capture.reader import CaptureInfo
 from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
-from analyzer.model.packets import Packets
 from analyzer.pipeline import metadata, verify
 from analyzer.pipeline import packets as module
 from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _why_not, _with_header
 from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
+from analyzer.results.packets import Packets
 
 
 def test_what_of_a_result_is_read() -> None:

@@ -22,32 +22,32 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import analyzer as pcq
-from analyzer.audit.engine import Audit
 from analyzer.auth.keyring import Keyring
 from analyzer.core.columns import saved_column
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from analyzer.formats.write import json_lines
-from analyzer.model.analysis import Analysis
-from analyzer.model.pdus import Pdus
-from analyzer.model.saved import LOG, STATE, dump
 from analyzer.pipeline import case as case_module
 from analyzer.pipeline import container as container_module
 from analyzer.pipeline.case import VERSION, check_case, is_case, manifest_of, open_case, write_case
 from analyzer.pipeline.run import analyze
-from analyzer.views.audit import AuditView
-from analyzer.views.counters import Counters
-from analyzer.views.handles import Handles
-from analyzer.views.samples import Samples
-from analyzer.views.sessions import Hosts, Sessions
-from analyzer.views.show import Show
-from analyzer.views.stats import Stats
-from analyzer.views.timeline import Timeline
-from analyzer.views.view import View
+from analyzer.questions.audit.engine import Audit
+from analyzer.results.analysis import Analysis
+from analyzer.results.pdus import Pdus
+from analyzer.results.saved import LOG, STATE, dump
+from analyzer.screens.formats.write import json_lines
+from analyzer.screens.views.audit import AuditView
+from analyzer.screens.views.counters import Counters
+from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.show import Show
+from analyzer.screens.views.stats import Stats
+from analyzer.screens.views.timeline import Timeline
+from analyzer.screens.views.view import View
 from benchmarks import traffic
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, written
-from tests.cli.test_commands import PCQ, SECRETS, run
+from tests.commands.test_commands import PCQ, SECRETS, run
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = [
@@ -174,7 +174,12 @@ def test_a_case_is_read_without_the_layers() -> None:
     )
     loaded = set(done.stderr.split())
     assert "analyzer.pipeline.case" in loaded
-    assert not loaded & {"analyzer.smb.layer", "analyzer.capture.reader", "analyzer.rpc.layer", "analyzer.views.audit"}
+    assert not loaded & {
+        "analyzer.transport.smb.layer",
+        "analyzer.capture.reader",
+        "analyzer.transport.rpc.layer",
+        "analyzer.screens.views.audit",
+    }
 
 
 @given(

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.spill import LoggedBytes, ReadLog
 from analyzer.core.traced import FrameSource
-from analyzer.model.saved import ENTRIES
 from analyzer.pipeline import container as module
 from analyzer.pipeline.case import check_case, is_case, manifest_of, open_case, write_case
 from analyzer.pipeline.container import Container, Entry, EntryReader, _frame, measured, write
+from analyzer.results.saved import ENTRIES
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, written
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.model.analysis import Analysis
 from analyzer.pipeline.crosscheck import CrosscheckResult, crosscheck
 from analyzer.pipeline.run import analyze
+from analyzer.results.analysis import Analysis
 
 pytestmark = pytest.mark.needs("tshark")
 

@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.model.analysis import Analysis
-from analyzer.model.connection import Pdu
-from analyzer.packet.tshark import Complaint
 from analyzer.pipeline import crosscheck as module
 from analyzer.pipeline.crosscheck import CrosscheckResult, crosscheck
 from analyzer.pipeline.run import analyze
-from analyzer.rpc.pdu import Ptype
+from analyzer.results.analysis import Analysis
+from analyzer.results.connection import Pdu
+from analyzer.transport.packet.tshark import Complaint
+from analyzer.transport.rpc.pdu import Ptype
 
 CAPTURE = Path(__file__).parents[2] / "captures" / "v1_samba_impacket_smb311_noauth.pcap"
 PLAIN = "eth:ip:tcp:nbss:smb2:dcerpc"

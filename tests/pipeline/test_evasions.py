@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from analyzer.contents.lines import call_record
 from analyzer.core.times import NS_PER_S
-from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call
+from analyzer.interfaces.contents.lines import call_record
+from analyzer.interfaces.resolution.conflicts import REASON
 from analyzer.pipeline.run import analyze, stream
-from analyzer.resolution.conflicts import REASON
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call
 from tests.build.capture import pcap
 from tests.build.capture import read as frames_of
 from tests.build.packet import ethernet, extension, ipv4, ipv6, ipv6_fragment

@@ -6,17 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.channel.events import ChannelClosed, ChannelGap
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.limits import DEFAULTS
-from analyzer.model.record import Endpoint
-from analyzer.pcq.layer import PerflibLayer
+from analyzer.interfaces.pcq.layer import PerflibLayer
+from analyzer.interfaces.redaction.layer import Redactor
+from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+from analyzer.interfaces.svcctl.layer import ServiceLayer
+from analyzer.interfaces.winperf.layer import WinregLayer
 from analyzer.pipeline.run import Layer, _Chain, _layers
-from analyzer.redaction.layer import Redactor
-from analyzer.redaction.pseudonyms import Pseudonyms
-from analyzer.svcctl.layer import ServiceLayer
-from analyzer.tcp.events import Connection, Gap, Recognised, StreamClosed
-from analyzer.winperf.layer import WinregLayer
+from analyzer.results.record import Endpoint
+from analyzer.transport.channel.events import ChannelClosed, ChannelGap
+from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamClosed
 from tests.build.calls import Calls
 from tests.build.rpc import CHANNEL
 

@@ -76,7 +76,7 @@ REACHED: dict[str, tuple[str, int, dict[str, int], str]] = {
 REFUSED = {"wrappings", "decompressors"}
 # Segments that no longer wait: their flow, should it ever send what is ours, is read as one whose beginning was not captured.
 NOTHING_LOST = {"waiting", "waiting_bytes", "started"}
-# Calls that are printed while a capture is read (tests/pipeline/test_stream.py, tests/resolution/test_stream.py).
+# Calls that are printed while a capture is read (tests/pipeline/test_stream.py, tests/interfaces/resolution/test_stream.py).
 OUT_OF_ORDER = {"order_time", "order_calls"}
 
 

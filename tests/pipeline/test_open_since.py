@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from analyzer.auth.keyring import Keyring
-from analyzer.channel.events import ChannelBatch
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import SegmentBatch
-from analyzer.rpc.events import OpenCall
-from analyzer.rpc.layer import RpcLayer
-from analyzer.smb.framing import Framing
-from analyzer.tcp.reassembler import Reassembler
+from analyzer.transport.channel.events import ChannelBatch
+from analyzer.transport.packet.segment import SegmentBatch
+from analyzer.transport.rpc.events import OpenCall
+from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.smb.framing import Framing
+from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.packet import smb2
 from tests.build.rpc import CHANNEL, SMB, request, response
 from tests.build.tcp import Talk

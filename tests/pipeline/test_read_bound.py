@@ -17,11 +17,11 @@ from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.reader import CaptureReader, ReadBound
 from analyzer.core.errors import InputError
 from analyzer.core.times import UNITS_NS
-from analyzer.filters.bounds import TimeBound
-from analyzer.model.analysis import Analysis
 from analyzer.pipeline.run import analyze, smb_session_keys
+from analyzer.questions.filters.bounds import TimeBound
+from analyzer.results.analysis import Analysis
 from tests import truth
-from tests.cli.test_commands import CAPTURES, CLEAR, run
+from tests.commands.test_commands import CAPTURES, CLEAR, run
 
 SEALED = next(one for one in truth.captures() if one.file == "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap")
 OTHER = CAPTURES / "n_v1_midstream.pcap"

@@ -14,14 +14,14 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
-from analyzer.model.analysis import CaptureFacts
-from analyzer.model.call import Call
-from analyzer.model.packets import Packets
-from analyzer.packet.segment import SegmentBatch
 from analyzer.pipeline import run as module
 from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.stream import Stream
+from analyzer.results.analysis import CaptureFacts
+from analyzer.results.call import Call
+from analyzer.results.packets import Packets
+from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL

@@ -11,13 +11,9 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
-from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, CaptureEnds, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.model.analysis import CaptureFacts
-from analyzer.model.metadata import metadata_of
-from analyzer.packet.segment import SegmentBatch
 from analyzer.pipeline import run as module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import (
@@ -31,6 +27,10 @@ from analyzer.pipeline.run import (
     stream,
     tickets_in,
 )
+from analyzer.results.analysis import CaptureFacts
+from analyzer.results.metadata import metadata_of
+from analyzer.transport.channel.events import ChannelClosed
+from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth
 from tests.build.buffers import wide
 from tests.build.calls import COUNTERSET, Calls, analysis_of
@@ -160,7 +160,7 @@ def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypa
             super().__init__(batches)
             self.info = info
 
-    monkeypatch.setattr("analyzer.packet.tshark.TsharkEngine", Engine)
+    monkeypatch.setattr("analyzer.transport.packet.tshark.TsharkEngine", Engine)
     events, facts = module._tshark_segments(["a"])
     assert list(events) == batches
     assert facts() == CaptureFacts(("a",), 1, 2, 3, 4)

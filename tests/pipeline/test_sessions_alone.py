@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
-from tests.cli.test_commands import run
+from tests.commands.test_commands import run
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcap*"))
 

@@ -14,15 +14,15 @@ from analyzer.capture.reader import CaptureInfo
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
-from analyzer.model.call import Call
-from analyzer.model.connection import Pdu
-from analyzer.model.record import Endpoint
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
 from analyzer.pipeline import slicing
 from analyzer.pipeline.slicing import _IN_MEMORY, _PIECE, _SMB1_HEADER, Slice, _essence, _Needs, _Packets, slice_of
-from analyzer.rpc.pdu import Ptype
-from analyzer.smb.framing import Message
-from analyzer.tcp.events import Connection, Direction
+from analyzer.results.call import Call
+from analyzer.results.connection import Pdu
+from analyzer.results.record import Endpoint
+from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.rpc.pdu import Ptype
+from analyzer.transport.smb.framing import Message
+from analyzer.transport.tcp.events import Connection, Direction
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.rpc import CHANNEL
 from tests.build.smb import CLIENT, PENDING, READ, SERVER, smb1, smb2

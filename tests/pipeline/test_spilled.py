@@ -3,19 +3,19 @@
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.buffers import ready
-from analyzer.contents import chunks, lines
-from analyzer.contents.lines import timeline_records
-from analyzer.contents.samples import sample_records
 from analyzer.core.spill import LoggedParts
-from analyzer.formats.write import json_lines
-from analyzer.model import call_table
-from analyzer.model.pdus import Pdus
-from analyzer.pcq import follow
+from analyzer.interfaces.buffers import ready
+from analyzer.interfaces.contents import chunks, lines
+from analyzer.interfaces.contents.lines import timeline_records
+from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.pcq import follow
 from analyzer.pipeline.run import analyze
-from analyzer.rpc import pdus
-from analyzer.views.samples import Samples
-from analyzer.views.timeline import Timeline
+from analyzer.results import call_table
+from analyzer.results.pdus import Pdus
+from analyzer.screens.formats.write import json_lines
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.timeline import Timeline
+from analyzer.transport.rpc import pdus
 from tests.truth import CAPTURES
 
 NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed")

@@ -19,19 +19,19 @@ from analyzer.capture import streams
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import BlockEnds
 from analyzer.core.limits import Limits
-from analyzer.filters.selection import EVERYTHING
-from analyzer.model.call import Call
-from analyzer.model.record import Record
-from analyzer.output.json import dumps
+from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import analyze, stream
 from analyzer.pipeline.stream import Stream
-from analyzer.tcp.reassembler import Reassembler
-from analyzer.views.streamed import StreamedTimeline
-from analyzer.views.timeline import Timeline
+from analyzer.questions.filters.selection import EVERYTHING
+from analyzer.results.call import Call
+from analyzer.results.record import Record
+from analyzer.screens.views.streamed import StreamedTimeline
+from analyzer.screens.views.timeline import Timeline
+from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.capture import pcap
-from tests.cli.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
-from tests.cli.test_commands import records as lines
-from tests.resolution.test_recognise import without_beginning
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
+from tests.commands.test_commands import records as lines
+from tests.interfaces.resolution.test_recognise import without_beginning
 
 FILES = sorted(path for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
 Json = dict[str, Any]

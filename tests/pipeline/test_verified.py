@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analyzer.audit.engine import Audit
-from analyzer.audit.rule import rule_pages
 from analyzer.core.errors import InputError
-from analyzer.formats.junit import junit_xml
-from analyzer.formats.page import write_page
-from analyzer.formats.sarif import sarif_log
-from analyzer.formats.write import write
-from analyzer.model.evidence import EvidenceRecord, FileDigest, Input
-from analyzer.output.gate import Destination, write_document
-from analyzer.output.json import line
-from analyzer.output.sealed import new_mark
+from analyzer.core.output.gate import Destination, write_document
+from analyzer.core.output.json import line
+from analyzer.core.output.sealed import new_mark
 from analyzer.pipeline import verify as module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.verify import stated_by, verify
-from analyzer.views.audit import AuditView
-from analyzer.views.report import Report
-from analyzer.views.sessions import Sessions
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.rule import rule_pages
+from analyzer.results.evidence import EvidenceRecord, FileDigest, Input
+from analyzer.screens.formats.junit import junit_xml
+from analyzer.screens.formats.page import write_page
+from analyzer.screens.formats.sarif import sarif_log
+from analyzer.screens.formats.write import write
+from analyzer.screens.views.audit import AuditView
+from analyzer.screens.views.report import Report
+from analyzer.screens.views.sessions import Sessions
 from tests.build.calls import Calls, analysis_of
-from tests.cli.test_commands import CLEAR, run
+from tests.commands.test_commands import CLEAR, run
 
 CONTENTS = {"a.pcap": b"one", "b.pcap": b"three"}
 DIGESTS = tuple(FileDigest(name, len(data), sha256(data).hexdigest()) for name, data in CONTENTS.items())

@@ -1,6 +1,6 @@
 """A model of a counter server on the loopback interface: PerflibV2 and winreg over TCP, and over impacket's SMB server as a pipe.
 
-It keeps to the specification as `tests.audit.conversation` does, with the same countersets. Its NTLM, PDUs and buffers are those of
+It keeps to the specification as `tests.questions.audit.conversation` does, with the same countersets. Its NTLM, PDUs and buffers are those of
 `tests.build`, its requests are taken apart by the analyzer's parsers; impacket, the probe's client, has no part in it but
 the SMB below the pipe.
 """
@@ -15,9 +15,8 @@ from struct import pack, unpack_from
 from typing import Any
 from uuid import UUID, uuid4
 
-from analyzer.buffers import decode_stub
 from analyzer.core.errors import DecodeError
-from tests.audit.conversation import BASE, COUNTERS, FRACTION, MULTIPLE, RAW, SINGLE, counter, record, u4, u8
+from analyzer.interfaces.buffers import decode_stub
 from tests.build import rpc
 from tests.build.auth import USUAL_FLAGS, NtlmConversation, Rc4, av_pair, challenge_message, hmac_md5, md4
 from tests.build.buffers import (
@@ -33,6 +32,7 @@ from tests.build.buffers import (
     winperf,
 )
 from tests.build.calls import value_stub
+from tests.questions.audit.conversation import BASE, COUNTERS, FRACTION, MULTIPLE, RAW, SINGLE, counter, record, u4, u8
 
 USER, PASSWORD, OTHER = "prober", "no secret of anybody", "stranger"
 DOMAIN = "LAB"

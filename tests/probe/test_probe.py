@@ -19,16 +19,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from analyzer.audit.catalogue import catalogue
-from analyzer.audit.engine import Audit
-from analyzer.audit.findings import JUDGED
 from analyzer.auth.keyring import Keyring
-from analyzer.cli.commands import command_line
+from analyzer.commands.commands import command_line
 from analyzer.core.errors import InputError
-from analyzer.model.analysis import Analysis
 from analyzer.pipeline.run import analyze
 from analyzer.probe.run import rehearse
 from analyzer.probe.script import Options
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.findings import JUDGED
+from analyzer.results.analysis import Analysis
 from tests.probe.server import DOMAIN, OTHER, PASSWORD, USER, Server
 
 pytestmark = pytest.mark.needs("impacket")
@@ -218,9 +218,9 @@ def test_tcpdump_captures_the_same_calls_where_it_may(tmp_path: Path) -> None:
 
 
 def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> None:
-    from analyzer.audit.triggered import read_triggered
-    from tests.audit.conversation import full_conversation
+    from analyzer.questions.audit.triggered import read_triggered
     from tests.build.calls import analysis_of
+    from tests.questions.audit.conversation import full_conversation
 
     path = tmp_path / "triggered.json"
     path.write_text(json.dumps({"format": 1, "triggered": {"PCQ-3.1.4-R04": ["sizes"], "PCQ-2.1-R01": ["levels"]}}))
@@ -245,7 +245,7 @@ def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> 
     ],
 )
 def test_what_is_no_list_is_said(tmp_path: Path, text: str, message: str) -> None:
-    from analyzer.audit.triggered import read_triggered
+    from analyzer.questions.audit.triggered import read_triggered
 
     path = tmp_path / "list.json"
     path.write_text(text)

@@ -11,8 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.buffers import decode_stub
-from analyzer.model.security import AuthLevel
+from analyzer.interfaces.buffers import decode_stub
 from analyzer.probe import rehearsal, wire
 from analyzer.probe.answers import (
     block_types_of,
@@ -35,9 +34,10 @@ from analyzer.probe.wire import (
     LostError,
     handle_of,
 )
+from analyzer.results.security import AuthLevel
 from tests.build import buffers, calls, rpc
 from tests.build.buffers import Block, Ndr, instance_header, perf_data
-from tests.pcq.test_layer import counterset_info
+from tests.interfaces.pcq.test_layer import counterset_info
 
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
 GUID = "383487a6-3676-4870-a4e7-d45b30c35629"

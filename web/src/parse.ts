@@ -1,4 +1,4 @@
-// The text of a filter in, its tree out: an LALR parser with the tables of the command's grammar (analyzer/filters/grammar.py).
+// The text of a filter in, its tree out: an LALR parser with the tables of the command's grammar (analyzer/questions/filters/grammar.py).
 
 export type Place = [start: number, stop: number];
 export interface Word { tag: "word"; text: string; at: Place }

@@ -1,0 +1,352 @@
+"""`pcq audit`: which requirement was broken, where; and `pcq explain`: what a rule looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from msgspec import Struct
+
+from analyzer.commands.completion import complete_rule
+from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
+from analyzer.commands.filters import CallSelection
+from analyzer.commands.options import CaptureReading, Format, OutputFormat, Writing, command
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import Destination, say, write_document
+
+if TYPE_CHECKING:
+    from analyzer.core.output.gate import Destination
+    from analyzer.questions.audit.baseline import Accepted
+    from analyzer.questions.audit.engine import Audit
+    from analyzer.questions.audit.rule import RulePage
+    from analyzer.questions.audit.triggered import Triggered
+    from analyzer.results.analysis import Analysis
+    from analyzer.results.audit import CoverageVerdict
+    from analyzer.screens.views.audit import AuditView
+
+EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 10, 11, 12
+_GRAVEST_FIRST = (EXIT_FAILURES, EXIT_WARNINGS, EXIT_FILES, EXIT_UNPROVEN, EXIT_NOTHING, EXIT_DONE)
+
+
+class AuditFormat(StrEnum):
+    text = "text"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+    sarif = "sarif"
+    junit = "junit"
+    timesketch = "timesketch"
+    ecs = "ecs"
+    zeek = "zeek"
+
+
+# What rules and matrices have, too.
+_EVERYWHERE = (AuditFormat.text, AuditFormat.jsonl, AuditFormat.json, AuditFormat.csv, AuditFormat.parquet)
+
+
+class ProfileName(StrEnum):
+    spec = "spec"
+    windows = "windows"
+    strict = "strict"
+
+
+class ActorName(StrEnum):
+    client = "client"
+    server = "server"
+    either = "either"
+
+
+class FailOn(StrEnum):
+    """The mildest verdict that fails an audit; each includes those before it."""
+
+    fail = "fail"
+    warn = "warn"
+    inconclusive = "inconclusive"
+    not_exercised = "not-exercised"
+
+    @property
+    def failing(self) -> tuple[CoverageVerdict, ...]:
+        order: tuple[CoverageVerdict, ...] = ("fail", "warn", "inconclusive", "not-exercised")
+        return order[: order.index(self.value) + 1]
+
+
+def _percentage(text: str | float) -> float:
+    """`80` or `80%`, as a share."""
+    try:
+        share = float(str(text).removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise typer.BadParameter("a percentage from 0 to 100 is needed, such as 80%")
+    return share
+
+
+_SELECTION = (
+    "a code or its beginning, a rule's name, a layer (buffers), a section (2.2.4.2), a requirement or its level (MUST)"
+)
+
+
+AuditFiles = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE...", help="Captures, as for timeline; with --matrix each is audited by itself."),
+]
+ProfileOption = Annotated[
+    ProfileName,
+    typer.Option(help="spec: the letter; windows: known deviations pass with a note; strict: warnings fail too."),
+]
+ActorOption = Annotated[
+    ActorName,
+    typer.Option(help="Judge one side only; what the other one provoked is then no failure."),
+]
+FailOnOption = Annotated[
+    FailOn,
+    typer.Option("--fail-on", help="The mildest verdict that fails the audit; each includes those before it."),
+]
+MinCoverage = Annotated[
+    float | None,
+    typer.Option(
+        "--min-coverage",
+        metavar="N%",
+        parser=_percentage,
+        help="Exit with 12 where fewer of the testable requirements were judged.",
+    ),
+]
+AllowUndecrypted = Annotated[
+    bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing of a capture was decrypted.")
+]
+SelectedRules = Annotated[
+    list[str] | None,
+    typer.Option("--select", autocompletion=complete_rule, help=f"Only these rules: {_SELECTION}."),
+]
+IgnoredRules = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", autocompletion=complete_rule, help="Not these rules, named likewise."),
+]
+BaselineFile = Annotated[Path | None, typer.Option("--baseline", help="Findings that are accepted: only counted.")]
+NewBaseline = Annotated[
+    Path | None,
+    typer.Option("--write-baseline", help="Write what is found now as accepted, and print nothing else."),
+]
+TriggeredList = Annotated[
+    Path | None,
+    typer.Option("--triggered", help="What a probe triggered (its list): inconclusive where the capture lacks it."),
+]
+MatrixFlag = Annotated[bool, typer.Option("--matrix", help="Requirement by requirement over several captures.")]
+ListFlag = Annotated[bool, typer.Option("--list", help="List the rules, and read no capture.")]
+AuditFormatOption = Annotated[AuditFormat, typer.Option("--format", help="How to print it; parquet needs -o.")]
+
+
+@command
+def audit(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: CallSelection,
+    files: AuditFiles = None,
+    profile: ProfileOption = ProfileName.windows,
+    actor: ActorOption = ActorName.either,
+    fail_on: FailOnOption = FailOn.warn,
+    min_coverage: MinCoverage = None,
+    allow_undecrypted: AllowUndecrypted = False,
+    select: SelectedRules = None,
+    ignore: IgnoredRules = None,
+    baseline: BaselineFile = None,
+    new_baseline: NewBaseline = None,
+    triggered: TriggeredList = None,
+    matrix: MatrixFlag = False,
+    list_rules: ListFlag = False,
+    output_format: AuditFormatOption = AuditFormat.text,
+) -> None:
+    """Every requirement of MS-PCQ: kept or broken, in which call, at which byte, by which side.
+
+    Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
+    """
+    from analyzer.questions.audit.baseline import read_baseline
+    from analyzer.questions.audit.engine import select as selected
+    from analyzer.questions.audit.rule import rule_pages
+    from analyzer.questions.audit.triggered import read_triggered
+
+    pages = selected(rule_pages(), select or (), ignore or ())
+    if list_rules:
+        _list(pages, output_format, writing)
+        return
+    if not files:
+        raise typer.BadParameter("a capture is needed (or --list)", param_hint="FILE...")
+    accepted: tuple[Accepted, ...] = read_baseline(baseline) if baseline is not None else ()
+    done = read_triggered(triggered) if triggered is not None else {}
+    chosen = profile.value, actor.value
+
+    def audited(analysis: Analysis) -> Audit:
+        return _audited(selection.of(analysis), pages, accepted, done, *chosen)
+
+    writing = writing.sparing([path for path in (baseline, triggered) if path is not None])
+    accepting = writing.beside(new_baseline)
+    contract = _Contract(fail_on, min_coverage, allow_undecrypted)
+    if matrix:
+        raise typer.Exit(_matrix(reading, files, audited, contract, output_format, writing))
+    from analyzer.screens.views.audit import AuditView
+
+    judged = audited(reading.analysis(files))
+    if new_baseline is not None:
+        _write_baseline(judged, new_baseline, accepting)
+    view = AuditView(judged)
+    if view.undecrypted is not None:
+        say(view.undecrypted)
+    _write(view, pages, fail_on, output_format, writing)
+    raise typer.Exit(contract.exit_of(judged))
+
+
+def _audited(
+    analysis: Analysis,
+    pages: tuple[RulePage, ...],
+    accepted: tuple[Accepted, ...],
+    triggered: Triggered,
+    profile: str,
+    actor: str,
+) -> Audit:
+    from analyzer.questions.audit.engine import Audit, Profile
+    from analyzer.questions.audit.verdicts import Actor
+
+    return Audit(
+        analysis,
+        profile=Profile(profile),
+        pages=pages,
+        baseline=accepted,
+        actor=Actor(actor),
+        triggered=triggered,
+    )
+
+
+def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoReturn:
+    """Writes what is found as accepted, and ends the command."""
+    from analyzer.questions.audit.baseline import baseline_json
+
+    document, count = baseline_json(judged.findings())
+    write_document(document, destination)
+    say(f"{path}: {count} kinds of findings, to be looked through and given reasons")
+    raise typer.Exit(exit_of(judged.analysis))
+
+
+class _Contract(Struct, frozen=True):
+    """What a user asks of an audit, and the exit code that answers."""
+
+    fail_on: FailOn
+    min_coverage: float | None
+    allow_undecrypted: bool
+
+    def exit_of(self, judged: Audit) -> int:
+        """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
+        from analyzer.questions.audit.verdicts import Outcome
+        from analyzer.screens.viewmodel.verdict import nothing_decrypted
+
+        code = exit_of(judged.analysis)
+        if judged.found[Outcome.FAILED]:
+            return EXIT_FAILURES
+        if judged.found[Outcome.WARNED] and "warn" in self.fail_on.failing:
+            return EXIT_WARNINGS
+        if code != EXIT_DONE:
+            return code
+        if not self.allow_undecrypted and nothing_decrypted(judged.analysis) is not None:
+            return EXIT_UNPROVEN
+        unproven = {"inconclusive", "not-exercised"} & set(self.fail_on.failing)
+        if any(coverage.verdict in unproven for coverage in judged.coverage.values()):
+            return EXIT_UNPROVEN
+        if self.min_coverage is not None and judged.share_judged < self.min_coverage:
+            say(f"{judged.share_judged:.1%} of the testable requirements were judged")
+            return EXIT_UNPROVEN
+        return EXIT_DONE
+
+
+def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: AuditFormat, writing: Writing) -> None:
+    from analyzer.core.output.json import line
+
+    if form is AuditFormat.sarif:
+        from analyzer.screens.formats.sarif import sarif_log
+
+        write_document(line(sarif_log(view, pages, _offsets, writing.evidence())), writing.destination)
+    elif form is AuditFormat.junit:
+        from analyzer.screens.formats.junit import junit_xml
+
+        write_document(junit_xml(view, fail_on.failing, writing.evidence()), writing.destination)
+    else:
+        writing.write(view, form.value)
+
+
+def _offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
+    """Where frames stand in their file; nothing of one that is not at hand, as with a case and standard input."""
+    from analyzer.capture.offsets import frame_offsets
+
+    try:
+        return frame_offsets(path, numbers)
+    except OSError as error:
+        if path.exists():
+            say(f"{path} could not be read a second time ({error.strerror}): findings are without their places in it")
+        return {}
+
+
+def _plain(form: AuditFormat) -> str:
+    """The form, for what is no list of findings."""
+    if form not in _EVERYWHERE:
+        raise typer.BadParameter(f"{form.value} is for findings", param_hint="--format")
+    return form.value
+
+
+def _list(pages: tuple[RulePage, ...], form: AuditFormat, writing: Writing) -> None:
+    from analyzer.screens.views.rule_pages import RuleList
+
+    writing.write(RuleList(pages), _plain(form))
+
+
+def _matrix(
+    reading: CaptureReading,
+    files: list[str],
+    audited: Callable[[Analysis], Audit],
+    contract: _Contract,
+    form: AuditFormat,
+    writing: Writing,
+) -> int:
+    """Writes the matrix. Returns the gravest of the exit codes."""
+    from analyzer.screens.views.audit import MatrixView
+
+    shown = _plain(form)
+    coverages, names, codes = [], [], {EXIT_DONE}
+    failures: list[InputError] = []
+    for file in files:
+        try:
+            judged = audited(reading.analysis([file]))
+        except InputError as error:
+            say(str(error))
+            failures.append(error)
+            codes.add(EXIT_FILES)
+            continue
+        names.append(file)
+        for _ in judged.findings():
+            pass  # the matrix shows verdicts only
+        coverages.append(judged.coverage)
+        codes.add(contract.exit_of(judged))
+    if not names:
+        raise failures[0]
+    writing.write(MatrixView(tuple(names), coverages), shown)
+    return next(code for code in _GRAVEST_FIRST if code in codes)
+
+
+@command
+def explain(
+    writing: Writing,
+    rules: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CODE...", autocompletion=complete_rule, help="Codes or names of rules, or requirements."
+        ),
+    ],
+    output_format: OutputFormat = Format.text,
+) -> None:
+    """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent."""
+    from analyzer.questions.audit.engine import select as selected
+    from analyzer.questions.audit.rule import rule_pages
+    from analyzer.screens.views.rule_pages import RuleList
+
+    writing.write(RuleList(selected(rule_pages(), rules, ()), whole=True), output_format.value)

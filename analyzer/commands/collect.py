@@ -1,0 +1,274 @@
+"""`pcq collect`: sets of captures into a dataset of tables, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from secrets import token_hex
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
+from analyzer.commands.options import CaptureReading, EngineName, command
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import say
+from analyzer.core.output.terminal import status_line
+
+if TYPE_CHECKING:
+    from analyzer.auth.keyring import Keyring
+    from analyzer.collect.collection import Done, Executor, Request
+    from analyzer.collect.manifest import StageEntry
+    from analyzer.collect.workers import Watcher
+
+# So many files that could not be read are named.
+_NAMED = 10
+# An estimate from less would say little.
+_LEAST_SECONDS = 2.0
+
+
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SOURCES...",
+        help="Captures, directories (searched through), globs, and URLs: s3://, gs://, abfs://, ssh://, file://.",
+    ),
+]
+Dataset = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", metavar="DATASET", help="The directory or URL of the dataset; one that is there grows."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster (tls://HOST:PORT), not this machine."),
+]
+Insecure = Annotated[
+    bool,
+    typer.Option("--insecure", help="Send secrets also to a scheduler without TLS: all who reach it can read them."),
+]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Workers on this machine (as many as cores).")]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Memory of each worker here, as 2GB (its share of what there is)."),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Frames from this time on: 2026-11-20, 2026-11-20T13:50.")
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Frames before this time.")]
+Site = Annotated[
+    str | None,
+    typer.Option(
+        "--site",
+        metavar="NAME",
+        help="Where these were captured: an address is one machine within a site. `directory` or `capture` makes each a site. "
+        "(Found out: captures of a directory that touch in time.)",
+    ),
+]
+FewerRows = Annotated[
+    bool,
+    typer.Option("--allow-fewer-rows", help="Write the dataset also where it loses rows, as without its secrets."),
+]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="Check each file of the dataset, and make anew what is damaged or missing.")
+]
+Retries = Annotated[
+    int, typer.Option("--retries", min=0, help="How often a read or a task that failed is tried again.")
+]
+ProfileName = Annotated[
+    str, typer.Option("--profile", help="What the audit takes for a failure: spec, windows, strict.")
+]
+
+
+@command
+def collect(
+    reading: CaptureReading,
+    output: Dataset,
+    sources: Sources = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    memory: Memory = None,
+    since: Since = None,
+    until: Until = None,
+    retries: Retries = 3,
+    profile: ProfileName = "windows",
+    insecure: Insecure = False,
+    site: Site = None,
+    allow_fewer_rows: FewerRows = False,
+    repair: Repair = False,
+) -> None:
+    """Collect sets of captures into a dataset of Parquet tables, on all cores or on a Dask cluster. (Extra: cluster)"""
+    reading.refuse_redaction("a dataset keeps frames as they were captured")
+    reading.refuse_bounds("collect reads each capture as a whole; --since and --until choose")
+    if reading.engine is not EngineName.own:
+        raise typer.BadParameter("collect reads with its own engine", param_hint="--engine")
+    if scheduler is not None and (workers is not None or memory is not None):
+        raise typer.BadParameter(
+            "the cluster has workers of its own", param_hint="--workers" if workers else "--memory"
+        )
+    if not sources and not repair:
+        raise typer.BadParameter("name captures, directories, globs or URLs", param_hint="SOURCES")
+    window = _time("--since", since), _time("--until", until)
+    from analyzer.collect.collection import collect as run
+    from analyzer.collect.sources import shown
+    from analyzer.collect.workers import LocalWorkers
+    from analyzer.core.output.store import StorageError
+
+    keys = token_hex(8)
+    asked = {"sources": " ".join(map(shown, sources or ())), "since": since, "until": until, "retries": str(retries)}
+    asked |= {"site": site, "scheduler": scheduler, "workers": str(workers) if workers else None, "memory": memory}
+    stated = {option: value for option, value in asked.items() if value is not None}
+    request = _request(reading, sources or [], output, window, retries, profile, keys, stated)
+    request = replace(request, site=site, fewer_rows=allow_fewer_rows, repair=repair)
+    given: dict[str, Any] = {"keys": keys, "retries": retries}
+    try:
+        with watching_stages() as watcher:
+            if scheduler is not None:
+                with _cluster(reading.keyring, scheduler, watcher, insecure=insecure, **given) as executor:
+                    done = run(request, executor)
+            else:
+                given |= {"workers": workers, "memory": memory, "watcher": watcher}
+                with LocalWorkers(reading.keyring, **given) as executor:
+                    done = run(request, executor)
+    except StorageError as error:
+        raise InputError(str(error), hint="What was there before is as it was.") from None
+    raise typer.Exit(_report(done, output, repair=repair))
+
+
+@contextmanager
+def _cluster(
+    keyring: Keyring, scheduler: str, watcher: Watcher | None, *, keys: str, retries: int, insecure: bool
+) -> Iterator[Executor]:
+    """A Dask cluster that is there already."""
+    try:
+        from analyzer.collect.cluster import DaskExecutor, cluster
+    except ImportError:
+        raise InputError("--scheduler needs Dask", hint="pip install 'pcq-analyzer[cluster]'") from None
+    with cluster(keyring, scheduler, keys=keys, insecure=insecure) as client:
+        yield DaskExecutor(client, retries, watcher)
+
+
+def _request(
+    reading: CaptureReading,
+    sources: list[str],
+    output: str,
+    window: tuple[int | None, int | None],
+    retries: int,
+    profile: str,
+    keys: str,
+    asked: dict[str, str],
+) -> Request:
+    """What is asked for, with the sources as they are found."""
+    from analyzer.collect.collection import Request
+    from analyzer.collect.sources import find_sources
+    from analyzer.questions.audit.engine import Profile
+
+    if profile not in tuple(Profile):
+        raise typer.BadParameter(f"there are {', '.join(Profile)}", param_hint="--profile")
+    missing: list[InputError] = []
+    found = find_sources(sources, missing)
+    if not found and missing:
+        raise missing[0]
+    return Request(
+        found,
+        missing,
+        output if "://" in output else os.path.realpath(output),
+        reading.limits,
+        window,
+        retries,
+        profile,
+        tuple(reading.given_metadata()),
+        reading.metadata_from,
+        keys,
+        asked=asked,
+    )
+
+
+def _time(option: str, text: str | None) -> int | None:
+    from analyzer.collect.sources import time_of
+
+    try:
+        return time_of(text) if text is not None else None
+    except ValueError:
+        raise typer.BadParameter(f"{text} is no time: 2026-11-20, or 2026-11-20T13:50:16", param_hint=option) from None
+
+
+def _report(done: Done, output: str, *, repair: bool = False) -> int:
+    """What was done, on standard error, and the exit code that it amounts to."""
+    for restored in done.restored:
+        say(f"restored: {restored}")
+    for problem in done.problems[:_NAMED]:
+        say(problem.text)
+    if more := len(done.problems) - _NAMED:
+        say(*([f"and {more} more problems of this kind"] if more > 0 else []))
+    tables = ", ".join(f"{table.rows:,} {name}" for name, table in done.manifest.tables.items() if table.rows)
+    if not done.read and not done.rendered:
+        say(f"{output}: nothing is {'damaged' if repair else 'new'}; {tables}")
+    else:
+        for line in summary(done):
+            say(line)
+        say(f"{output}: {tables or 'nothing of ours'}; it holds what was decrypted, and no key")
+    if done.problems:
+        return EXIT_FILES
+    if not done.shows:
+        say(f"{output} holds no performance call.")
+        return EXIT_NOTHING
+    return EXIT_DONE
+
+
+def summary(done: Done) -> Iterator[str]:
+    """What each stage cost, a line each."""
+    manifest = done.manifest
+    yield f"{done.read} of {len(manifest.sources)} files read; {manifest.conversations} conversations, {done.analysed} analyses"
+    for reason, count in Counter(entry.reason for entry in manifest.skipped).items():
+        yield f"  {count} skipped: {reason}"
+    yield f"  {'stage':<10}{'tasks':>8}{'failed':>8}{'in, MB':>12}{'out, MB':>12}{'cpu, s':>10}{'elapsed, s':>12}"
+    for stage in manifest.stages:
+        yield _line(stage)
+
+
+def _line(stage: StageEntry) -> str:
+    return (
+        f"  {stage.stage:<10}{stage.tasks:>8,}{stage.failed:>8,}{stage.bytes_in / 1e6:>12,.1f}{stage.bytes_out / 1e6:>12,.1f}"
+        f"{stage.cpu_s:>10,.1f}{stage.elapsed_s:>12,.1f}"
+    )
+
+
+@contextmanager
+def watching_stages() -> Iterator[Watcher | None]:
+    """What hears of the progress, and shows it where somebody watches."""
+    with status_line("starting ...") as update:
+        if update is None:
+            yield None
+        else:
+            yield _Progress(update)
+
+
+class _Progress:
+    def __init__(self, update: Callable[[str], None]) -> None:
+        self._update = update
+        self._stage = ""
+        self._began = 0.0
+
+    def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None:
+        if stage != self._stage:
+            self._stage, self._began = stage, monotonic()
+        self._update(stage_words(stage, done, total, tasks, of, monotonic() - self._began))
+
+
+def stage_words(stage: str, done: int, total: int, tasks: int, of: int, seconds: float) -> str:
+    """`cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
+    words = f"{stage}: "
+    if total:
+        words += f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // total} %), "
+    words += f"{tasks} of {of} tasks"
+    share = done / total if total else tasks / of if of else 1.0
+    if seconds < _LEAST_SECONDS or not 0 < share < 1:
+        return words
+    minutes, rest = divmod(round(seconds * (1 - share) / share), 60)
+    return f"{words}, about {f'{minutes} min {rest} s' if minutes else f'{rest} s'} left"

@@ -1,0 +1,70 @@
+"""`pcq counters`: what a performance monitor would have shown, series by series."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from analyzer.commands.completion import complete_counter
+from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
+from analyzer.commands.filters import CounterSelection, checked
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+from analyzer.core.output.gate import say
+
+CounterPaths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--counter",
+        metavar="PATH",
+        autocompletion=complete_counter,
+        help=r"Only these: \Processor(_Total)\% Processor Time, \\machine\Process(*)\*; names, GUIDs or numbers, * and ?.",
+    ),
+]
+
+
+def _interval(text: str) -> int:
+    from analyzer.questions.series.counters import interval_of
+
+    return interval_of(text)
+
+
+Interval = Annotated[
+    int | None,
+    typer.Option(
+        "--interval",
+        metavar="TIME",
+        parser=checked(_interval),
+        help="One value for each 500ms, 5s, 2m or 1h that has any.",
+    ),
+]
+
+
+Exact = Annotated[bool, typer.Option("--exact", help="Each value as a fraction in lowest terms too, for programs.")]
+
+
+@command
+def counters(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: CounterSelection,
+    files: Files,
+    counter: CounterPaths = None,
+    interval: Interval = None,
+    exact: Exact = False,
+    output_format: OutputFormat = Format.text,
+    strict: Strict = False,
+) -> None:
+    """What a performance monitor would have shown: rates, percentages, times, series by series."""
+    from analyzer.screens.views.counters import Counters
+
+    analysis = reading.analysis(files)
+    view = Counters(selection.of(analysis), tuple(counter or ()), interval, selection.filter, exact)
+    writing.write(view, output_format.value)
+    unmatched = list(view.selection.unmatched()) if analysis.calls else []
+    for path, near in unmatched:
+        say(f"{path} is no counter of this capture{'; near it: ' if near else ''}{', '.join(near)}")
+    code = exit_of(analysis, strict=strict)
+    if code == EXIT_DONE and unmatched and len(unmatched) == len(view.patterns):
+        code = EXIT_NOTHING
+    raise typer.Exit(code)

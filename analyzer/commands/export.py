@@ -1,0 +1,155 @@
+"""`pcq export`: the conversation as a capture, decrypted for Wireshark or cut down to what somebody else needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec.structs import replace
+
+from analyzer.capture.special_files import special_file
+from analyzer.commands.exits import EXIT_NOTHING, exit_of
+from analyzer.commands.filters import CallSelection, Tail
+from analyzer.commands.options import CaptureReading, EngineName, Files, command, destination_of, force_option
+from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
+
+if TYPE_CHECKING:
+    from analyzer.results.analysis import Analysis, Selected
+
+
+@command
+def export(
+    reading: CaptureReading,
+    selection: CallSelection,
+    files: Files,
+    pcapng: Annotated[
+        Path | None,
+        typer.Option("--pcapng", metavar="OUT", help="Write the calls decrypted, as DCERPC that Wireshark reads."),
+    ] = None,
+    sliced: Annotated[
+        Path | None,
+        typer.Option(
+            "--slice", metavar="OUT", help="Write the captured packets of the calls, and the handshakes they need."
+        ),
+    ] = None,
+    dsb: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dsb",
+            metavar="NAME",
+            help=r"Put the key of this user (DOMAIN\name), principal (name@REALM) or SMB session (0x1d) into the slice: "
+            "whoever has the slice then has the key. Only what is named.",
+        ),
+    ] = None,
+    force: Annotated[bool, force_option("--pcapng and --slice")] = False,
+    tail: Tail = None,
+) -> None:
+    """Write the calls as a capture: decrypted for Wireshark, or the packets that were captured."""
+    if pcapng is None and sliced is None:
+        raise typer.BadParameter("say what to write: --pcapng OUT, --slice OUT, or both", param_hint="--pcapng")
+    if sliced is not None:
+        if (why := _no_packets(reading, files)) is not None:
+            raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
+        reading.refuse_redaction("a slice is made of packets as they were captured; write --pcapng instead")
+    secrets = _secrets(reading, sliced, dsb or ())
+    if pcapng is not None and sliced is not None and pcapng == sliced:
+        raise typer.BadParameter("it is the file of --pcapng too", param_hint="--slice")
+    if sliced is not None:
+        reading.refuse_cases(files, "a slice is of captured packets")
+    # Checked before anything is read. What is decrypted, and keys, are for the owner only.
+    decrypted, packets = (
+        destination_of(path, files, reading, force=force, private=path is pcapng or secrets is not None)
+        if path is not None
+        else None
+        for path in (pcapng, sliced)
+    )
+    analysis = reading.analysis(files, pdus=sliced is not None)
+    calls = replace(selection.selection, tail=tail).shown(analysis)
+    if not len(calls):
+        say("no call is selected: nothing is written")
+        raise typer.Exit(max(exit_of(analysis), EXIT_NOTHING))
+    if decrypted is not None:
+        _write_decrypted(analysis, calls, decrypted)
+    if packets is not None:
+        _write_slice(reading, files, analysis, calls, packets, secrets)
+    raise typer.Exit(exit_of(analysis))
+
+
+def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:
+    """Why captured packets cannot be read again, None where they can."""
+    for name in files:
+        if name == STANDARD_OUTPUT or special_file(name) is not None:
+            return f"{'standard input' if name == STANDARD_OUTPUT else name} cannot be read twice"
+    return "--engine tshark gives no packets" if reading.engine is EngineName.tshark else None
+
+
+def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str]) -> bytes | None:
+    """The keys of these names, None where nobody asked for any."""
+    if not names:
+        return None
+    if sliced is None:
+        raise typer.BadParameter("only a slice needs keys: --slice OUT", param_hint="--dsb")
+    from analyzer.auth.secrets import document_of
+
+    try:
+        chosen = reading.keyring.named(names)
+    except KeyError as error:
+        known = ", ".join(reading.keyring.names) or "none"
+        raise typer.BadParameter(
+            f"no key of {error.args[0]} is given; there are keys of: {known}", param_hint="--dsb"
+        ) from None
+    say(
+        f"warning: the slice will hold the keys of {', '.join(names)}; whoever reads it can decrypt more than these calls"
+    )
+    return document_of(chosen)
+
+
+def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destination) -> None:
+    from analyzer.interfaces.contents.machines import machine_names
+    from analyzer.screens.formats.conversation import Unwritten, write_conversation
+
+    unwritten, count = Unwritten(), 0
+    with destination.opened() as out:
+        count = write_conversation(
+            calls, out, files=analysis.capture.files, names=machine_names(analysis), unwritten=unwritten
+        )
+    say(f"{_count(len(calls), 'call')} in {_count(count, 'packet')}{_into(destination)}")
+    if unwritten.sealed:
+        say(f"{_count(unwritten.sealed, 'message')} could not be decrypted: written as captured")
+    if unwritten.dropped:
+        say(f"{_count(unwritten.dropped, 'message')} left out: longer than --max-stub, so the bytes were not kept")
+
+
+def _write_slice(
+    reading: CaptureReading,
+    files: list[str],
+    analysis: Analysis,
+    calls: Selected,
+    destination: Destination,
+    secrets: bytes | None,
+) -> None:
+    from analyzer.pipeline.run import sources_of
+    from analyzer.pipeline.slicing import slice_of
+
+    found = slice_of(sources_of(files), analysis, calls, reading.keyring, reading.limits, secrets)
+    with destination.opened() as out:
+        for piece in found.pieces():
+            out.write(piece)
+    of_all = f"{_count(found.packets, 'packet')} of {analysis.capture.frames}"
+    say(f"{_count(len(calls), 'call')} in {of_all}{_into(destination)}")
+    if found.whole:
+        say(
+            f"{_count(found.whole, 'connection')} taken whole: the calls cannot be decrypted without the packets between"
+        )
+    if found.lacking:
+        say(f"{_count(found.lacking, 'call')} of these read differently from the slice: packets before them matter")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
+
+
+def _into(destination: Destination) -> str:
+    return "" if destination.path is None else f", written to {destination.path}"

@@ -1,0 +1,381 @@
+"""The options that pick calls and samples: filters, with completion of their fields, and handles and sessions to follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from inspect import signature
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.commands.completion import complete_account, complete_interface, complete_machine
+from analyzer.commands.exits import EXIT_USAGE, say_why
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import is_terminal, put
+
+if TYPE_CHECKING:
+    from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.questions.filters.fields import Field
+    from analyzer.questions.filters.filter import SampleFilter
+    from analyzer.questions.filters.selection import Selection
+    from analyzer.results.analysis import Analysis
+
+# The options that select are listed together.
+PANEL = "What is shown"
+
+
+class TimeColumn(StrEnum):
+    absolute = "absolute"
+    relative = "relative"
+    delta = "delta"
+
+
+def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """What the user wrote, made into what is asked for before any capture is read, so that mistakes are reported at once."""
+
+    def checked(text: str) -> Any:
+        try:
+            return make(text)
+        except InputError as error:
+            say_why(error)
+            raise typer.Exit(EXIT_USAGE) from None
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return checked
+
+
+def _call_filter(text: str) -> Any:
+    from analyzer.questions.filters.filter import CallFilter
+
+    return CallFilter(text)
+
+
+def _sample_filter(text: str) -> Any:
+    from analyzer.questions.filters.filter import SampleFilter
+
+    return SampleFilter(text)
+
+
+def _counter_filter(text: str) -> Any:
+    from analyzer.questions.filters.filter import SampleFilter
+
+    return SampleFilter(text, of_counters=True)
+
+
+def _time(text: str) -> Any:
+    from analyzer.questions.filters.bounds import TimeBound
+
+    return TimeBound.of(text)
+
+
+def _machine(text: str) -> Any:
+    from analyzer.questions.filters.parties import Machine
+
+    return Machine.of(text)
+
+
+def _account(text: str) -> Any:
+    from analyzer.questions.filters.parties import Account
+
+    return Account(text)
+
+
+def _interface(text: str) -> str:
+    from analyzer.questions.filters.selection import known_interface
+
+    return known_interface(text)
+
+
+def _handle(text: str) -> str:
+    from analyzer.questions.filters.selection import handle_name
+
+    return handle_name(text)
+
+
+def _session(text: str) -> str:
+    from analyzer.questions.filters.selection import session_name
+
+    return session_name(text)
+
+
+def _call_fields() -> Mapping[str, Field]:
+    from analyzer.questions.filters.fields import call_fields
+
+    return call_fields()
+
+
+def _sample_fields() -> Mapping[str, Field]:
+    from analyzer.questions.filters.fields import sample_fields
+
+    return sample_fields()
+
+
+def _counter_fields() -> Mapping[str, Field]:
+    from analyzer.questions.filters.fields import counter_fields
+
+    return counter_fields()
+
+
+def _completing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[str], Iterator[tuple[str, str]]]:
+    """Completes the last word of a filter with the fields that begin like it."""
+
+    def complete(incomplete: str) -> Iterator[tuple[str, str]]:
+        last = re.search(r"[\w.]*$", incomplete)
+        assert last is not None
+        before = incomplete[: last.start()]
+        for field in fields().values():
+            if field.name.startswith(last[0]):
+                yield before + field.name, field.meaning
+
+    return complete
+
+
+def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None]:
+    """Prints the fields there are, and ends the command."""
+
+    def print_fields(wanted: bool) -> None:
+        if not wanted:
+            return
+        from analyzer.results.record import Kind
+
+        # Fields of one side repeat those of either side.
+        shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]
+        names, kinds = max(len(field.name) for field in shown), max(len(field.kind) for field in shown)
+        terminal = get_terminal_size().columns if is_terminal() else None
+
+        def field_line(name: str, kind: str, meaning: str) -> None:
+            line = f"{name:{names}}  {kind:{kinds}}  {meaning}"
+            indent = names + kinds + 4
+            lines = wrap(line, max(terminal, indent + 30), subsequent_indent=" " * indent) if terminal else [line]
+            put(*lines)
+
+        for field in shown:
+            words = [word for word in field.choices if word and word not in field.meaning]
+            field_line(field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if words else ""))
+        field_line("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
+        put("Fields marked (either side) take a prefix: request. or response.")
+        raise typer.Exit
+
+    return print_fields
+
+
+_LIST_HELP = "List the fields a filter may name, and exit."
+
+
+def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str, Field]]) -> Any:
+    return typer.Option(
+        "--filter",
+        "-Y",
+        metavar="EXPR",
+        help="Only what passes this filter, in the manner of Wireshark: 'opnum == 6 && status != 0'.",
+        parser=checked(parse),
+        autocompletion=_completing(fields),
+        rich_help_panel=PANEL,
+    )
+
+
+def _list_option(fields: Callable[[], Mapping[str, Field]]) -> Any:
+    return typer.Option(
+        "--list-fields", is_eager=True, callback=_listing(fields), help=_LIST_HELP, rich_help_panel=PANEL
+    )
+
+
+def _option(*names: str, metavar: str, parse: Callable[[str], Any], help: str, complete: Any = None) -> Any:
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        parser=checked(parse),
+        autocompletion=complete,
+        help=help,
+        rich_help_panel=PANEL,
+    )
+
+
+# What a parser makes of the text; its type would have to be loaded to be named.
+CallFilterOption = Annotated[Any, _filter_option(_call_filter, _call_fields)]
+SampleFilterOption = Annotated[Any, _filter_option(_sample_filter, _sample_fields)]
+CounterFilterOption = Annotated[Any, _filter_option(_counter_filter, _counter_fields)]
+ListCallFields = Annotated[bool, _list_option(_call_fields)]
+ListSampleFields = Annotated[bool, _list_option(_sample_fields)]
+ListCounterFields = Annotated[bool, _list_option(_counter_fields)]
+Since = Annotated[
+    Any,
+    _option(
+        "--since",
+        metavar="TIME",
+        parse=_time,
+        help="Only calls from then on: 2026-11-20T13:50:16Z, 13:50:16 (UTC), or 90s, 5m after the first frame.",
+    ),
+]
+Until = Annotated[Any, _option("--until", metavar="TIME", parse=_time, help="Only calls until then, written likewise.")]
+ReadUntil = Annotated[
+    Any,
+    _option(
+        "--read-until",
+        metavar="TIME",
+        parse=_time,
+        help="Read up to this time only, as if the capture ended there: "
+        "2026-11-20T13:50:16Z, 13:50:16 (UTC), or 90s, 5m after the first frame.",
+    ),
+]
+Server = Annotated[
+    list[Any] | None,
+    _option(
+        "--server",
+        metavar="HOST",
+        parse=_machine,
+        complete=complete_machine,
+        help="Only calls to this machine: address, network or name; more than one: to any of them.",
+    ),
+]
+Client = Annotated[
+    list[Any] | None,
+    _option(
+        "--client",
+        metavar="HOST",
+        parse=_machine,
+        complete=complete_machine,
+        help="Only calls from this machine, written likewise.",
+    ),
+]
+User = Annotated[
+    list[Any] | None,
+    _option(
+        "--user",
+        metavar="NAME",
+        parse=_account,
+        complete=complete_account,
+        help=r"Only calls of this account: LAB\perfmon, perfmon, perfmon@REALM, anonymous or guest, and of those who claimed "
+        "to be it. Whose password it is: --password-of.",
+    ),
+]
+Interface = Annotated[
+    list[str] | None,
+    _option(
+        "--interface",
+        metavar="NAME|UUID",
+        parse=_interface,
+        complete=complete_interface,
+        help="Only calls of this interface (PerflibV2, winreg, a UUID); more than one: of any of them.",
+    ),
+]
+FollowHandle = Annotated[
+    str | None,
+    _option(
+        "--follow-handle",
+        metavar="HANDLE",
+        parse=_handle,
+        help="Only calls on this query handle (q2, 2) or registry key (k1) or service (s1), by number or UUID.",
+    ),
+]
+FollowSession = Annotated[
+    str | None,
+    _option(
+        "--follow-session",
+        metavar="SESSION",
+        parse=_session,
+        help="Only calls of this SMB session: its id (0x1d), or the number of a call in it. "
+        "For a call over plain TCP: those of its connection.",
+    ),
+]
+Tail = Annotated[
+    int | None, typer.Option("--tail", min=1, metavar="N", help="Only the last N calls.", rich_help_panel=PANEL)
+]
+Time = Annotated[
+    TimeColumn,
+    typer.Option("--time", help="Time of day, or seconds since the first frame or the call shown before (text)."),
+]
+
+
+class CallSelection(Struct, frozen=True):
+    """The calls that a command is to show or to speak of."""
+
+    selection: Selection
+
+    def of(self, analysis: Analysis) -> Analysis:
+        return self.selection.of(analysis)
+
+    def finds(self, analysis: Analysis) -> Callable[[], bool]:
+        """Whether calls of some kind were asked for, and there are some."""
+        return lambda: self.selection.finds(analysis)
+
+
+class SampleSelection(Struct, frozen=True):
+    """The same of a command that shows values, with a filter of these. `filter` is asked of each value."""
+
+    selection: Selection
+    filter: SampleFilter | None
+
+    def of(self, analysis: Analysis) -> Analysis:
+        return self.selection.of(analysis)
+
+
+class CounterSelection(SampleSelection, frozen=True):
+    """The same for formatted values."""
+
+
+def renamed(made: Any, names: Pseudonyms) -> Any:
+    """A selection of these by the pseudonyms of the names in it; everything else as it is."""
+    if not isinstance(made, CallSelection | SampleSelection):
+        return made
+    from analyzer.questions.filters.renamed import RenamedFilter
+    from analyzer.questions.filters.renamed import renamed as by_pseudonyms
+
+    made = replace(made, selection=by_pseudonyms(made.selection, names))
+    if isinstance(made, SampleSelection) and made.filter is not None:
+        made = replace(made, filter=RenamedFilter(made.filter, names))
+    return made
+
+
+def call_selection(
+    since: Since = None,
+    until: Until = None,
+    call_filter: CallFilterOption = None,
+    interface: Interface = None,
+    server: Server = None,
+    client: Client = None,
+    user: User = None,
+    follow_handle: FollowHandle = None,
+    follow_session: FollowSession = None,
+    list_fields: ListCallFields = False,
+) -> CallSelection:
+    """What the options ask for."""
+    from analyzer.questions.filters.selection import Selection
+
+    interfaces, servers = tuple(interface or ()), tuple(server or ())
+    clients, users = tuple(client or ()), tuple(user or ())
+    handle, session = follow_handle, follow_session
+    return CallSelection(
+        Selection(interfaces, handle, session, call_filter, None, since, until, servers, clients, users)
+    )
+
+
+def _of_values(kind: type[SampleSelection], value_filter: Any, list_fields: Any) -> Callable[..., SampleSelection]:
+    """The maker of the selection of a command that shows values: with the options of `call_selection`, but its own filter."""
+
+    def made(*, call_filter: SampleFilter | None = None, **values: Any) -> SampleSelection:
+        return kind(call_selection(**values).selection, call_filter)
+
+    of_calls = signature(call_selection, eval_str=True)
+    own = {"call_filter": value_filter, "list_fields": list_fields}
+    made.__signature__ = of_calls.replace(  # type: ignore[attr-defined]
+        parameters=[
+            item.replace(annotation=own.get(item.name, item.annotation)) for item in of_calls.parameters.values()
+        ],
+        return_annotation=kind,
+    )
+    return made
+
+
+SELECTIONS: Mapping[Any, Callable[..., Any]] = {
+    CallSelection: call_selection,
+    SampleSelection: _of_values(SampleSelection, SampleFilterOption, ListSampleFields),
+    CounterSelection: _of_values(CounterSelection, CounterFilterOption, ListCounterFields),
+}

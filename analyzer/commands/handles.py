@@ -1,0 +1,26 @@
+"""`handles`: the lifetime of each query handle."""
+
+from __future__ import annotations
+
+import typer
+
+from analyzer.commands.exits import exit_of
+from analyzer.commands.filters import CallSelection
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+
+
+@command
+def handles(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: CallSelection,
+    files: Files,
+    output_format: OutputFormat = Format.text,
+    strict: Strict = False,
+) -> None:
+    """Every query handle: opened, filled, polled, closed, and what it held each time."""
+    from analyzer.screens.views.handles import Handles
+
+    analysis = reading.analysis(files)
+    writing.write(Handles(selection.of(analysis)), output_format.value)
+    raise typer.Exit(exit_of(analysis, strict=strict))

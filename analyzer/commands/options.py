@@ -1,0 +1,768 @@
+"""Options that several commands share, and the keyring they amount to."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.commands.exits import ReadingFailedError
+from analyzer.commands.filters import SELECTIONS, CallSelection, ReadUntil
+from analyzer.core.environment import SECRETS_VARIABLE
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
+from analyzer.core.output.pager import paged, pager_command
+from analyzer.core.paths import without_raw_bytes
+
+if TYPE_CHECKING:
+    from analyzer.auth.keyring import Keyring
+    from analyzer.capture.reader import ReadBound
+    from analyzer.core.limits import Limits
+    from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.pipeline.stream import Stream
+    from analyzer.questions.filters.bounds import TimeBound
+    from analyzer.results.analysis import Analysis
+    from analyzer.results.evidence import EvidenceRecord, FileDigest
+    from analyzer.results.metadata import Metadata
+    from analyzer.results.next_command import Given
+    from analyzer.screens.views.streamed import StreamedTimeline
+    from analyzer.screens.views.view import View
+
+# So many files that could not be read are named on standard error.
+_NAMED = 10
+PASSWORD_VARIABLE = "PCQ_PASSWORD"
+REDACT_KEY_VARIABLE = "PCQ_REDACT_KEY"
+
+
+class Format(StrEnum):
+    text = "text"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+
+
+class EntryFormat(StrEnum):
+    """The forms of calls, sessions and findings: besides those of everything, what programs of others read."""
+
+    text = "text"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+    timesketch = "timesketch"
+    ecs = "ecs"
+    zeek = "zeek"
+
+
+class NamesFrom(StrEnum):
+    """What names are taken from: the whole capture, or what of it was read by then."""
+
+    capture = "capture"
+    now = "now"
+
+
+class EngineName(StrEnum):
+    own = "own"
+    tshark = "tshark"
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; also compressed), globs, or - for standard input."),
+]
+Secrets = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--secrets",
+        help=f"TOML or JSON with users, keytabs and SMB session keys. Default: the file that {SECRETS_VARIABLE} names.",
+    ),
+]
+PasswordOf = Annotated[
+    str | None,
+    typer.Option(
+        "--password-of",
+        metavar="NAME",
+        help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given.",
+    ),
+]
+Password = Annotated[
+    list[str] | None,
+    typer.Option("--password", help=f"A password; - asks for it. Better: the variable {PASSWORD_VARIABLE}."),
+]
+NtHash = Annotated[
+    list[str] | None, typer.Option("--nt-hash", help="An NT hash, 32 hexadecimal digits; - asks for it.")
+]
+Keytab = Annotated[list[Path] | None, typer.Option("--keytab", help="A Kerberos keytab.")]
+SmbSessionKey = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list; - asks for it."
+    ),
+]
+Engine = Annotated[
+    EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")
+]
+
+
+def _output(context: typer.Context, path: Path | None) -> Path | None:
+    """Tables of bytes are not for terminals. `--format` is known here: options given come before those that are not."""
+    if context.params.get("output_format") == Format.parquet:
+        to_terminal = str(path) == STANDARD_OUTPUT and is_terminal()
+        if path is None or to_terminal:
+            raise typer.BadParameter("--format parquet needs a file to write: -o FILE, or -o - into a pipe")
+    return path
+
+
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it; parquet needs -o.")]
+OutputEntryFormat = Annotated[
+    EntryFormat,
+    typer.Option(
+        "--format", help="How to print it; parquet needs -o; timesketch, ecs and zeek are for these programs."
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", callback=_output, help="Write to this file; - is standard output."),
+]
+
+
+def force_option(writing: str) -> Any:
+    """`--force` of a command whose options in `writing` name the files that it writes."""
+    return typer.Option("--force", help=f"Let {writing} replace a file that exists.")
+
+
+Force = Annotated[bool, force_option("-o")]
+CsvRaw = Annotated[
+    bool,
+    typer.Option(
+        "--csv-raw", help="CSV: cells as they are, also where a terminal obeys them or a spreadsheet runs them."
+    ),
+]
+NoPager = Annotated[
+    bool,
+    typer.Option("--no-pager", help="Text on a terminal at once, not a screen at a time (PCQ_PAGER, PAGER, less)."),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
+
+
+MaxStub = Annotated[
+    int | None,
+    typer.Option(
+        "--max-stub", min=1, metavar="BYTES", help="Largest stub that is put together from fragments (64 MiB)."
+    ),
+]
+MaxHeld = Annotated[
+    int | None,
+    typer.Option("--max-held", min=1, metavar="BYTES", help="Out-of-order TCP data held at any time (48 MiB)."),
+]
+MaxConnections = Annotated[
+    int | None, typer.Option("--max-connections", min=1, help="TCP connections followed at any time (32768).")
+]
+
+ReadFrames = Annotated[
+    int | None,
+    typer.Option(
+        "--read-frames", min=1, metavar="N", help="Read the first N frames only, as if the capture ended there."
+    ),
+]
+MaxRatio = Annotated[
+    int | None,
+    typer.Option("--max-ratio", min=1, help="Bytes that each byte of a compressed capture may become (50)."),
+]
+
+
+Hash = Annotated[
+    bool | None,
+    typer.Option(
+        "--hash/--no-hash",
+        help="State in the result what it was made from: SHA-256 and size of each file, options, limits reached. "
+        "`verify` compares. (SARIF: always, if not --no-hash.)",
+        show_default=False,
+    ),
+]
+MetadataFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--metadata",
+        help="Names and types of counters that the capture does not state: what export-metadata wrote, or another capture.",
+    ),
+]
+MetadataFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--metadata-from",
+        metavar="SERVER",
+        help="Use this server's part of --metadata for servers that it does not know (addresses differ between captures).",
+    ),
+]
+
+
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        help="Pseudonyms for users, hosts, domains, addresses, instances, services and keys, in all that is written.",
+    ),
+]
+RedactKey = Annotated[
+    str | None,
+    typer.Option(
+        "--redact-key",
+        metavar="KEY",
+        help="Redact with this key, so that pseudonyms agree between captures; - asks for it. "
+        f"Better: the variable {REDACT_KEY_VARIABLE}.",
+    ),
+]
+
+
+NamesFromOption = Annotated[
+    NamesFrom,
+    typer.Option(
+        "--names-from",
+        help="Where names come from: the whole capture, which is read first; or, with `now`, the calls printed before: "
+        "each call is printed as soon as none that began before its end is open (text, jsonl).",
+    ),
+]
+
+
+class CaptureReading(Struct, frozen=True):
+    """How the captures of a command are to be read: keys, engine and limits, as the user gave them."""
+
+    keyring: Keyring
+    engine: EngineName
+    limits: Limits
+    metadata: tuple[Path, ...] = ()
+    metadata_from: str | None = None
+    # What ended a reading early, beyond all that was foreseen.
+    failures: list[Exception] = field(default_factory=list)
+    hashing: bool = False
+    # What was read, and the limits that were reached, where that is to be stated.
+    read: list[tuple[FileDigest, ...]] = field(default_factory=list)
+    limits_reached: dict[str, None] = field(default_factory=dict)
+    pseudonyms: Pseudonyms | None = None
+    bound: ReadBound | None = None
+    # The time that `bound` was made of.
+    until: TimeBound | None = None
+    # What the command was given to read and select by, without its files.
+    given: Given | None = None
+
+    def refuse_redaction(self, why: str) -> None:
+        """For commands whose output cannot be without names: wrong usage."""
+        if self.pseudonyms is not None:
+            raise typer.BadParameter(why, param_hint="--redact")
+
+    def refuse_bounds(self, why: str) -> None:
+        """For commands that read captures in their own order: wrong usage."""
+        if self.bound is not None:
+            raise typer.BadParameter(why, param_hint="--read-frames, --read-until")
+
+    @staticmethod
+    def refuse_cases(files: Sequence[str], why: str) -> None:
+        """For commands that read captured packets or keys again, which no case holds."""
+        from analyzer.pipeline.case import is_case, manifest_of
+
+        for file in files:
+            if is_case(file):
+                captures = ", ".join(manifest_of(file).files)
+                raise InputError(f"{file} is a case, and {why}", hint=f"It was saved of {captures}.")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that are read besides the captures: secrets, keytabs, metadata."""
+        return (*self.keyring.files, *self.metadata)
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """The options that decide what is read of a capture, where they were given, as a case states them."""
+        given = {
+            "engine": self.engine.value,
+            "read-frames": self.bound.frames if self.bound is not None else None,
+            "read-until": self.until,
+            "metadata": " ".join(map(str, self.metadata)) or None,
+            "metadata-from": self.metadata_from,
+            "redact": "" if self.pseudonyms is not None else None,
+        }
+        texts = {name: without_raw_bytes(str(value)) for name, value in given.items() if value is not None}
+        return (
+            {name: self.pseudonyms.free(text) for name, text in texts.items()} if self.pseudonyms is not None else texts
+        )
+
+    def analysis(
+        self,
+        files: list[str],
+        *,
+        pdus: bool = False,
+        in_sessions: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Analysis:
+        """Reads the captures; `-` is standard input. `pdus` and `in_sessions` as for `pipeline.run.analyze`; where nobody else
+        hears of the progress, it is written to standard error."""
+        from analyzer.core.output.progress import watching
+        from analyzer.pipeline.run import analyze, sources_of
+
+        # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
+        gc.freeze()
+        gc.set_threshold(10_000, 10, 10)
+        given = self.given_metadata()
+        if self.bound is not None:
+            self.refuse_cases(files, "is read as a whole")
+        with watching(_named({"files": files})) if progress is None else nullcontext(progress) as progress:
+            analysis = analyze(
+                sources_of(files),
+                self.keyring,
+                engine=self.engine.value,
+                limits=self.limits,
+                progress=progress,
+                pdus=pdus,
+                metadata=given,
+                metadata_from=self.metadata_from,
+                failed=self.failures.append,
+                hashing=self.hashing,
+                pseudonyms=self.pseudonyms,
+                bound=self.bound,
+                in_sessions=in_sessions,
+            )
+        self.note(analysis)
+        return replace(analysis, given=self._given_of(files))
+
+    def _given_of(self, files: Sequence[str]) -> Given | None:
+        """What was given, with the pseudonyms of names that were typed, which are known once everything is read."""
+        if self.given is None:
+            return None
+        free = self.pseudonyms.free if self.pseudonyms is not None else str
+        made = replace(self.given, files=tuple(files), options=tuple(map(free, self.given.options)))
+        return replace(made, filter=free(made.filter) if made.filter is not None else None)
+
+    def note(self, analysis: Analysis) -> None:
+        """Everything was read: notes what it was, and says which files could not be read."""
+        from analyzer.screens.viewmodel.verdict import unreadable
+
+        if self.hashing:
+            self.read.append(analysis.capture.digests)
+            self.limits_reached.update(
+                dict.fromkeys(problem.text for problem in analysis.problems if problem.kind == "limit")
+            )
+        lost = unreadable(analysis)
+        say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
+
+    @contextmanager
+    def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
+        """The captures, to be read while calls are taken from them. The progress is written where it is `watched`."""
+        from analyzer.core.output.progress import watching
+        from analyzer.pipeline.run import sources_of, stream
+
+        if self.engine is not EngineName.own:
+            raise typer.BadParameter("tshark reads captures as a whole", param_hint="--names-from now")
+        self.refuse_cases(files, "has all names; leave --names-from out")
+        self.refuse_redaction("names that come later could stand in what is printed before; leave --names-from out")
+        with watching(_named({"files": files})) if watched else nullcontext() as progress:
+            yield stream(
+                sources_of(files),
+                self.keyring,
+                limits=self.limits,
+                progress=progress,
+                metadata=self.given_metadata(),
+                metadata_from=self.metadata_from,
+                failed=self.failures.append,
+                hashing=self.hashing,
+                bound=self.bound,
+            )
+
+    def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
+        """The analysis with the packets of calls with these numbers, of all by default, which are read once more."""
+        from analyzer.pipeline.packets import packets_of
+        from analyzer.pipeline.run import sources_of
+        from analyzer.results.packets import Packets
+
+        if self.pseudonyms is not None:
+            return replace(analysis, packets=Packets("packets hold the names that --redact replaces"))
+        packets = packets_of(
+            sources_of(files), analysis, self.keyring, numbers=numbers, engine=self.engine.value, limits=self.limits
+        )
+        return replace(analysis, packets=packets)
+
+    def given_metadata(self) -> list[Metadata]:
+        """The metadata files, read with the same keys."""
+        if not self.metadata:
+            if self.metadata_from is not None:
+                raise typer.BadParameter("it needs --metadata FILE", param_hint="--metadata-from")
+            return []
+        from analyzer.pipeline.metadata import load_metadata
+
+        given = [
+            load_metadata(path, self.keyring, engine=self.engine.value, limits=self.limits) for path in self.metadata
+        ]
+        known = [ip for metadata in given for ip in metadata.servers]
+        if self.metadata_from is not None and self.metadata_from not in known:
+            raise InputError(
+                f"no metadata file knows the server {self.metadata_from}",
+                hint=f"They know {', '.join(known) or 'none'}.",
+            )
+        return given
+
+
+def _note(sentence: str) -> None:
+    say(f"pcq-analyzer: note: {sentence}")
+
+
+def _reading(
+    secrets: Secrets = None,
+    password_of: PasswordOf = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    engine: Engine = EngineName.own,
+    max_stub: MaxStub = None,
+    max_held: MaxHeld = None,
+    max_connections: MaxConnections = None,
+    max_ratio: MaxRatio = None,
+    read_frames: ReadFrames = None,
+    read_until: ReadUntil = None,
+    metadata: MetadataFiles = None,
+    metadata_from: MetadataFrom = None,
+    hashes: Hash = None,
+    redact: Redact = False,
+    redact_key: RedactKey = None,
+) -> CaptureReading:
+    """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
+    from analyzer.auth.keyring import Keyring
+    from analyzer.core.limits import DEFAULTS
+
+    keyring = Keyring()
+    named = os.environ.get(SECRETS_VARIABLE)
+    for path in secrets or ([Path(named)] if named else []):
+        keyring = keyring.merged(Keyring.load(path, _note))
+    given = [_asked(word, "Password", password_of) for word in password or ()]
+    hashed = [_asked(word, "NT hash", password_of) for word in nt_hash or ()]
+    lines = [_asked(word, "SMB session key line", None) for word in smb_session_key or ()]
+    redact_key = _asked(redact_key, "Redaction key", None) if redact_key is not None else None
+    if from_environment := os.environ.get(PASSWORD_VARIABLE):
+        given.append(from_environment)
+    keyring = keyring.merged(
+        Keyring.build(passwords=[(password_of, word) if password_of else word for word in given]),
+        _of_option("--nt-hash", nt_hashes=[(password_of, value) if password_of else value for value in hashed]),
+        Keyring.build(keytabs=keytab or ()),
+        _of_option("--smb-session-key", smb_session_keys=lines),
+    )
+    given_limits = {
+        "held_total": max_held,
+        "held_stream": min(DEFAULTS.held_stream, max_held) if max_held is not None else None,
+        "connections": max_connections,
+        "stub": max_stub,
+        "decompressed_ratio": max_ratio,
+    }
+    return CaptureReading(
+        keyring,
+        engine,
+        replace(DEFAULTS, **{name: value for name, value in given_limits.items() if value is not None}),
+        tuple(metadata or ()),
+        metadata_from,
+        hashing=bool(hashes),
+        pseudonyms=pseudonyms_of(redact, redact_key),
+        bound=_bound(read_frames, read_until, engine),
+        until=read_until,
+    )
+
+
+def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> ReadBound | None:
+    """Where reading ends, of what the options ask for."""
+    if frames is None and until is None:
+        return None
+    if engine is not EngineName.own:
+        raise typer.BadParameter("tshark reads captures as a whole", param_hint="--read-frames, --read-until")
+    from analyzer.capture.reader import ReadBound
+
+    return ReadBound(frames, until.after if until is not None else None)
+
+
+def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
+    """The pseudonyms that the options ask for. The variable is a key, not a wish."""
+    if key == "":
+        raise typer.BadParameter("an empty key is none", param_hint="--redact-key")
+    if not redact and key is None:
+        return None
+    from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+
+    key = key or os.environ.get(REDACT_KEY_VARIABLE)
+    return Pseudonyms(key.encode("utf-8", "surrogateescape") if key else None)
+
+
+def _of_option(option: str, **values: Any) -> Keyring:
+    """Keys that stand in an option: a mistake in one is one of usage."""
+    from analyzer.auth.keyring import Keyring
+
+    try:
+        return Keyring.build(**values)
+    except InputError as error:
+        raise typer.BadParameter(f"{error}" + (f"; {error.hint}" if error.hint else ""), param_hint=option) from None
+
+
+class Writing:
+    """Where the result of a command goes, as the user chose, and how much of it is escaped on the way."""
+
+    # What states what the result was made from, once everything is read.
+    evidence: Callable[[], EvidenceRecord | None] = staticmethod(lambda: None)
+
+    def __init__(
+        self,
+        path: Path | None,
+        destination: Destination,
+        *,
+        raw_cells: bool = False,
+        force: bool = False,
+        pager: list[str] | None = None,
+    ) -> None:
+        self.path = path
+        self.destination = destination
+        self._raw_cells = raw_cells
+        self._force = force
+        self._pager = pager
+
+    def sparing(self, paths: Iterable[Path]) -> Writing:
+        """The same, which does not write over these files, checked at once: before anything is read in vain."""
+        destination = self.destination.sparing(paths)
+        destination.check()
+        writing = Writing(self.path, destination, raw_cells=self._raw_cells, force=self._force, pager=self._pager)
+        writing.evidence = self.evidence
+        return writing
+
+    def beside(self, path: Path | None, *, private: bool = False) -> Destination:
+        """Where something else of this command goes, checked likewise; what is `private`, only its owner can read."""
+        destination = Destination(path, force=self._force, reads=self.destination.reads, private=private)
+        destination.check()
+        return destination
+
+    def stream(self, view: StreamedTimeline, form: str, ended: Callable[[], object]) -> None:
+        """Writes a view as it is made; `ended` is called when it is made to its end."""
+        from analyzer.screens.formats.write import write_streamed
+
+        def evidence() -> EvidenceRecord | None:
+            ended()
+            return self.evidence()
+
+        write_streamed(view, form, self.destination, evidence=evidence)
+
+    def write(self, view: View, form: str) -> None:
+        from analyzer.screens.formats.write import write
+
+        write(
+            view,
+            form,
+            self.destination,
+            raw_cells=self._raw_cells,
+            evidence=self.evidence(),
+            pager=self._pager,
+        )
+
+    def document(self, document: bytes) -> None:
+        """Writes a text that is made as a whole."""
+        if self._pager is not None and self.path is None:
+            with guarded_output(), paged(self._pager) as stream:
+                stream.write(document.decode())
+        else:
+            write_document(document, self.destination)
+
+
+def _writing(
+    output: Output = None, force: Force = False, csv_raw: CsvRaw = False, no_pager: NoPager = False
+) -> Writing:
+    pager = None if no_pager or not is_terminal() else pager_command(os.environ)
+    return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force, pager=pager)
+
+
+def destination_of(
+    path: Path | None, files: list[str], reading: CaptureReading, *, force: bool, private: bool = False
+) -> Destination:
+    """A file that a command writes beside its result, checked at once: it takes the place of nothing that is read."""
+    destination = Destination(path, force=force, private=private).sparing([*_named({"files": files}), *reading.files])
+    destination.check()
+    return destination
+
+
+def command(function: Callable[..., None], *, hashing: bool = False) -> Callable[..., None]:
+    """Gives a command the options of what it takes: of a `Writing` those of `_writing`, of a `CaptureReading` those of `_reading`,
+    of a selection those of its maker in `filters.SELECTIONS`.
+
+    Typer makes options of a function's parameters; commands that share options would have to repeat all of them. A command that
+    is `hashing` states what its result was made from, unless --no-hash is given.
+    """
+    makers: dict[Any, Callable[..., Any]] = {Writing: _writing, CaptureReading: _reading, **SELECTIONS}
+    own = list(signature(function, eval_str=True).parameters.values())
+    taken = {item.annotation: item.name for item in own if item.annotation in makers}
+    shared = {
+        kind: list(signature(makers[kind], eval_str=True).parameters.values()) for kind in makers if kind in taken
+    }
+
+    parameters = [item for item in own if item.annotation not in makers]
+    parameters += [item for items in shared.values() for item in items]
+    parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in parameters]
+
+    @wraps(function)
+    def with_options(**values: Any) -> None:
+        given = dict(values)
+        if values.get("hashes") is None and CaptureReading in taken:
+            values["hashes"] = hashing or values.get("output_format") == "sarif"
+        made = {
+            kind: makers[kind](**{item.name: values.pop(item.name) for item in items}) for kind, items in shared.items()
+        }
+        if (writing := made.get(Writing)) is not None:
+            reading = made.get(CaptureReading)
+            made[Writing] = writing.sparing([*_named(values), *(reading.files if reading is not None else ())])
+            if reading is not None and reading.hashing:
+                if str(values.get("output_format")) in ("timesketch", "ecs", "zeek"):
+                    raise typer.BadParameter("this form has no place for it", param_hint="--hash")
+                made[Writing].destination.seal()
+                made[Writing].evidence = partial(
+                    _evidence,
+                    function.__name__.replace("_", "-"),
+                    parameters,
+                    given,
+                    reading,
+                    made[Writing].destination.mark,
+                )
+        if CaptureReading in made:
+            made[CaptureReading] = replace(made[CaptureReading], given=_given(shared, given))
+        if CaptureReading in made and made[CaptureReading].pseudonyms is not None:
+            from analyzer.commands.filters import renamed
+
+            made = {kind: renamed(one, made[CaptureReading].pseudonyms) for kind, one in made.items()}
+        failures = made[CaptureReading].failures if CaptureReading in made else []
+        try:
+            function(**{taken[kind]: one for kind, one in made.items()}, **values)
+        except typer.Exit:
+            if not failures:
+                raise
+        if failures:
+            raise ReadingFailedError("the capture was read in part only") from failures[0]
+
+    with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {item.name: item.annotation for item in parameters}
+    return with_options
+
+
+# What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
+_NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline"})
+_SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
+
+
+def _option_name(item: Parameter) -> str:
+    """What an option is called on the command line, without its dashes."""
+    for one in get_args(item.annotation)[1:]:
+        # In an annotation, what is the default elsewhere is the first of the names.
+        for word in (getattr(one, "default", None), *(getattr(one, "param_decls", None) or ())):
+            if isinstance(word, str) and word.startswith("--"):
+                return word.removeprefix("--")
+    return item.name.replace("_", "-")
+
+
+# Which options are no part of another command: what they say is of this one alone.
+_OF_ONE_COMMAND = frozenset({"hashes", "list_fields"})
+
+
+def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
+    """What was given to read and to select by, for the commands that are printed: as it was written, without secrets."""
+    from analyzer.results.next_command import Given
+
+    def words(item: Parameter) -> Iterator[str]:
+        value = given.get(item.name)
+        if item.name in _OF_ONE_COMMAND or value is None or value == item.default:
+            return
+        for one in value if isinstance(value, list) else [value]:
+            yield f"--{_option_name(item)}"
+            if one is not True:
+                yield "-" if item.name in _SECRETS - {"password_of"} else str(one)
+
+    kinds = [kind for kind in shared if kind is CaptureReading or kind in SELECTIONS]
+    options = [item for kind in kinds for item in shared[kind] if item.name not in ("interface", "call_filter")]
+    chosen = {item.name: list(words(item))[1::2] for kind in kinds for item in shared[kind]}
+    # A filter of values is none of calls.
+    filters = chosen.get("call_filter", ()) if CallSelection in kinds else ()
+    return Given(
+        files=(),
+        options=tuple(word for item in options for word in words(item)),
+        interfaces=tuple(chosen.get("interface", ())),
+        filter=next(iter(filters), None),
+    )
+
+
+def _evidence(
+    command: str, parameters: Sequence[Parameter], given: dict[str, Any], reading: CaptureReading, mark: str | None
+) -> EvidenceRecord:
+    """What a result is made from, with what was read so far; `parameters` are those of the command. Where the result is written,
+    `mark` becomes its digest."""
+    from importlib.metadata import version
+
+    from analyzer.capture.digest import digest_of
+    from analyzer.results.evidence import EvidenceRecord, Input
+
+    names = {item.name: _option_name(item) for item in parameters}
+    defaults = {item.name: item.default for item in parameters}
+    options = {}
+    for name, value in sorted(given.items()):
+        if name not in _NOT_STATED and value is not None and value != defaults[name]:
+            text = without_raw_bytes(" ".join(map(str, value)) if isinstance(value, list) else str(value))
+            text = reading.pseudonyms.free(text) if reading.pseudonyms is not None else text  # names that were typed
+            shown = "" if value is True else "(given)" if name in _SECRETS else text
+            options[names[name]] = shown
+    digests = [("capture", digest) for digests in reading.read for digest in digests]
+    paths = [("metadata", path) for path in reading.metadata]
+    paths += [("baseline", given["baseline"])] if given.get("baseline") is not None else []
+    paths += [("triggered", given["triggered"])] if given.get("triggered") is not None else []
+    digests += [(role, digest_of(path)) for role, path in paths]
+    return EvidenceRecord(
+        tool="pcq-analyzer",
+        version=version("pcq-analyzer"),
+        command=command,
+        options=options,
+        inputs=tuple(Input(role=role, name=one.name, size=one.size, sha256=one.sha256) for role, one in digests),
+        limits_reached=tuple(reading.limits_reached),
+        result=mark,
+    )
+
+
+def _named(values: dict[str, Any]) -> list[Path]:
+    """The files that a command was given to read."""
+    names = [values["file"]] if isinstance(values.get("file"), str) else values.get("files") or []
+    found: list[Path] = []
+    for name in names:
+        if name != STANDARD_OUTPUT and not Path(name).exists():
+            import glob
+
+            found += map(Path, glob.iglob(name, recursive=True))  # noqa: PTH207
+        elif name != STANDARD_OUTPUT:
+            found.append(Path(name))
+    return found
+
+
+def asked_password(user: str | None) -> str:
+    """A password from the terminal, or the first line of standard input where that is no terminal."""
+    return _asked("-", "Password", user)
+
+
+def _asked(word: str, what: str, user: str | None) -> str:
+    """A secret that was typed in an option; for `-` from the terminal, or the next line of standard input where that is none."""
+    if word != "-":
+        return word
+    if sys.stdin is None:
+        raise InputError(
+            f"there is no standard input to read the {what[0].lower()}{what[1:]} from", hint="It was asked for by -."
+        )
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        return getpass(f"{what}{f' of {user}' if user else ''}: ")
+    # Not through the text layer, which reads ahead: a capture may follow on standard input.
+    return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")

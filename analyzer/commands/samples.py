@@ -1,0 +1,26 @@
+"""`pcq samples`: raw values, one a line."""
+
+from __future__ import annotations
+
+import typer
+
+from analyzer.commands.exits import exit_of
+from analyzer.commands.filters import SampleSelection
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+
+
+@command
+def samples(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: SampleSelection,
+    files: Files,
+    output_format: OutputFormat = Format.text,
+    strict: Strict = False,
+) -> None:
+    """Every raw counter value that was answered, one a line."""
+    from analyzer.screens.views.samples import Samples
+
+    analysis = reading.analysis(files)
+    writing.write(Samples(selection.of(analysis), selection.filter), output_format.value)
+    raise typer.Exit(exit_of(analysis, strict=strict))

@@ -1,0 +1,35 @@
+"""`pcq save`: the whole analysis as a case, which every command takes in place of its captures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from analyzer.commands.exits import exit_of
+from analyzer.commands.options import CaptureReading, Files, Force, command, destination_of
+from analyzer.core.output.gate import say
+
+
+@command
+def save(
+    reading: CaptureReading,
+    files: Files,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="CASE", help="Write the case to this file.")],
+    force: Force = False,
+) -> None:
+    """Save the whole analysis, decrypted and without keys: every command takes the case in place of the captures."""
+    from analyzer.pipeline.case import read_back, write_case
+
+    destination = destination_of(output, files, reading, force=force, private=True)
+    analysis = replace(reading, hashing=True).analysis(files)
+    manifest = None  # where a reader of standard output went away
+    with destination.opened(read_back) as out:
+        manifest = write_case(analysis, out, limits=reading.limits, options=reading.stated)
+    if manifest is not None:
+        counts = {"call": manifest.calls, "session": len(analysis.sessions), "problem": manifest.problems}
+        rows = ", ".join(f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count)
+        say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")
+    raise typer.Exit(exit_of(analysis))

@@ -1,0 +1,47 @@
+"""`pcq show`: one call, down to its bytes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from analyzer.commands.exits import exit_of
+from analyzer.commands.filters import CallSelection
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+
+
+@command
+def show(
+    reading: CaptureReading,
+    writing: Writing,
+    files: Files,
+    selection: CallSelection,
+    call: Annotated[
+        int | None,
+        typer.Option("--call", help="Number of the call, as `timeline` prints it; else the one call that is selected."),
+    ] = None,
+    field: Annotated[
+        str | None, typer.Option("--field", help="Only this place, as an audit names it: response.lpData.perf_freq")
+    ] = None,
+    packets: Annotated[
+        bool,
+        typer.Option(
+            "--packets", help="Also its frames, TCP payload and SMB messages: the capture is read once more for them."
+        ),
+    ] = False,
+    output_format: OutputFormat = Format.text,
+) -> None:
+    """One call taken apart: each field beside its bytes and the frames that carried them."""
+    from analyzer.screens.views.place import ShowPlace
+    from analyzer.screens.views.show import Show
+
+    if call is None and selection.selection.words is None:
+        raise typer.BadParameter("which call? --call N, or what selects one", param_hint="--call")
+    analysis = reading.analysis(files)
+    number = call if call is not None else selection.selection.one(analysis)
+    if packets and field is None:
+        analysis = reading.with_packets(analysis, files, (number,) if 1 <= number <= len(analysis.calls) else ())
+    view = Show(analysis, number) if field is None else ShowPlace(analysis, number, field)
+    writing.write(view, output_format.value)
+    raise typer.Exit(exit_of(analysis, is_enough=True))

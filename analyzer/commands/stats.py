@@ -1,0 +1,26 @@
+"""`stats`: what a capture amounts to, and what an investigator asks of it."""
+
+from __future__ import annotations
+
+import typer
+
+from analyzer.commands.exits import exit_of
+from analyzer.commands.filters import CallSelection
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+
+
+@command
+def stats(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: CallSelection,
+    files: Files,
+    output_format: OutputFormat = Format.text,
+    strict: Strict = False,
+) -> None:
+    """Response times, polls, identities, errors; who looked at processes, the network, sessions, and what they saw."""
+    from analyzer.screens.views.stats import Stats
+
+    analysis = reading.analysis(files)
+    writing.write(Stats(selection.of(analysis)), output_format.value)
+    raise typer.Exit(exit_of(analysis, strict=strict, asked_for=selection.finds(analysis)))

@@ -1,0 +1,83 @@
+"""`pcq triage`: what a responder needs first, of one file or of thousands."""
+
+from __future__ import annotations
+
+import gc
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
+from analyzer.commands.filters import CallSelection
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.core.output.gate import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from analyzer.results.analysis import Analysis
+    from analyzer.results.triage import TriageSummary
+
+EXIT_MEDIUM, EXIT_HIGH = 10, 11
+
+
+class FailOn(StrEnum):
+    high = "high"
+    medium = "medium"
+    never = "never"
+
+
+@command
+def triage(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: CallSelection,
+    files: Files,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="The mildest finding that makes the exit code 10 (medium) or 11 (high).")
+    ] = FailOn.medium,
+    output_format: OutputFormat = Format.text,
+) -> None:
+    """Who read process lists, sessions and network counters of which machine, when, and what is unusual; each file by itself.
+
+    Exit 11: findings of severity high, 10: medium, 3: no performance traffic in any file, 0: nothing of these.
+    """
+    from analyzer.capture.digest import digest_of
+    from analyzer.capture.reader import expand
+    from analyzer.core.errors import InputError
+    from analyzer.pipeline.run import sources_of
+    from analyzer.screens.views.triage import Triage
+
+    failures: list[InputError] = []
+    found = expand(sources_of(files), failures)
+    names = tuple(str(one) if hasattr(one, "suffix") else "-" for one in found)
+
+    def analysed(name: str) -> Analysis:
+        try:
+            return selection.of(reading.analysis([name]))
+        except InputError:
+            if reading.hashing and name != STANDARD_OUTPUT:
+                reading.read.append((digest_of(Path(name)),))
+            raise
+        finally:
+            # Each file is read for itself, and what was read before is not needed any more.
+            gc.unfreeze()
+
+    view = Triage(names, analysed, tuple(map(str, failures)))
+    if reading.hashing:
+        # What the result was made from is stated first, and found out while the files are read.
+        view.read()
+    writing.write(view, output_format.value)
+    raise typer.Exit(_exit_of(view.summary, fail_on))
+
+
+def _exit_of(summary: TriageSummary, fail_on: FailOn) -> int:
+    if fail_on is not FailOn.never and summary.findings.get("high"):
+        return EXIT_HIGH
+    if fail_on is FailOn.medium and summary.findings.get("medium"):
+        return EXIT_MEDIUM
+    if summary.unreadable:
+        return EXIT_FILES
+    if not summary.with_performance_traffic and not summary.unclear:
+        return EXIT_NOTHING
+    return EXIT_DONE

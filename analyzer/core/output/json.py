@@ -1,0 +1,114 @@
+"""Records as JSON text: the one place where values become JSON (RFC 8259)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from uuid import uuid4
+
+from msgspec import UNSET, Raw, Struct
+from msgspec.json import Encoder
+
+from analyzer.core.output.escapes import safe_json
+
+_ENCODER = Encoder()
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class Pieces:
+    """JSON text too long to be held: it is made piece by piece while it is written. It stands in a record where `Raw` may."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, made: Callable[[], Iterator[bytes]]) -> None:
+        """`made` begins a new text with each call; no piece ends within a character."""
+        self.made = made
+
+
+# Stands for `Pieces` while the rest is encoded: JSON has no such character elsewhere.
+_MARK = b"\x01"
+
+
+def dumps(value: object) -> bytes:
+    """A record, or a value of one, as JSON. A lone surrogate (of an ill-formed UTF-16 name) and control characters are escaped,
+    never lost. `Raw` is JSON already, and written as it is."""
+    try:
+        return safe_json(_ENCODER.encode(value))
+    except UnicodeEncodeError:
+        return _escaped(value)  # msgspec writes no lone surrogates
+    except TypeError:
+        return b"".join(_in_pieces(value))
+
+
+def lines(records: Iterable[object]) -> Iterator[bytes]:
+    """The lines of records; one with `Pieces` comes piece by piece."""
+    for record in records:
+        try:
+            yield safe_json(_ENCODER.encode(record)) + b"\n"
+        except UnicodeEncodeError:
+            yield _escaped(record) + b"\n"
+        except TypeError:
+            yield from _in_pieces(record)
+            yield b"\n"
+
+
+def _in_pieces(value: object) -> Iterator[bytes]:
+    """The same as `dumps` where there may be `Pieces`."""
+    found: list[Pieces] = []
+
+    def marked(part: object) -> Raw:
+        if isinstance(part, Pieces):
+            found.append(part)
+            return Raw(_MARK)
+        raise TypeError(f"{type(part).__name__} in a record")
+
+    try:
+        texts = safe_json(Encoder(enc_hook=marked).encode(value)).split(_MARK)
+    except UnicodeEncodeError:
+        yield _escaped(value)
+        return
+    yield texts[0]
+    for pieces, text in zip(found, texts[1:], strict=True):
+        yield from map(safe_json, pieces.made())
+        yield text
+
+
+def line(record: object) -> bytes:
+    """The same with a newline behind it."""
+    return dumps(record) + b"\n"
+
+
+def _escaped(value: object) -> bytes:
+    """The same where a text has lone surrogates. `Raw` is put in afterwards, in the place of a text that nothing else has."""
+    raws: list[bytes] = []
+    mark = uuid4().hex
+
+    def plain(part: object) -> Any:
+        if isinstance(part, Struct):
+            config = part.__struct_config__
+            out: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field is not None else {}
+            for name in part.__struct_fields__:
+                if (item := getattr(part, name)) is not UNSET:
+                    out[name] = item
+            return out
+        if isinstance(part, Raw | Pieces):
+            raws.append(bytes(part) if isinstance(part, Raw) else b"".join(part.made()))
+            return f"{mark}{len(raws) - 1}"
+        raise TypeError(f"{type(part).__name__} in a record")
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=plain)
+    encoded = safe_json(_LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
+    return re.sub(f'"{mark}(\\d+)"'.encode(), lambda found: safe_json(raws[int(found[1])]), encoded)
+
+
+def document(record: object) -> dict[str, Any]:
+    """A record as dictionaries and lists, as a reader of its JSON has it: for what is put together for programs of others."""
+    found: dict[str, Any] = json.loads(dumps(record))
+    return found
+
+
+def json_ready(value: object) -> str | None:
+    """A nested value as JSON text, for a table's column; None stays None."""
+    return None if value is None else dumps(value).decode()

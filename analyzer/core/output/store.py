@@ -1,0 +1,279 @@
+"""A directory of files, on this machine or in object storage: the one way out for what many processes write (fsspec).
+
+A file appears whole or not at all: locally it is written beside its place and renamed, object storage keeps nothing of an upload
+that was not completed. Names are relative to the root, with `/` between their parts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import file_digest
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import Part
+from analyzer.core.paths import without_raw_bytes
+
+# What fsspec needs for the URLs of other storage, by their scheme.
+_PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "ssh": "paramiko",
+    "sftp": "paramiko",
+}
+
+
+# Hexadecimal digits of a SHA-256 in the name of a file.
+_DIGEST = 32
+
+
+class StorageError(OSError):
+    """Storage that gave no answer, in a sentence. (Its pickle is its text: it comes from other processes.)"""
+
+
+class StoreError(StorageError):
+    """What could not be written, in a sentence."""
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """The file system (fsspec) of a URL or a path of this machine, and the path in it.
+
+    Raises `InputError` where there is none of the scheme, its package is not installed, or it cannot be reached.
+    """
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise InputError("datasets need fsspec", hint="pip install 'pcq-analyzer[cluster]'") from None
+    scheme = url.partition("://")[0]
+    try:
+        if urlsplit(url).password is not None:
+            raise InputError(
+                f"{scheme}://... has a password in it, which would be stored in the dataset",
+                hint="Put it in the configuration of fsspec, or use keys.",
+            )
+        fs, path = url_to_fs(url)
+    except ImportError:
+        package = _PACKAGES.get(scheme, f"of fsspec for {scheme}://")
+        raise InputError(
+            f"{url} needs the package {package}",
+            hint=f"pip install {package}, on every machine that reads or writes." if scheme in _PACKAGES else None,
+        ) from None
+    except (ValueError, OSError) as error:
+        raise InputError(f"{url} cannot be used: {error}") from None
+    return fs, str(path)
+
+
+def _synced(out: BinaryIO) -> None:
+    """Sees to it that what was written is on the disk."""
+    out.flush()
+    os.fsync(out.fileno())
+
+
+@contextmanager
+def _spooled() -> Iterator[tuple[Path, BinaryIO]]:
+    """A temporary file, for what is sent elsewhere when it is whole."""
+    with NamedTemporaryFile(prefix="pcq-") as out:
+        yield Path(out.name), cast(BinaryIO, out)
+
+
+class Kept:
+    """A file that is named by its content: open for bytes first, then its name and size."""
+
+    file: BinaryIO
+    name = ""
+    size = 0
+
+
+class Store:
+    """The files below a URL, or below a path of this machine."""
+
+    def __init__(self, root: str) -> None:
+        if without_raw_bytes(root) != root:
+            raise InputError(f"{root} cannot be a dataset: readers of Parquet open no path that is not UTF-8")
+        self.root = root
+        self._fs, self._base = file_system(root)
+        # The directory, where it is one of this machine.
+        self.local = Path(self._base) if self._fs.protocol[0] == "file" else None
+
+    def _path(self, name: str) -> str:
+        return f"{self._base}/{name}"
+
+    def url(self, name: str) -> str:
+        """A file for a program that opens it by itself: a path, or a URL."""
+        return str(self.local / name) if self.local is not None else str(self._fs.unstrip_protocol(self._path(name)))
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """What befalls object storage (its file systems have exceptions of their own) as a `StorageError`."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            if self.local is not None:
+                raise
+            raise StorageError(f"{self.root} gives no answer: {error}") from None
+
+    def exists(self, name: str) -> bool:
+        with self._asked():
+            return bool(self._fs.exists(self._path(name)))
+
+    def names(self, below: str) -> list[str]:
+        """The files below a name, at any depth; none where there is no such directory."""
+        return sorted(self.sizes(below))
+
+    def sizes(self, below: str) -> dict[str, int]:
+        """These files, each with its size in bytes."""
+        start = len(self._base.rstrip("/")) + 1
+        with suppress(FileNotFoundError), self._asked():
+            self._fs.invalidate_cache()  # others write there too
+            found = self._fs.find(self._path(below), detail=True)
+            return {path[start:]: int(about["size"] or 0) for path, about in found.items()}
+        return {}
+
+    def digest(self, name: str) -> str:
+        """What a file that is named by its content has in its name."""
+        with self._asked(), self._fs.open(self._path(name), "rb") as file:
+            return file_digest(file, "sha256").hexdigest()[:_DIGEST]
+
+    def read(self, name: str, start: int | None = None, stop: int | None = None) -> bytes:
+        """The bytes of a file, or some of them."""
+        with self._asked():
+            return cast(bytes, self._fs.cat_file(self._path(name), start=start, end=stop))
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        """A file open for bytes, which takes its place when all is written. Raises `StoreError`."""
+        try:
+            with self._asked(), self._local_file(name) if self.local is not None else self._object(name) as out:
+                yield out
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def write(self, name: str, data: bytes) -> None:
+        with self.writing(name) as out:
+            out.write(data)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Writes a file if there is none of its name; whether there was none. Of many that try, one does. Raises `StoreError`."""
+        try:
+            if self.local is None:
+                with self._asked():
+                    self._fs.pipe_file(self._path(name), data, mode="create")
+                return True
+            with self._part(name) as (path, out):
+                out.write(data)
+                _synced(out)
+                os.link(path, self.local / name)
+            return True
+        except FileExistsError:
+            return False
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    @contextmanager
+    def keeping(self, pattern: str) -> Iterator[Kept]:
+        """A file open for bytes that takes its place when all is written, with the digest of its content in its name, where the
+        pattern has `{}`. Raises `StoreError`."""
+        kept = Kept()
+        try:
+            with self._part(pattern) if self.local is not None else _spooled() as (path, out):
+                kept.file = out
+                yield kept
+                _synced(out)
+                kept.size = path.stat().st_size
+                with path.open("rb") as written:
+                    kept.name = pattern.format(file_digest(written, "sha256").hexdigest()[:_DIGEST])
+                if self.local is not None:
+                    path.replace(self.local / kept.name)
+                else:
+                    with self._asked(), path.open("rb") as written, self._object(kept.name) as there:
+                        copyfileobj(written, there)
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def fetch(self, name: str, to: Path) -> Path:
+        """A copy of a file on this machine."""
+        with self._asked():
+            self._fs.get_file(self._path(name), str(to))
+        return to
+
+    @contextmanager
+    def _local_file(self, name: str) -> Iterator[BinaryIO]:
+        assert self.local is not None
+        with self._part(name) as (path, out):
+            yield out
+            _synced(out)
+            path.replace(self.local / name)
+
+    @contextmanager
+    def _part(self, name: str) -> Iterator[tuple[Path, BinaryIO]]:
+        """A new file in the directory of a file, for its owner only, since what is decrypted is in it. It is removed
+        afterwards, where
+        it has not taken another place."""
+        assert self.local is not None
+        directory = (self.local / name).parent
+        directory.mkdir(parents=True, exist_ok=True)
+        part = Part(directory, private=True)
+        try:
+            with part.opened() as out:
+                yield part.path, out
+        finally:
+            with suppress(OSError):
+                part.path.unlink()
+            part.close()
+
+    @contextmanager
+    def _object(self, name: str) -> Iterator[BinaryIO]:
+        out: Any = self._fs.open(self._path(name), "wb")
+        try:
+            yield out
+        except BaseException:
+            with suppress(Exception):
+                out.discard()
+            raise
+        out.close()
+
+    def move(self, name: str, to: str) -> None:
+        """Renames a file; object storage copies it."""
+        try:
+            if self.local is not None:
+                (self.local / to).parent.mkdir(parents=True, exist_ok=True)
+                (self.local / name).replace(self.local / to)
+            else:
+                with self._asked():
+                    self._fs.mv(self._path(name), self._path(to))
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def remove(self, name: str) -> None:
+        """Removes a file, or a directory with all that is in it; what is not there is removed already."""
+        with suppress(FileNotFoundError), self._asked():
+            self._fs.rm(self._path(name), recursive=True)
+
+    def prune(self, below: str = "") -> None:
+        """Removes directories that are empty, the one below which they are too; object storage has none."""
+        if self.local is not None:
+            for path, _, _ in os.walk(self.local / below, topdown=False):
+                if Path(path) != self.local:
+                    with suppress(OSError):
+                        Path(path).rmdir()

@@ -1,0 +1,369 @@
+"""Compiled objects in, plain values out; their positions and exceptions become ours.
+
+A compiled object reads from a stream that is either its parent's or one of its own (a substream). Positions it recorded
+count from the start of its stream; here they count from the start of the buffer. A failed read leaves the objects read so far in
+place, and the place of the failure is the last field that was begun.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from kaitaistruct import (
+    EndOfStreamError,
+    KaitaiStruct,
+    KaitaiStructError,
+    ValidationFailedError,
+    ValidationGreaterThanError,
+    ValidationLessThanError,
+    ValidationNotEqualError,
+    ValidationNotInEnumError,
+)
+from msgspec import Struct
+
+from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
+from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
+from analyzer.interfaces.buffers.text import code_page_text, utf16_text
+
+JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
+
+# What compiled parsers raise on bytes that disagree with their description. ValueError covers texts that cannot be
+# decoded and lengths below zero.
+PARSER_ERRORS = (KaitaiStructError, EOFError, ValueError, OverflowError)
+
+
+# winperf.h: the class of a counter type, and which text class means single bytes.
+TYPE_CLASS_MASK, TYPE_CLASS_TEXT, TEXT_IS_ASCII = 0x00000C00, 0x00000800, 0x00010000
+
+
+class Reading(Struct, frozen=True):
+    """What the bytes of a structure mean beyond its description: byte order and the code page of its single-byte names."""
+
+    big_endian: bool = False
+    code_page: int = 0
+
+
+def is_guid(value: Any) -> bool:
+    """Whether an object is a GUID or UUID."""
+    return type(value).__qualname__ in ("MsDtyp.Guid", "Ndr.Uuid")
+
+
+def guid_of(value: Any) -> str:
+    """The text of a compiled GUID or UUID."""
+    tail = value.data4.hex()
+    return f"{value.data1:08x}-{value.data2:04x}-{value.data3:04x}-{tail[:4]}-{tail[4:]}"
+
+
+def scalar_of(field: FieldSpec, value: bytes, reading: Reading) -> str | int:
+    """The value of the bytes of a field."""
+    if field.meaning == "counter-value":
+        return counter_value(value, big_endian=reading.big_endian)
+    if field.encoding == "code-page":
+        if reading.code_page:
+            return code_page_text(value, reading.code_page)
+        return utf16_text(value, big_endian=reading.big_endian)
+    if field.encoding is not None:
+        return utf16_text(value, big_endian=reading.big_endian and field.encoding != "UTF-16LE")
+    return value.hex()
+
+
+def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
+    """A raw value: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
+    if len(value) in (4, 8):
+        return int.from_bytes(value, "big" if big_endian else "little")
+    return utf16_text(value, big_endian=big_endian)
+
+
+def v1_value(definition: Any, value: bytes | None, reading: Reading) -> int | str | None:
+    """A value of winperf.h: text where the counter's type is of the text class, else an unsigned integer; None for no bytes."""
+    kind = int(definition.counter_type)
+    if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
+        if kind & TEXT_IS_ASCII:
+            return code_page_text(value or b"", 28591)
+        return utf16_text(value or b"", big_endian=reading.big_endian)
+    return None if value is None else int.from_bytes(value, "big" if reading.big_endian else "little")
+
+
+def check_overlap(values: Any, length: int) -> None:
+    """Refuses a counter block whose values would share its bytes more than eight times over.
+
+    Counters that share bytes exist; but nothing bounds how many definitions a forged object points at the same ones,
+    and each value is a copy.
+    """
+    wanted = sum(definition.counter_size for definition in values.definitions)
+    if wanted > 8 * (length + 4):
+        raise MalformedError(f"{wanted} bytes of values in a counter block of {length + 4}")
+
+
+def reading_of(compiled: Any, reading: Reading) -> Reading:
+    """The reading inside `compiled`: an object of winperf.h announces the code page of its names."""
+    if type_of(compiled).path == "winperf.object_body":
+        return Reading(reading.big_endian, getattr(compiled, "code_page", 0))
+    return reading
+
+
+def plain_value(compiled: Any, reading: Reading) -> dict[str, JsonValue]:
+    """The tree of a whole object. Fillers are left out, absent optional fields are None. Raises a LazyError for damage."""
+    tree: dict[str, JsonValue] = {}
+    filler = TreeFiller()
+    filler.fill(compiled, tree, reading)
+    if filler.damage:
+        raise filler.damage[0]
+    return tree
+
+
+class LazyError(Exception):
+    """A field that is read on demand could not be; the cause is the parser's exception."""
+
+    def __init__(self, compiled: Any, field: str) -> None:
+        super().__init__(field)
+        self.compiled = compiled
+        self.field = field
+
+
+def on_demand(compiled: Any, name: str) -> Any:
+    """A field with a position of its own in an object that was cut off; None where what it depends on was not reached."""
+    try:
+        return getattr(compiled, name)
+    except (AttributeError, *PARSER_ERRORS):
+        return None
+
+
+def contained(compiled: Any, name: str) -> tuple[Any, LazyError | None]:
+    """A structure that is read on demand, as far as it can be read, and what ended reading it.
+
+    Its place is known without reading it, so its damage is contained: what follows it is read all the same. Where the bytes it
+    lies in were not reached, there is neither. The plain parsers keep nothing of a structure that is damaged.
+    """
+    if not all(hasattr(compiled, field.name) for field in type_of(compiled).fields if field.around):
+        return None, None
+    try:
+        return getattr(compiled, name), None
+    except PARSER_ERRORS as cause:
+        error = LazyError(compiled, name)
+        error.__cause__ = cause
+        return getattr(compiled, f"_m_{name}", None), error
+
+
+class TreeFiller:
+    """Writes what compiled objects hold into trees, in order, so that what stands before damage stays.
+
+    `unfinished` are the objects in which reading ended, by identity; their fields that were never reached are left out.
+    `damage` is what ended reading structures whose damage is contained.
+    """
+
+    def __init__(self, unfinished: Iterable[int] = ()) -> None:
+        self._unfinished = set(unfinished)
+        self.damage: list[LazyError] = []
+
+    def fill(self, compiled: Any, tree: dict[str, JsonValue], reading: Reading) -> None:
+        cut = id(compiled) in self._unfinished
+        reading = reading_of(compiled, reading)
+        if type_of(compiled).path == "winperf.counter_values":
+            try:
+                check_overlap(compiled, len(compiled.raw))
+            except DecodeError as error:
+                raise LazyError(compiled, "values") from error
+        for field in type_of(compiled).fields:
+            if cut and not field.lazy and field.name not in compiled._debug:
+                continue
+            if field.is_contained:
+                self._put_contained(compiled, field, tree, reading)
+                continue
+            try:
+                value = on_demand(compiled, field.name) if cut and field.lazy else getattr(compiled, field.name, None)
+            except PARSER_ERRORS as error:
+                raise LazyError(compiled, field.name) from error
+            if field.is_filler and isinstance(value, bytes | None):
+                continue
+            if value is None and cut:
+                continue
+            self._put(tree, field, value, reading)
+
+    def _put_contained(self, compiled: Any, field: FieldSpec, tree: dict[str, JsonValue], reading: Reading) -> None:
+        value, error = contained(compiled, field.name)
+        if error is not None:
+            self.damage.append(error)
+            if value is not None:
+                self._unfinished.update(unfinished_in(value))
+        if value is None:
+            return
+        try:
+            self._put(tree, field, value, reading)
+        except LazyError as inner:
+            self.damage.append(inner)
+
+    def _put(self, tree: dict[str, JsonValue], field: FieldSpec, value: Any, reading: Reading) -> None:
+        if isinstance(value, list):
+            items: list[JsonValue] = []
+            tree[field.name] = items
+            for item in value:
+                if isinstance(item, KaitaiStruct):
+                    self._put_object(items, item, reading)
+                else:
+                    items.append(scalar_of(field, item, reading) if isinstance(item, bytes) else _number(item))
+        elif isinstance(value, KaitaiStruct):
+            slot: list[JsonValue] = []
+            try:
+                self._put_object(slot, value, reading)
+            finally:
+                if slot:
+                    tree[field.name] = slot[0]
+        elif isinstance(value, bytes):
+            tree[field.name] = scalar_of(field, value, reading)
+        else:
+            tree[field.name] = _number(value)
+
+    def _put_object(self, items: list[JsonValue], value: Any, reading: Reading) -> None:
+        if is_guid(value):
+            if id(value) not in self._unfinished:
+                items.append(guid_of(value))
+            return
+        if type_of(value).path == "winperf.counter_value":
+            try:
+                items.append(v1_value(value.definition, value.value, reading))
+            except PARSER_ERRORS as error:
+                raise LazyError(value, "value") from error
+            return
+        inner: dict[str, JsonValue] = {}
+        items.append(inner)
+        self.fill(value, inner, reading)
+
+
+def _number(value: Any) -> JsonValue:
+    if value is None or isinstance(value, str):
+        return value
+    return int(value)
+
+
+def located(compiled: Any, error: BaseException, size: int) -> DecodeError:
+    """The DecodeError for an exception that ended reading the root object `compiled`, of `size` bytes."""
+    path = broken_path(compiled)
+    return translated(error, ".".join(name for name, _, _ in path), path[-1][1], size)
+
+
+# Of a buffer with many damaged structures, so many are described beside the first.
+_MOST_DESCRIBED = 8
+
+
+def damage_of(
+    compiled: Any, problem: DecodeError | None, damage: Sequence[LazyError], size: int
+) -> tuple[DecodeError | None, tuple[str, ...]]:
+    """The first damage of the root object `compiled`, of `size` bytes, and a sentence for each other one.
+
+    `problem` is what ended reading the root, `damage` what ended reading fields below it on demand.
+    """
+    if not damage:
+        return problem, ()
+    wanted: dict[int, LazyError] = {}
+    for error in damage:
+        wanted.setdefault(id(error.compiled), error)
+    found = [
+        _located_below(node, path, base, wanted[id(node)], size)
+        for path, node, base in walk(compiled, "", 0)
+        if id(node) in wanted
+    ]
+    if problem is not None:
+        found.append(problem)
+    found.sort(key=lambda error: error.start or 0)
+    others = [f"damaged as well: {error}" for error in found[1 : 1 + _MOST_DESCRIBED]]
+    if (rest := len(found) - 1 - _MOST_DESCRIBED) > 0:
+        others.append(f"damaged as well: {rest} more structures")
+    return found[0], tuple(others)
+
+
+def _located_below(node: Any, path: str, base: int, error: LazyError, size: int) -> DecodeError:
+    """The DecodeError for a field of `node` that could not be read on demand; `node` is at `path`, its stream begins at `base`."""
+    assert error.__cause__ is not None
+    # A position beyond the end is reported where the stream ends that it is a position in.
+    at = base + min(node._debug.get(f"_m_{error.field}", {}).get("start", 0), node._io.size())
+    field = f"{path}.{error.field}".lstrip(".")
+    part = getattr(node, f"_m_{error.field}", None)
+    if isinstance(part, KaitaiStruct) and (inner := broken_path(part)):
+        field = ".".join((field, *(name for name, _, _ in inner)))
+        at += inner[-1][1]
+    return translated(error.__cause__, field, min(at, size), size)
+
+
+def walk(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
+    """Every object below `compiled` with its path and where its stream begins, the root first."""
+    yield path, compiled, base
+    for held, place in compiled._debug.items():
+        # What is read on demand is held under another name; by its own it would be read again.
+        name, child = held.removeprefix("_m_"), getattr(compiled, held, None)
+        places = place["arr"] if isinstance(child, list) else [place]
+        for number, item in enumerate(child if isinstance(child, list) else [child]):
+            if not isinstance(item, KaitaiStruct):
+                break
+            step = f"{path}.{name}" if child is item else f"{path}.{name}[{number}]"
+            inner = base if item._io is compiled._io else base + places[number]["start"]
+            yield from walk(item, step.lstrip("."), inner)
+
+
+def broken_path(root: Any) -> list[tuple[str, int, Any]]:
+    """From the root down to the field at which reading ended: its name, its offset in the buffer, and the object it is in."""
+    path: list[tuple[str, int, Any]] = []
+    node, base = root, 0
+    while begun := [(name, place) for name, place in node._debug.items() if not name.startswith("_m_")]:
+        name, place = begun[-1]
+        child = getattr(node, name, None)
+        at = place["start"]
+        if isinstance(child, list) and "end" not in place and place["arr"]:
+            number = len(place["arr"]) - 1
+            at = place["arr"][number]["start"]
+            name = f"{name}[{number}]"
+            child = child[number] if number < len(child) else None
+        path.append((name, base + at, node))
+        if not isinstance(child, KaitaiStruct) or "end" in place:
+            break
+        if child._io is not node._io:
+            base += at
+        node = child
+    return path
+
+
+def unfinished_in(root: Any) -> Iterator[int]:
+    """The objects in which reading ended, by identity, of a root object that was not read to its end."""
+    return (id(node) for _, _, node in broken_path(root))
+
+
+def translated(error: BaseException, field: str, start: int, stop: int) -> DecodeError:
+    """Our error for the parser's."""
+    if isinstance(error, DecodeError):
+        return type(error)(error.reason, field=field, start=start, stop=stop)
+    if isinstance(error, EndOfStreamError):
+        if error.bytes_available == 0 and "terminator" in str(error):
+            return TruncatedError("no terminator before the end", field=field, start=start, stop=stop)
+        return TruncatedError(
+            f"{error.bytes_needed} bytes wanted, {error.bytes_available} left", field=field, start=start, stop=stop
+        )
+    if isinstance(error, EOFError):
+        return TruncatedError("the bytes end here", field=field, start=start, stop=stop)
+    if isinstance(error, UnicodeDecodeError):
+        return MalformedError(f"not {error.encoding} text: {error.reason}", field=field, start=start, stop=stop)
+    if isinstance(error, ValidationFailedError):
+        return MalformedError(_disagreement(error), field=field, start=start, stop=stop)
+    below_zero = re.search(r"invalid (?:position )?(-\d+)", str(error))
+    return MalformedError(
+        f"a length or offset of {below_zero[1]}" if below_zero else "not a possible value",
+        field=field,
+        start=start,
+        stop=stop,
+    )
+
+
+def _disagreement(error: Any) -> str:
+    actual = error.actual
+    value = actual.hex() if isinstance(actual, bytes) else f"{actual:d}" if isinstance(actual, int) else "the value"
+    if isinstance(error, ValidationLessThanError):
+        return f"{value} is below {error.min}"
+    if isinstance(error, ValidationGreaterThanError):
+        return f"{value} is above {error.max}"
+    if isinstance(error, ValidationNotEqualError):
+        expected = error.expected.hex() if isinstance(error.expected, bytes) else error.expected
+        return f"{value} where only {expected} is allowed"
+    if isinstance(error, ValidationNotInEnumError):
+        return f"{value} is none of the values defined"
+    return f"{value} is not allowed here"

@@ -1,0 +1,168 @@
+"""Buffers of both generations: a kind and bytes in, a tree of plain values out, keyed by the ids in `ksy/`."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from kaitaistruct import BytesIO, KaitaiStream
+from msgspec import Struct
+
+from analyzer.core.errors import DecodeError
+from analyzer.interfaces.buffers._compiled import Flavour, parser
+from analyzer.interfaces.buffers.adapt import (
+    PARSER_ERRORS,
+    JsonValue,
+    LazyError,
+    Reading,
+    TreeFiller,
+    damage_of,
+    located,
+    plain_value,
+    unfinished_in,
+)
+from analyzer.interfaces.buffers.derived import regular_tree
+from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
+from analyzer.interfaces.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
+from analyzer.interfaces.buffers.regular import read_regular
+from analyzer.interfaces.buffers.regular_v1 import read_v1
+from analyzer.interfaces.buffers.remarks import remarks
+from analyzer.results.buffer import BufferKind
+
+KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
+SPECS: dict[BufferKind, str] = {
+    "guids": "ms_pcq_guid_list",
+    "counterset-info": "ms_pcq_counterset_info",
+    "counter-info": "ms_pcq_counter_info",
+    "string": "ms_pcq_string",
+    "string-table": "ms_pcq_string_table",
+    "guid": "ms_pcq_provider_guid",
+    "instances": "ms_pcq_instance_list",
+    "identifiers": "ms_pcq_identifier_list",
+    "perf-data": "ms_pcq_perf_data",
+    "winperf": "winperf",
+    "name-table": "name_table",
+}
+# Kinds whose text the compiled parsers decode themselves, and strictly.
+_STRICT_TEXT: dict[BufferKind, int] = {"string": 0, "string-table": 8, "name-table": 0}
+
+
+class BufferDecode(Struct, frozen=True):
+    """A decoded buffer: what was read before `problem` (None for an undamaged buffer), and which readings were chosen.
+
+    An object of winperf.h that is damaged costs no other one: `problem` is the first damage, and the tree holds what was read
+    of each object.
+    """
+
+    kind: BufferKind
+    tree: dict[str, Any]
+    consumed: int
+    problem: DecodeError | None
+    notes: tuple[str, ...]
+
+
+class Plan(Struct, frozen=True):
+    """How a buffer is to be parsed: the parameters its description takes, decided from the data."""
+
+    kind: BufferKind
+    data: bytes
+    arguments: tuple[Any, ...]
+    reading: Reading
+    notes: tuple[str, ...]
+
+    def fresh(self, flavour: Flavour) -> Any:
+        """A compiled object over the data; the plain flavour reads at once, the other with `_read`."""
+        return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
+
+
+def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
+    """Chooses between readings where there are several; raises a DecodeError for a table that is not to be read at all."""
+    if kind == "guids":
+        return Plan(kind, data, (bool(big_endian),), Reading(bool(big_endian)), ())
+    if kind == "perf-data":
+        paddings, notes = id_paddings(data)
+        return Plan(kind, data, (paddings,), Reading(), tuple(notes))
+    if kind == "winperf":
+        order = data[:1] == b"\0" or data[8:12] == bytes(4) if big_endian is None else big_endian
+        return Plan(kind, data, (order,), Reading(order), ())
+    arguments: tuple[Any, ...] = ()
+    notes = []
+    if kind == "string-table":
+        base, notes = string_table_base(data)
+        arguments = (base,)
+        check_strings(data, base)
+    if kind in _STRICT_TEXT:
+        start = _STRICT_TEXT[kind]
+        if kind == "string-table":
+            start = min(8 + 8 * int.from_bytes(data[4:8], "little"), len(data))
+        if len(data) % 2:
+            data = data[:-1]
+            notes.append("an odd byte at the end is left out")
+        replaced = without_unpaired(data, start)
+        if replaced is not None:
+            data = replaced
+            notes.append("unpaired surrogates are shown as U+FFFD")
+    return Plan(kind, data, arguments, Reading(bool(big_endian)), tuple(notes))
+
+
+def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
+    """Decodes a buffer. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
+    tree = regular_tree(data) if kind == "perf-data" else None
+    if kind == "winperf" and not big_endian:
+        tree = regular_v1_tree(data)
+    if tree is not None:
+        return BufferDecode(kind, tree, len(data), None, ())
+    return plain_decode(kind, data, big_endian=big_endian)
+
+
+def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
+    """The `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
+    if kind == "perf-data" and read_regular(data) is not None:
+        return None
+    if kind == "winperf" and not big_endian and read_v1(data) is not None:
+        return None
+    return decode_buffer(kind, data, big_endian=big_endian).problem
+
+
+def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
+    """The same as `decode_buffer`, read by the plain parser alone."""
+    try:
+        plan = plan_for(kind, data, big_endian)
+    except DecodeError as error:
+        return BufferDecode(kind, {}, 0, error, ())
+    try:
+        compiled = plan.fresh("plain")
+        tree = plain_value(compiled, plan.reading)
+        return BufferDecode(kind, tree, compiled._io.pos(), None, notes_on(plan, compiled))
+    except (*PARSER_ERRORS, LazyError):
+        return _damaged(plan)
+
+
+def notes_on(plan: Plan, compiled: Any) -> tuple[str, ...]:
+    """The readings chosen, and remarks on what is unusual."""
+    return (*plan.notes, *remarks(SPECS[plan.kind], compiled, len(plan.data)))
+
+
+def _damaged(plan: Plan) -> BufferDecode:
+    """The same with recorded positions: what was read before the damage, and where reading ended."""
+    compiled, problem = parse_positions(plan)
+    consumed = compiled._io.pos()
+    tree: dict[str, JsonValue] = {}
+    filler = TreeFiller(unfinished_in(compiled) if problem else ())
+    damage = filler.damage
+    try:
+        filler.fill(compiled, tree, plan.reading)
+    except LazyError as error:
+        damage.append(error)
+    problem, others = damage_of(compiled, problem, damage, len(plan.data))
+    notes = (*notes_on(plan, compiled), *others)
+    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, notes)
+
+
+def parse_positions(plan: Plan) -> tuple[Any, DecodeError | None]:
+    """The compiled object with recorded positions, read as far as possible, and what ended it."""
+    compiled = plan.fresh("positions")
+    try:
+        compiled._read()
+    except PARSER_ERRORS as error:
+        return compiled, located(compiled, error, len(plan.data))
+    return compiled, None

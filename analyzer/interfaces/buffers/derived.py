@@ -1,0 +1,264 @@
+"""What is derived from the description of a regular buffer of performance data (`regular`): its tree, its rows, its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from analyzer.core.errors import DecodeError
+from analyzer.interfaces.buffers.adapt import counter_value
+from analyzer.interfaces.buffers.layout import (
+    BLOCK,
+    CLOCK,
+    COUNTER_IDS,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    ERROR,
+    INSTANCE_SIZE,
+    SINGLE,
+)
+from analyzer.interfaces.buffers.regular import (
+    Grid,
+    Ints,
+    Layout,
+    Part,
+    PerfParts,
+    Singles,
+    Words,
+    arrays_joined,
+    read_regular,
+)
+from analyzer.interfaces.buffers.text import utf16_text
+
+
+class BlockParts(Struct, frozen=True):
+    """One block of a layout: the fields of its header, where it begins, and what it holds.
+
+    `ids` are the size of its counter ids and the ids, None where its type has none. `pairs` are dwDataSize and dwSize of each value
+    of a block without instances, `grids` the instances of one with.
+    """
+
+    start: int
+    status: int
+    kind: int
+    size: int
+    reserved: int
+    ids: tuple[int, Sequence[int]] | None
+    pairs: tuple[tuple[int, int], ...]
+    grids: Sequence[Grid]
+
+
+def block_parts(data: bytes, layout: Layout) -> Iterator[BlockParts]:
+    """The blocks of a buffer of this layout, in their order."""
+    count = len(layout.starts) - 1
+    grids: dict[int, list[Grid]] = {}
+    singles: list[Singles] = []
+    for part in layout.parts:
+        if isinstance(part, Grid):
+            grids.setdefault(part.block, []).append(part)
+        else:
+            singles.append(part)
+    held, sizes, counters = (
+        (
+            arrays_joined(columns, np.int64).tolist()
+            for columns in zip(*((one.data_size, one.size, one.counter_id) for one in singles), strict=True)
+        )
+        if singles
+        else ([], [], [])
+    )
+    bounds = np.searchsorted(arrays_joined([one.block for one in singles], np.int64), np.arange(count + 1)).tolist()
+    for number in range(count):
+        start = layout.starts[number]
+        status, kind, size, reserved = BLOCK.unpack_from(data, start)
+        first, stop = bounds[number], bounds[number + 1]
+        within = grids.get(number, ())
+        ids: tuple[int, Sequence[int]] | None = None
+        if kind in (COUNTERS, COUNTERSET):
+            found = within[0].counter_ids if within else counters[first:stop]
+            ids = COUNTER_IDS.unpack_from(data, start + BLOCK.size)[0], tuple(found or ())
+        pairs = tuple(zip(held[first:stop], sizes[first:stop], strict=True)) if kind != ERROR else ()
+        yield BlockParts(start, status, kind, size, reserved, ids, pairs, within)
+
+
+def values_of(read: PerfParts) -> list[int | str]:
+    """All values, 0 for an error block."""
+    values: list[int | str] = read.values.tolist()
+    for at, text in read.texts.items():
+        values[at] = counter_value(text)
+    return values
+
+
+def instances_of(data: bytes, grid: Grid) -> Iterator[tuple[int, int, str]]:
+    """Size of the header, id and name of each instance."""
+    size_at = INSTANCE_SIZE.unpack_from
+    for start, number, name in zip(grid.starts.tolist(), grid.instance_ids.tolist(), grid.names, strict=True):
+        yield size_at(data, start)[0], number, name
+
+
+def regular_tree(data: bytes) -> dict[str, Any] | None:
+    """The tree of a regular buffer, as `decode_buffer` has it."""
+    read = read_regular(data)
+    if read is None:
+        return None
+    header = DATA_HEADER.unpack_from(data)
+    values = iter(values_of(read))
+    return {
+        "total_size": header[0],
+        "num_blocks": header[1],
+        "perf_time_stamp": header[2],
+        "perf_time_100ns": header[3],
+        "perf_freq": header[4],
+        "system_time": dict(zip(CLOCK, header[5:], strict=True)),
+        "blocks": [
+            {
+                "status": block.status,
+                "block_type": block.kind,
+                "size": block.size,
+                "reserved": block.reserved,
+                "body": _body_tree(data, block, values),
+            }
+            for block in block_parts(data, read.layout)
+        ],
+    }
+
+
+def _body_tree(data: bytes, block: BlockParts, values: Iterator[int | str]) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if block.ids is not None:
+        size, ids = block.ids
+        body["counters"] = {"size": size, "num_counters": len(ids), "counter_ids": list(ids)}
+    if block.kind == ERROR:
+        next(values)
+    elif block.kind == SINGLE:
+        body["data"] = _row_tree(block.pairs, values)[0]
+    elif block.kind == COUNTERS:
+        body["data"] = _row_tree(block.pairs, values)
+    else:
+        instances = [
+            {"header": {"size": size, "instance_id": number, "name": name}, "data": _row_tree(pairs, values)}
+            for grid in block.grids
+            for pairs in (tuple(zip(grid.shape.data_sizes, grid.shape.sizes, strict=True)),)
+            for size, number, name in instances_of(data, grid)
+        ]
+        total_size = block.size - BLOCK.size - (block.ids[0] if block.ids is not None else 0)
+        body["instances"] = {"total_size": total_size, "num_instances": len(instances), "instances": instances}
+    return body
+
+
+def _row_tree(pairs: Sequence[tuple[int, int]], values: Iterator[int | str]) -> list[dict[str, Any]]:
+    # The sizes come first: what ends a row are they, not the values.
+    return [
+        {"data_size": held, "size": size, "value": value} for (held, size), value in zip(pairs, values, strict=False)
+    ]
+
+
+RawRow = tuple[int, int, int, int | None, str | None, int | None, bytes | None]
+
+
+def rows_of(data: bytes, layout: Layout) -> Iterator[RawRow]:
+    """What `PerfRow` consists of, value by value."""
+    for part in layout.parts:
+        if isinstance(part, Grid):
+            yield from _grid_rows(data, part)
+            continue
+        arrays = part.block, part.block_type, part.status, part.counter_id, part.data_size, part.at
+        for block, kind, status, counter, held, at in zip(*(array.tolist() for array in arrays), strict=True):
+            value = data[at : at + held] if held >= 0 else None
+            yield block, kind, status, None if counter < 0 else counter, None, None, value
+
+
+def _grid_rows(data: bytes, grid: Grid) -> Iterator[RawRow]:
+    head = grid.block, grid.block_type, grid.status
+    ids: Sequence[int | None] = (None,) if grid.counter_ids is None else grid.counter_ids
+    raw = grid.shape.raw.unpack_from
+    for name, number, begin in zip(grid.names, grid.instance_ids.tolist(), grid.begins.tolist(), strict=True):
+        for counter, value in zip(ids, raw(data, begin)[2::3], strict=True):
+            yield *head, counter, name, number, value
+
+
+class PerfColumns(Struct, frozen=True, eq=False, dict=True):
+    """The values of performance data as columns of equal length, one entry a value, in the order of the rows (`PerfRow`).
+
+    Ids are -1 where there is none. `name` is a position in `names`, the distinct names of instances in order of appearance, or
+    -1. `data_size` is -1 for an error block. Where `is_int` does not hold, `value` is 0, and `texts` has the text at that
+    position (nothing: an error block). `problem` is the damage that ends them, None for a whole buffer.
+    """
+
+    block: npt.NDArray[np.uint32]
+    block_type: npt.NDArray[np.uint32]
+    status: npt.NDArray[np.uint32]
+    counter_id: Ints
+    instance_id: Ints
+    data_size: Ints
+    value: Words
+    is_int: npt.NDArray[np.bool_]
+    texts: dict[int, str]
+    # The name of each instance, and which instance a value is of: -1 for none.
+    instance_names: Sequence[str]
+    instance: Ints
+    problem: DecodeError | None = None
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.instance_names))
+
+    @cached_property
+    def name(self) -> Ints:
+        if len(self.names) == len(self.instance_names):
+            return self.instance
+        numbers = {name: number for number, name in enumerate(self.names)}
+        # The last entry is what -1 finds.
+        return np.array([*(numbers[name] for name in self.instance_names), -1], np.int64)[self.instance]
+
+
+def regular_columns(data: bytes) -> PerfColumns | None:
+    """The columns of a regular buffer."""
+    read = read_regular(data)
+    if read is None:
+        return None
+    columns = []
+    names: list[str] = []
+    for part in read.layout.parts:
+        columns.append(_part_columns(part, len(names)))
+        if isinstance(part, Grid):
+            names.extend(part.names)
+    joined = [arrays_joined(arrays, np.int64) for arrays in zip(*columns, strict=True)] or [np.empty(0, np.int64)] * 6
+    block, kind, status, counter, number, instance = joined
+    held = read.layout.data_sizes
+    is_int = held >= 0
+    is_int[list(read.texts)] = False
+    return PerfColumns(
+        block.astype(np.uint32),
+        kind.astype(np.uint32),
+        status.astype(np.uint32),
+        counter,
+        number,
+        held,
+        read.values,
+        is_int,
+        {at: utf16_text(text) for at, text in read.texts.items()},
+        names,
+        instance,
+    )
+
+
+def _part_columns(part: Part, named: int) -> tuple[npt.NDArray[Any], ...]:
+    """Block, type, status, counter, instance id and instance of each value; `named` instances come before this part."""
+    if isinstance(part, Singles):
+        none = np.full(len(part), -1)
+        return part.block, part.block_type, part.status, part.counter_id, none, none
+    rows, count = len(part.names), len(part.data_sizes)
+    ids = np.full(count, -1) if part.counter_ids is None else np.array(part.counter_ids, np.int64)
+    return (
+        *(np.full(len(part), value, np.uint32) for value in (part.block, part.block_type, part.status)),
+        *(np.tile(ids, rows), np.repeat(part.instance_ids, count), np.repeat(np.arange(named, named + rows), count)),
+    )

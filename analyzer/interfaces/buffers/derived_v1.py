@@ -1,0 +1,105 @@
+"""What is derived from the description of a regular PERF_DATA_BLOCK (`regular_v1`): its tree, as `decode_buffer` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from analyzer.interfaces.buffers.layout import (
+    CLOCK,
+    V1_DEFINITION,
+    V1_DEFINITION_FIELDS,
+    V1_HEADER,
+    V1_INSTANCE,
+    V1_INSTANCE_FIELDS,
+    V1_LENGTH,
+    V1_OBJECT_FIELDS,
+    V1_WHOLE_HEADER,
+    V1_WHOLE_OBJECT,
+)
+from analyzer.interfaces.buffers.objects_v1 import PERF_NO_INSTANCES, CounterDefinition
+from analyzer.interfaces.buffers.regular_v1 import V1Block, mixed_object, read_v1
+from analyzer.interfaces.buffers.text import utf16_text
+
+_Values = list[int | str | None]
+
+
+def regular_v1_tree(data: bytes) -> dict[str, Any] | None:
+    """The tree of a regular block; None for another, and for one that calls for a remark (`remarks`)."""
+    block = read_v1(data)
+    if block is None or _calls_for_a_remark(data, block):
+        return None
+    signature, order, version, revision, *lengths = V1_WHOLE_HEADER.unpack_from(data)
+    total, header_length, count, default, *clock = lengths[: 4 + len(CLOCK)]
+    _, perf_time, perf_freq, perf_time_100ns, name_length, name_offset = lengths[4 + len(CLOCK) :]
+    values = iter(block.values.tolist())
+    return {
+        "signature": utf16_text(signature),
+        "little_endian": order,
+        "version": version,
+        "revision": revision,
+        "total_byte_length": total,
+        "header_length": header_length,
+        "num_object_types": count,
+        "default_object": default,
+        "system_time": dict(zip(CLOCK, clock, strict=True)),
+        "perf_time": perf_time,
+        "perf_freq": perf_freq,
+        "perf_time_100ns": perf_time_100ns,
+        "system_name_length": name_length,
+        "system_name_offset": name_offset,
+        "objects": [_object_tree(data, block, number, values) for number in range(count)],
+        "system_name": utf16_text(data[name_offset : name_offset + name_length]) if name_length else None,
+    }
+
+
+def _object_tree(data: bytes, block: V1Block, number: int, values: Iterator[int]) -> dict[str, Any]:
+    layout, start = block.layout, block.layout.starts[number]
+    item = layout.objects[number]
+    total, *fields = V1_WHOLE_OBJECT.unpack_from(data, start)
+    body = dict(zip(V1_OBJECT_FIELDS[1:], fields, strict=True))
+    at = start + body["header_length"]
+    counters = []
+    for _ in item.definitions:
+        counters.append(dict(zip(V1_DEFINITION_FIELDS, V1_DEFINITION.unpack_from(data, at), strict=True)))
+        at += counters[-1]["byte_length"]
+    body["counters"] = counters
+    if layout.mixed[number]:
+        rows: Iterator[_Values] = (list(one.values) for one in mixed_object(data, block, number).instances)
+    else:
+        rows = (_row(item.definitions, values) for _ in item.instances)
+    has_one = item.num_instances == PERF_NO_INSTANCES
+    body["counter_block"] = _counter_block(data, layout.blocks[number][0], next(rows)) if has_one else None
+    body["instances"] = None
+    if item.num_instances >= 0:
+        at, instances = start + body["definition_length"], []
+        for instance, place, row in zip(item.instances, layout.blocks[number], rows, strict=True):
+            length, *described = V1_INSTANCE.unpack_from(data, at)
+            definition = dict(zip(V1_INSTANCE_FIELDS[1:], described, strict=True))
+            definition["name"] = instance.name
+            counter_block = _counter_block(data, place, row)
+            instances.append({"byte_length": length, "definition": definition, "counter_block": counter_block})
+            at = place + counter_block["byte_length"]
+        body["instances"] = instances
+    return {"total_byte_length": total, "body": body}
+
+
+def _row(definitions: tuple[CounterDefinition, ...], values: Iterator[int]) -> _Values:
+    """The values of an instance; None for a counter without size."""
+    return [next(values) if definition.size else None for definition in definitions]
+
+
+def _counter_block(data: bytes, at: int, values: _Values) -> dict[str, Any]:
+    return {"byte_length": V1_LENGTH.unpack_from(data, at)[0], "body": {"values": values}}
+
+
+def _calls_for_a_remark(data: bytes, block: V1Block) -> bool:
+    """Whether the lengths of a block disagree with each other, or bytes are left over."""
+    layout = block.layout
+    total, at, *_ = V1_HEADER.unpack_from(data)
+    for start, item, blocks in zip(layout.starts, layout.objects, layout.blocks, strict=True):
+        at = start + V1_LENGTH.unpack_from(data, start)[0]
+        needed = max((one.offset + one.size for one in item.definitions if one.size), default=0)
+        if blocks and V1_LENGTH.unpack_from(data, blocks[-1])[0] < needed:
+            return True
+    return (bool(layout.starts) and at > total) or bool(data[at:].strip(b"\0"))

@@ -1,0 +1,397 @@
+"""A buffer or stub beside its bytes: each field with offset, length, value and meaning, from recorded positions.
+
+Goes through what the compiled parsers of `_generated/positions` recorded and adds the start of each substream. Works on
+damaged bytes up to the damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from kaitaistruct import KaitaiStruct
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.discreet import Discreet
+from analyzer.core.errors import DecodeError
+from analyzer.core.times import filetime_ns, iso_time
+from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
+from analyzer.interfaces.buffers.adapt import (
+    PARSER_ERRORS,
+    JsonValue,
+    LazyError,
+    Reading,
+    check_overlap,
+    contained,
+    damage_of,
+    guid_of,
+    is_guid,
+    on_demand,
+    reading_of,
+    scalar_of,
+    unfinished_in,
+    v1_value,
+)
+from analyzer.interfaces.buffers.decode import notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
+from analyzer.interfaces.buffers.text import utf16_length
+from analyzer.results.buffer import BufferKind
+
+StatusName = Callable[[int], str]
+
+
+class StubKind(Struct, frozen=True):
+    """Which stub: everything that is not in its bytes."""
+
+    interface: Interface
+    opnum: int
+    side: Side
+    ndr64: bool = False
+    big_endian: bool = False
+
+
+class Field(Discreet, frozen=True):
+    """A field or structure: `start` and `length` in the bytes it was read from, `children` for a structure.
+
+    `name` is the id in `ksy/` (with its place in an array), `spelling` the specification's, `meaning` what the value
+    stands for where it has a name of its own; `doc_ref` (of structures) names document and section.
+    """
+
+    hidden = ("data",)
+    name: str
+    spelling: str
+    type: str
+    start: int
+    length: int
+    value: JsonValue
+    meaning: str | None
+    children: tuple[Field, ...]
+    doc_ref: str
+    data: bytes
+    base: int = 0
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.length
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes of the field."""
+        return self.data[self.start - self.base : self.start - self.base + self.length]
+
+    def leaves(self) -> Iterator[Field]:
+        """Fields that have a value, in order."""
+        if self.value is not None:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def shifted(self, by: int) -> Field:
+        """The same field in bytes that have `by` more before it, as a buffer has in its stub."""
+        return replace(
+            self,
+            start=self.start + by,
+            base=self.base + by,
+            children=tuple(child.shifted(by) for child in self.children),
+        )
+
+
+class FieldMap(Struct, frozen=True):
+    """The fields of a buffer or stub, the first damage met, and the readings that were chosen."""
+
+    root: Field
+    problem: DecodeError | None
+    notes: tuple[str, ...]
+
+
+def map_fields(
+    kind: BufferKind | StubKind,
+    data: bytes,
+    *,
+    big_endian: bool | None = None,
+    status_name: StatusName | None = None,
+    without: Collection[str] = (),
+) -> FieldMap:
+    """The field tree, `without` buffer fields of some names and all in them. `status_name` turns Win32 codes into words."""
+    if isinstance(kind, StubKind):
+        return _map_stub(kind, data, status_name)
+    try:
+        plan = plan_for(kind, data, big_endian)
+    except DecodeError as error:
+        return FieldMap(Field(kind, "", "", 0, 0, None, None, (), "", data), error, ())
+    compiled, problem = parse_positions(plan)
+    mapper = _Mapper(data, compiled if problem else None, status_name, without)
+    root = mapper.root(kind, compiled, plan.reading)
+    problem, others = mapper.damage(compiled, problem)
+    return FieldMap(root, problem, (*notes_on(plan, compiled), *others))
+
+
+def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:
+    stub, problem, notes = parse_stub(
+        kind.interface, kind.opnum, kind.side, data, ndr64=kind.ndr64, big_endian=kind.big_endian
+    )
+    mapper = _Mapper(data, stub if problem else None, status_name)
+    root = mapper.root("stub", stub, Reading(kind.big_endian))
+    # The stub's only child is the request or response itself.
+    return FieldMap(replace(root.children[0], name=kind.side) if root.children else root, problem, notes)
+
+
+class _Mapper:
+    """Makes fields of compiled objects. Reading on demand may run into damage, which ends the tree there."""
+
+    def __init__(
+        self, data: bytes, compiled: Any, status_name: StatusName | None, without: Collection[str] = ()
+    ) -> None:
+        self._data = data
+        self._without = without
+        self._unfinished = set(unfinished_in(compiled) if compiled else ())
+        self._status_name = status_name
+        # What ended the tree, and what ended parts of it whose damage is contained.
+        self._lazy: LazyError | None = None
+        self._damage: list[LazyError] = []
+
+    def damage(self, compiled: Any, problem: DecodeError | None) -> tuple[DecodeError | None, tuple[str, ...]]:
+        """The first damage and a sentence for each other one; `problem` is what ended reading the root."""
+        found = self._damage if self._lazy is None else [*self._damage, self._lazy]
+        return damage_of(compiled, problem, found, len(self._data))
+
+    def root(self, name: str, compiled: Any, reading: Reading) -> Field:
+        children = tuple(self._children(compiled, 0, reading))
+        return self._node(name, type_of(compiled).spelling or name, compiled, 0, _end(children, 0), children)
+
+    def _node(
+        self, name: str, spelling: str, compiled: Any, start: int, stop: int, children: tuple[Field, ...]
+    ) -> Field:
+        kind = type_of(compiled)
+        return Field(
+            name,
+            spelling,
+            kind.path,
+            start,
+            stop - start,
+            None,
+            _meaning_of(compiled),
+            children,
+            kind.doc_ref,
+            self._data,
+        )
+
+    def _children(self, compiled: Any, base: int, reading: Reading, outer: FieldSpec | None = None) -> Iterator[Field]:
+        """The fields of an object whose stream starts at `base`, in the order of the specification.
+
+        `outer` is the field that holds the object: its encoding and value table apply to what the object wraps.
+        """
+        reading = reading_of(compiled, reading)
+        kind = type_of(compiled)
+        if kind.path == "winperf.counter_values" and hasattr(compiled, "raw"):
+            try:
+                check_overlap(compiled, len(compiled.raw))
+            except DecodeError as error:
+                self._stop(compiled, "values", error)
+                return
+        made: list[Field] = []
+        around: list[tuple[FieldSpec, Any]] = []
+        for spec in kind.fields:
+            if self._lazy is not None:
+                break
+            if spec.name in self._without:
+                continue
+            if outer is not None and spec.name in ("value", "data"):
+                spec = replace(spec, encoding=outer.encoding, names=outer.names or spec.names)
+            place = compiled._debug.get(spec.name)
+            if spec.is_contained:
+                made.extend(self._contained(spec, compiled, base, reading))
+                continue
+            if spec.lazy:
+                cut = id(compiled) in self._unfinished
+                value = on_demand(compiled, spec.name) if cut else self._demand(compiled, spec.name)
+                place = compiled._debug.get(f"_m_{spec.name}")
+            else:
+                value = getattr(compiled, spec.name, None)
+            if place is None or "start" not in place or value is None:
+                continue
+            if spec.around:
+                around.append((spec, place))
+                continue
+            made.extend(self._field(spec, value, place, compiled, base, reading))
+        for spec, place in around:
+            made.extend(self._gaps(spec, base + place["start"], base + place["end"], made))
+        if around:
+            made.sort(key=lambda item: item.start)
+        yield from made
+
+    def _contained(self, spec: FieldSpec, compiled: Any, base: int, reading: Reading) -> Iterator[Field]:
+        """The fields of a structure whose damage is contained."""
+        value, error = contained(compiled, spec.name)
+        if error is not None:
+            self._damage.append(error)
+        if value is None:
+            return
+        if error is not None:
+            self._unfinished.update(unfinished_in(value))
+        yield from self._one(spec, spec.name, value, compiled._debug[f"_m_{spec.name}"], compiled, base, reading)
+        if self._lazy is not None:
+            self._damage.append(self._lazy)
+            self._lazy = None
+
+    def _demand(self, compiled: Any, name: str) -> Any:
+        try:
+            return getattr(compiled, name)
+        except PARSER_ERRORS as error:
+            self._stop(compiled, name, error)
+            return None
+
+    def _stop(self, compiled: Any, name: str, cause: Exception) -> None:
+        self._lazy = LazyError(compiled, name)
+        self._lazy.__cause__ = cause
+
+    def _field(
+        self, spec: FieldSpec, value: Any, place: Any, owner: Any, base: int, reading: Reading
+    ) -> Iterator[Field]:
+        if isinstance(value, list):
+            for number, (item, item_place) in enumerate(zip(value, place["arr"], strict=False)):
+                if self._lazy is not None:
+                    return
+                yield from self._one(spec, f"{spec.name}[{number}]", item, item_place, owner, base, reading)
+        else:
+            yield from self._one(spec, spec.name, value, place, owner, base, reading)
+
+    def _one(
+        self, spec: FieldSpec, name: str, value: Any, place: Any, owner: Any, base: int, reading: Reading
+    ) -> Iterator[Field]:
+        start = base + place["start"]
+        if isinstance(value, KaitaiStruct):
+            yield from self._object(spec, name, value, start, place, base if value._io is owner._io else start, reading)
+            return
+        if "end" not in place:
+            return  # cut off inside the field
+        stop = base + place["end"]
+        if isinstance(value, bytes):
+            yield from self._bytes(spec, name, value, start, stop, reading)
+            return
+        yield self._leaf(spec, name, start, stop, value if isinstance(value, str) else int(value))
+
+    def _object(
+        self, spec: FieldSpec, name: str, value: Any, start: int, place: Any, base: int, reading: Reading
+    ) -> Iterator[Field]:
+        if is_guid(value):
+            if "end" in place:
+                yield self._leaf(spec, name, start, start + 16, guid_of(value), kind=type_of(value).path)
+            return
+        if type_of(value).path == "winperf.counter_value":
+            raw = self._demand(value, "value")
+            at = value._debug.get("_m_value")
+            if raw is not None and at is not None:
+                shown = v1_value(value.definition, raw, reading)
+                index = f"counter {value.definition.counter_name_title_index}"
+                leaf = self._leaf(spec, name, base + at["start"], base + at["end"], shown, kind="winperf.counter_value")
+                yield replace(leaf, meaning=index)
+            return
+        wraps = type_of(value).path in _WRAPPERS
+        children = tuple(self._children(value, base, reading, spec if wraps else None))
+        stop = start + place["end"] - place["start"] if "end" in place else _end(children, start)
+        if stop > start or children:
+            yield self._node(name, spec.spelling, value, start, stop, children)
+
+    def _bytes(
+        self, spec: FieldSpec, name: str, value: bytes, start: int, stop: int, reading: Reading
+    ) -> Iterator[Field]:
+        if stop == start:
+            return
+        shown = scalar_of(spec, value, reading)
+        end = stop
+        if spec.encoding is not None:
+            # Text ends with its NUL; what follows is padding.
+            wide = spec.encoding != "code-page" or not reading.code_page
+            used = (
+                min(utf16_length(value) + 2, len(value))
+                if wide
+                else min(value.find(b"\0") + 1 or len(value), len(value))
+            )
+            end = start + used
+        yield self._leaf(spec, name, start, end, shown)
+        if end < stop:
+            yield Field(
+                f"{name}_padding",
+                "(padding)",
+                "bytes",
+                end,
+                stop - end,
+                value[end - start :].hex(),
+                None,
+                (),
+                "",
+                self._data,
+            )
+
+    def _leaf(self, spec: FieldSpec, name: str, start: int, stop: int, value: JsonValue, *, kind: str = "") -> Field:
+        shown = kind or (spec.type if isinstance(value, str | int) and spec.type in _NUMBERS else f"u{stop - start}")
+        if not kind and isinstance(value, str):
+            shown = "text" if spec.encoding or spec.meaning == "counter-value" else "bytes"
+        return Field(
+            name, spec.spelling, shown, start, stop - start, value, self._meaning(spec, value), (), "", self._data
+        )
+
+    def _meaning(self, spec: FieldSpec, value: JsonValue) -> str | None:
+        if not isinstance(value, int):
+            return None
+        if value in spec.special:
+            return spec.special[value]
+        if spec.names is not None:
+            return spec.names[value][0] if value in spec.names else "unknown"
+        if spec.flags is not None:
+            known = [name for bit, (name, _) in spec.flags.items() if value & bit]
+            rest = value & ~sum(spec.flags)
+            return " | ".join(known + ([f"{rest:#x}"] if rest else [])) or "none"
+        if spec.meaning == "filetime":
+            return iso_time(filetime_ns(value))
+        if spec.meaning == "win32" and self._status_name is not None:
+            return self._status_name(value)
+        return None
+
+    def _gaps(self, spec: FieldSpec, start: int, stop: int, made: list[Field]) -> list[Field]:
+        """What of the bytes around fields with positions of their own no such field covers."""
+        gaps = []
+        at = start
+        leaves = [leaf for item in made for leaf in item.leaves()]
+        for item in sorted(leaves, key=lambda leaf: leaf.start):
+            if item.stop <= at or item.start >= stop:
+                continue
+            if item.start > at:
+                gaps.append((at, item.start))
+            at = max(at, item.stop)
+        if at < stop:
+            gaps.append((at, stop))
+        return [
+            Field(
+                f"{spec.name}[{number}]" if len(gaps) > 1 else spec.name,
+                "(between)",
+                "bytes",
+                begin,
+                end - begin,
+                self._data[begin:end].hex(),
+                None,
+                (),
+                "",
+                self._data,
+            )
+            for number, (begin, end) in enumerate(gaps)
+        ]
+
+
+# Types whose `value` or `data` is what the field that has them is about.
+_WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4", "ms_scmr_stubs.optional_u4"}
+_NUMBERS = {"u1", "u2", "u4", "u8", "s4", "s8"}
+
+
+def _end(children: tuple[Field, ...], start: int) -> int:
+    return max((child.stop for child in children), default=start)
+
+
+def _meaning_of(compiled: Any) -> str | None:
+    """A structure that reads better as one value: a SYSTEMTIME as date and time."""
+    if type(compiled).__qualname__.rpartition(".")[2] != "Systemtime" or not hasattr(compiled, "milliseconds"):
+        return None
+    date = f"{compiled.year:04}-{compiled.month:02}-{compiled.day:02}"
+    return f"{date}T{compiled.hour:02}:{compiled.minute:02}:{compiled.second:02}.{compiled.milliseconds:03}Z"

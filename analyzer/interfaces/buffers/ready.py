@@ -1,0 +1,253 @@
+"""Trees of buffers as JSON text: an undamaged buffer in, what orjson makes of its tree out, where possible without the tree.
+
+The text of performance data is written around places for its values, which are then filled in all at once. Answers of the same
+layout (`regular.RegularReader`) have the same text around their clocks and values, so that only these are looked at.
+
+Instances of a block nearly always have values of the same sizes. Some neighbouring columns of one size are one array then, which
+orjson writes as `[1,2],[3,4]`, and what stands between two values of a row takes the place of each comma.
+
+Servers send the metadata of their countersets to every client: a buffer that is not read on the fast path is decoded once, and the
+result is cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, groupby
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+from msgspec import Raw, Struct
+
+from analyzer.core.errors import DecodeError
+from analyzer.core.kept import Kept
+from analyzer.core.output.json import Pieces
+from analyzer.interfaces.buffers.decode import decode_buffer
+from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of, values_of
+from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
+from analyzer.interfaces.buffers.regular import Grid, Layout, PerfParts, RegularReader, Words, read_regular
+from analyzer.results.buffer import BufferKind
+
+_HEADER_TEXT = (
+    b'{"total_size":%d,"num_blocks":%d,"perf_time_stamp":%d,"perf_time_100ns":%d,"perf_freq":%d,'
+    b'"system_time":{' + b",".join(b'"%b":%%d' % name.encode() for name in CLOCK) + b'},"blocks":['
+)
+
+
+# Texts of some thousand values are filled in at once; one for a buffer of millions would be copied again and again while it grows.
+_VALUES_AT_ONCE = 2_000
+# The text of a buffer beyond this is made while it is written: it is some three times as long.
+_LONG = 8 << 20
+# Below this many values an array takes longer to set up than the work takes.
+_FEW_VALUES = 64
+
+
+class _Text(Struct, frozen=True):
+    """Text with places for `count` values."""
+
+    text: bytes
+    count: int
+
+    def filled(self, values: Words | Sequence[int | str]) -> bytes:
+        given: Sequence[int | bytes]
+        if isinstance(values, np.ndarray):
+            given = values.tolist()
+        else:
+            given = [value if isinstance(value, int) else orjson.dumps(value) for value in values]
+        return self.text % tuple(given)
+
+
+class _Grid(Struct, frozen=True):
+    """Rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place.
+
+    `columns` are neighbours of one size: first and last one, and what stands between two values.
+    """
+
+    texts: list[bytes]
+    columns: Sequence[tuple[int, int, bytes]]
+    count: int
+
+    def filled(self, values: Words | Sequence[int | str]) -> bytes:
+        texts, step = self.texts.copy(), 2 * len(self.columns)
+        table = np.asarray(values, np.uint64).reshape(-1, self.columns[-1][1])
+        for number, (first, stop, between) in enumerate(self.columns):
+            numbers: npt.NDArray[Any] = np.ascontiguousarray(table[:, first:stop])
+            written = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY).split(b"]")
+            texts[2 * number + 1 :: step] = [row[2:].replace(b",", between) for row in written[:-2]]
+        return b"".join(texts)
+
+
+_Piece = _Text | _Grid
+
+
+class ReadyTree(Struct, frozen=True):
+    """The tree of a decoded buffer as JSON text, a long one in pieces; `problem` and `notes` as `BufferDecode` has them."""
+
+    text: Raw | Pieces
+    problem: DecodeError | None = None
+    notes: tuple[str, ...] = ()
+
+
+class ReadyTrees:
+    """Makes the JSON text of one buffer after the other."""
+
+    # Of buffers that are longer none is kept, and of more than these in all, with their texts, those not used for longest.
+    MAX_LENGTH = 16 * 1024
+    MAX_BYTES = 4 * 1024 * 1024
+
+    def __init__(self) -> None:
+        self._reader = RegularReader()
+        self._pieces: WeakKeyDictionary[Layout, list[_Piece]] = WeakKeyDictionary()
+        self._cached: Kept[ReadyTree | None] = Kept(self.MAX_BYTES)
+
+    def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
+        """The tree of a buffer; None where `decode_buffer` has to be asked."""
+        if kind == "perf-data" and (made := self._perf_data(data)) is not None:
+            return ReadyTree(Pieces(made) if len(data) > _LONG else Raw(b"".join(made())))
+        if len(data) > self.MAX_LENGTH:
+            return None
+        return self._cached.get(
+            (kind, big_endian, data),
+            lambda: _decoded(kind, data, big_endian=big_endian),
+            lambda tree: len(data) + _length(tree),
+        )
+
+    def _perf_data(self, data: bytes) -> Callable[[], Iterator[bytes]] | None:
+        """What makes the text of a buffer."""
+        read = self._reader.read(data)
+        if read is None:
+            return None
+        layout, values = read.layout, _written(read)
+        pieces = self._pieces.get(layout)
+        if pieces is None and self._reader.remembers(layout):
+            pieces = self._pieces[layout] = list(_grouped(_pieces(data, layout)))
+        return lambda: _filled(data, pieces if pieces is not None else _grouped(_pieces(data, layout)), values)
+
+
+def _length(tree: ReadyTree | None) -> int:
+    return len(bytes(tree.text)) if tree is not None and isinstance(tree.text, Raw) else 0
+
+
+def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> ReadyTree | None:
+    """The result of `decode_buffer`; None where that has no JSON text."""
+    decoded = decode_buffer(kind, data, big_endian=big_endian)
+    try:
+        text = orjson.dumps(decoded.tree)
+    except TypeError:
+        return None
+    return ReadyTree(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
+
+
+def regular_json(data: bytes) -> bytes | None:
+    """The text of the tree of one buffer of performance data, on the fast path."""
+    read = read_regular(data)
+    return b"".join(_filled(data, _grouped(_pieces(data, read.layout)), _written(read))) if read is not None else None
+
+
+def _written(read: PerfParts) -> Words | Sequence[int | str]:
+    """The values that have a place in the text: those of error blocks have none."""
+    if not read.texts and all(isinstance(part, Grid) for part in read.layout.parts):
+        return read.values
+    held = read.layout.data_sizes >= 0
+    if read.texts:
+        return [value for value, has_place in zip(values_of(read), held.tolist(), strict=True) if has_place]
+    return read.values if held.all() else read.values[held]
+
+
+def _filled(data: bytes, pieces: Iterable[_Piece], values: Words | Sequence[int | str]) -> Iterator[bytes]:
+    """The text of a buffer, with its header and values."""
+    yield _HEADER_TEXT % DATA_HEADER.unpack_from(data)
+    at = 0
+    for piece in pieces:
+        yield piece.filled(values[at : at + piece.count])
+        at += piece.count
+
+
+def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
+    """The same with texts joined, some thousand values in each."""
+    texts: list[bytes] = []
+    count = 0
+    for piece in pieces:
+        if isinstance(piece, _Text):
+            texts.append(piece.text)
+            count += piece.count
+            if count < _VALUES_AT_ONCE:
+                continue
+        yield _Text(b"".join(texts), count)
+        texts.clear()
+        count = 0
+        if isinstance(piece, _Grid):
+            yield piece
+    yield _Text(b"".join(texts), count)
+
+
+def _pieces(data: bytes, layout: Layout) -> Iterator[_Piece]:
+    """All of a buffer behind its header."""
+    for number, block in enumerate(block_parts(data, layout)):
+        if number:
+            yield _Text(b",", 0)
+        yield from _block_pieces(data, block)
+    yield _Text(b"]}", 0)
+
+
+def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
+    head = b'{"status":%d,"block_type":%d,"size":%d,"reserved":%d,"body":{' % (
+        *(block.status, block.kind),
+        *(block.size, block.reserved),
+    )
+    total_size = block.size - BLOCK.size
+    if block.ids is not None:
+        size, ids = block.ids
+        head += b'"counters":{"size":%d,"num_counters":%d,"counter_ids":%b},' % (size, len(ids), orjson.dumps(ids))
+        total_size -= size
+    if block.kind in (SINGLE, COUNTERS):
+        shape = planned(block.pairs)
+        data_text = shape.json if block.kind == SINGLE else b"[" + shape.json + b"]"
+        yield _Text(head + b'"data":' + data_text + b"}}", len(block.pairs))
+        return
+    if block.kind == ERROR:
+        yield _Text(head + b"}}", 0)
+        return
+    counts = b'"instances":{"total_size":%d,"num_instances":%d,' % (
+        total_size,
+        sum(len(grid.names) for grid in block.grids),
+    )
+    yield _Text(head + counts + b'"instances":[', 0)
+    comma = b""
+    for grid in block.grids:
+        at_once = max(_VALUES_AT_ONCE // max(len(grid.shape.sizes), 1), 1)
+        heads = [_instance_head(*instance) for instance in instances_of(data, grid)]
+        for first in range(0, len(heads), at_once):
+            yield _row_texts(heads[first : first + at_once], grid.shape, comma)
+            comma = b","
+    yield _Text(b"]}}}", 0)
+
+
+def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
+    """Instances whose values have the same sizes."""
+    sizes = list(zip(shape.data_sizes, shape.sizes, strict=True))
+    columns = [(size, len(list(alike))) for size, alike in groupby(sizes)]
+    count = len(heads) * len(sizes)
+    if shape.texts or count < _FEW_VALUES * max(len(columns), 1):
+        body = shape.json + b"]}"
+        return _Text(before + b",".join([head.replace(b"%", b"%%") + body for head in heads]), count)
+    openings = [b'{"data_size":%d,"size":%d,"value":' % size for size, _ in columns]
+    # Each row's text up to its first value, the others' places and what is between them, and what ends a row.
+    within = [text for opening in openings[1:] for text in (b"", b"}," + opening)]
+    texts = []
+    for head in heads:
+        texts += [before + head + openings[0], *within, b""]
+        before = b"}]},"
+    texts.append(b"}]}")
+    stops = list(accumulate(number for _, number in columns))
+    starts = [0, *stops[:-1]]
+    between = [b"}," + opening for opening in openings]
+    return _Grid(texts, list(zip(starts, stops, between, strict=True)), count)
+
+
+def _instance_head(size: int, number: int, name: str) -> bytes:
+    """The text of an instance up to its values."""
+    return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + orjson.dumps(name) + b'},"data":['

@@ -1,0 +1,236 @@
+"""PERF_DATA_BLOCK (winperf.h) described by columns: an undamaged little-endian block in, where each of its values stands out.
+
+Objects, definitions and instances are followed by their own lengths, as `ksy/winperf.ksy` does, and each of its conditions is
+checked; where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser reads the
+block; its results are what these arrays are tested against. Where the values of an instance stand is known from the
+definitions, so that all of them are taken at once; an object that has text or numbers of odd sizes is read value by value
+(`mixed_object`). A block that differs from one already read in clocks and values only, every other bit being equal, reads as
+that one did.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Reading, v1_value
+from analyzer.interfaces.buffers.layout import (
+    V1_CLOCKS,
+    V1_DEFINITION,
+    V1_HEADER,
+    V1_HEADER_LENGTH,
+    V1_INSTANCE,
+    V1_LENGTH,
+    V1_OBJECT,
+    V1_OBJECT_CLOCK_PLACES,
+    V1_OBJECT_CLOCKS,
+    V1_OBJECT_LENGTH,
+    IrregularError,
+)
+from analyzer.interfaces.buffers.objects_v1 import (
+    PERF_METADATA_NO_INSTANCES,
+    PERF_NO_INSTANCES,
+    CounterDefinition,
+    WinPerfInstance,
+    WinPerfObject,
+)
+from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.text import code_page_text, utf16_text
+
+# Blocks of so many bytes are compared with later ones.
+MAX_BYTES = 8 * 1024 * 1024
+_SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
+
+
+class V1Layout(Struct, frozen=True, eq=False):
+    """All of a block but its clocks and values. `objects` have no clocks, and their instances no values.
+
+    `places` states in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
+    have no size, and without `mixed` objects; `wide` which of them have 8 bytes. `starts` states where each object begins, `blocks`
+    where the values of its instances do.
+    """
+
+    objects: tuple[WinPerfObject, ...]
+    mixed: tuple[bool, ...]
+    starts: tuple[int, ...]
+    blocks: tuple[tuple[int, ...], ...]
+    places: npt.NDArray[np.int64]
+    wide: npt.NDArray[np.bool_]
+
+
+class V1Block(Struct, frozen=True, eq=False):
+    """A block: its clocks, those of its objects, and its values in the order of the layout's places."""
+
+    perf_time: int
+    perf_freq: int
+    perf_time_100ns: int
+    object_clocks: tuple[tuple[int, int], ...]
+    layout: V1Layout
+    values: npt.NDArray[np.uint64]
+
+
+def read_v1(data: bytes) -> V1Block | None:
+    """The values of a block in which everything is as it should be, and all values are numbers of 4 or 8 bytes."""
+    try:
+        layout = _layout(data)
+    except (IrregularError, struct.error):
+        return None
+    return _block(data, layout)
+
+
+def _block(data: bytes, layout: V1Layout) -> V1Block:
+    words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
+    places = layout.places
+    values = words[places].astype(np.uint64)
+    if layout.wide.any():
+        values[layout.wide] |= words[places[layout.wide] + 1].astype(np.uint64) << np.uint64(32)
+    _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = V1_HEADER.unpack_from(data)
+    clocks = tuple(V1_OBJECT_CLOCKS.unpack_from(data, start) for start in layout.starts)
+    return V1Block(perf_time, perf_freq, perf_time_100ns, clocks, layout, values)
+
+
+def _layout(data: bytes) -> V1Layout:
+    if data[: len(_SIGNATURE)] != _SIGNATURE:
+        raise IrregularError
+    total, header_length, count, _, _, _, _, name_length, name_offset = V1_HEADER.unpack_from(data)
+    if total > len(data) or header_length < V1_HEADER_LENGTH or header_length > len(data):
+        raise IrregularError
+    if name_length and name_offset + name_length > len(data):
+        raise IrregularError
+    at = header_length
+    objects, mixed, starts, blocks, places, wide = [], [], [], [], [], []
+    for _ in range(count):
+        (length,) = V1_LENGTH.unpack_from(data, at)
+        if length < V1_OBJECT_LENGTH or at + length > len(data) or at % 4:
+            raise IrregularError
+        item, found = _object(data, at, at + length)
+        objects.append(item)
+        starts.append(at)
+        blocks.append(found)
+        held = [definition for definition in item.definitions if definition.size]
+        mixed.append(any(_is_irregular(definition) for definition in item.definitions))
+        if not mixed[-1]:
+            offsets = np.array([definition.offset for definition in held], np.int64)
+            places.append(((np.array(found, np.int64)[:, None] + offsets) // 4).reshape(-1))
+            wide.append(np.tile(np.array([definition.size == 8 for definition in held], np.bool_), len(found)))
+        at += length
+    none = np.empty(0, np.int64)
+    return V1Layout(
+        *(tuple(objects), tuple(mixed), tuple(starts), tuple(blocks)),
+        np.concatenate([none, *places]),
+        np.concatenate([none.astype(np.bool_), *wide]),
+    )
+
+
+def _is_irregular(definition: CounterDefinition) -> bool:
+    """Whether values of a counter are not numbers of 4 or 8 bytes at a multiple of 4."""
+    is_text = definition.counter_type & TYPE_CLASS_MASK == TYPE_CLASS_TEXT
+    return is_text or (definition.size not in (0, 4, 8)) or (definition.size > 0 and definition.offset % 4 > 0)
+
+
+def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
+    """An object, and where the counter blocks of its instances begin."""
+    head, tail = V1_OBJECT.unpack_from(data, start)[1:8], V1_OBJECT.unpack_from(data, start)[8:]
+    definition_length, header_length, name, _, help_index, _, detail = head
+    number, default, instances, code_page = tail
+    at = start + header_length
+    if header_length < V1_OBJECT_LENGTH or definition_length < V1_OBJECT_LENGTH or start + definition_length > stop:
+        raise IrregularError
+    if instances < PERF_METADATA_NO_INSTANCES:
+        raise IrregularError
+    definitions = []
+    for _ in range(number):
+        length, title, _, help_title, _, scale, level, kind, size, offset = V1_DEFINITION.unpack_from(data, at)
+        if length < V1_DEFINITION.size:
+            raise IrregularError
+        definitions.append(CounterDefinition(title, help_title, scale, level, kind, size, offset))
+        at += length
+    if at > start + definition_length:
+        raise IrregularError
+    held = [item for item in definitions if item.size]
+    if any(item.offset < 4 for item in held):
+        raise IrregularError
+    end = max((item.offset + item.size for item in held), default=4)
+    wanted = sum(item.size for item in held)
+    made, blocks = [], []
+    at = start + definition_length
+    count = max(instances, int(instances == PERF_NO_INSTANCES))
+    for number_of_instance in range(count):
+        if instances == PERF_NO_INSTANCES:
+            one = WinPerfInstance(None, None, None, None, ())
+        else:
+            one, at = _instance(data, at, code_page)
+        made.append(one)
+        (length,) = V1_LENGTH.unpack_from(data, at)
+        room = stop - at if number_of_instance == count - 1 else length
+        # Values may share bytes, which the parser allows within bounds of its own; none of the servers we know do that.
+        if length < max(4, number) or at + length > stop or room < end or wanted > room or at % 4:
+            raise IrregularError
+        blocks.append(at)
+        at += length
+    item = WinPerfObject(name, help_index, detail, default, instances, code_page, 0, 0, tuple(definitions), tuple(made))
+    return item, tuple(blocks)
+
+
+def _instance(data: bytes, at: int, code_page: int) -> tuple[WinPerfInstance, int]:
+    """An instance without its values, and where its counter block begins, which has to lie in the object."""
+    length, parent, number, unique_id, offset, size = V1_INSTANCE.unpack_from(data, at)
+    if length < V1_INSTANCE.size or (size and (offset < 4 or offset + size > length)):
+        raise IrregularError
+    name = None
+    if size:
+        raw = data[at + offset : at + offset + size]
+        name = code_page_text(raw, code_page) if code_page else utf16_text(raw)
+    return WinPerfInstance(name, None if unique_id == -1 else unique_id, parent, number, ()), at + length
+
+
+def mixed_object(data: bytes, block: V1Block, number: int) -> WinPerfObject:
+    """An object with its clocks and values, as the compiled parser would give it."""
+    item = block.layout.objects[number]
+    perf_time, perf_freq = block.object_clocks[number]
+    instances = tuple(
+        replace(instance, values=tuple(_value(data, start, definition) for definition in item.definitions))
+        for instance, start in zip(item.instances, block.layout.blocks[number], strict=True)
+    )
+    return replace(item, perf_time=perf_time, perf_freq=perf_freq, instances=instances)
+
+
+def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str | None:
+    at = start + definition.offset
+    return v1_value(definition, data[at : at + definition.size] if definition.size else None, Reading())
+
+
+class V1Reader:
+    """Reads one block after the other, as `read_v1` does, faster where a block has the layout of an earlier one."""
+
+    def __init__(self) -> None:
+        self._known: SameLayout[V1Layout, np.uint32] = SameLayout("<u4", MAX_BYTES)
+
+    def read(self, data: bytes) -> V1Block | None:
+        """`layout` of blocks that have the same is the same object."""
+        layout = self._known.find(data)
+        if layout is not None:
+            return _block(data, layout)
+        block = read_v1(data)
+        if block is not None:
+            self._known.remember(data, block.layout, _free(block.layout))
+        return block
+
+
+def _free(layout: V1Layout) -> Iterator[npt.NDArray[np.int64]]:
+    """The 4-byte words that differ from block to block of a layout: clocks and values."""
+    yield from (np.arange(at // 4, (at + size) // 4) for at, size in V1_CLOCKS)
+    for start in layout.starts:
+        yield from (np.arange((start + at) // 4, (start + at + size) // 4) for at, size in V1_OBJECT_CLOCK_PLACES)
+    for item, is_mixed, blocks in zip(layout.objects, layout.mixed, layout.blocks, strict=True):
+        for definition in item.definitions if is_mixed else ():
+            for begin in blocks if definition.size else ():
+                at = begin + definition.offset
+                yield np.arange(at // 4, (at + definition.size + 3) // 4)
+    yield layout.places
+    yield layout.places[layout.wide] + 1

@@ -1,0 +1,127 @@
+"""Answers bound to what they mean: the answer of a call in, its values and their layout with query and names out.
+
+Which counter, instance and series a value belongs to depends on the layout of its answer, the query that it answers, and the names
+that its server reported, and not on the value. A `Binding` stands for these three. Samples, counters and displays keep in it what
+they work out of it, once for all answers that share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.core.kept import Kept
+from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
+from analyzer.interfaces.buffers.regular import Grid, Layout, Part, PerfParts, RegularReader
+from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, V1Reader
+from analyzer.interfaces.pcq.samples import PerflibSample, is_text, samples_of
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call
+from analyzer.results.catalog import Catalog
+from analyzer.results.name_tables import NameTable
+from analyzer.results.query import QueryView
+from analyzer.results.record import Endpoint
+
+_Made = TypeVar("_Made")
+
+
+class Binding(Struct, frozen=True, eq=False):
+    """A layout of answers, the query that they answer (None: winperf, or not known), and what their server named."""
+
+    layout: Layout | V1Layout
+    query: QueryView | None
+    server: Endpoint
+    catalog: Catalog
+    names: NameTable
+    has_text: bool
+    # What others worked out of the binding, by their own keys: the eight that were used last.
+    _made: Kept[Any] = field(default_factory=lambda: Kept(8))
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """Returns what was made under a key, and makes it if it is not there."""
+        made: _Made = self._made.get(key, make, lambda _: 1)
+        return made
+
+    @property
+    def num_values(self) -> int:
+        """How many values an answer has."""
+        layout = self.layout
+        return len(layout.places) if isinstance(layout, V1Layout) else len(layout.data_sizes)
+
+    def samples(self) -> list[PerflibSample]:
+        """The samples of a data answer, with values and clocks of 0."""
+        assert isinstance(self.layout, Layout)
+        rows = (row for part in self.layout.parts for row in part_rows(part))
+        return list(samples_of(answer_of(rows), self.query, self.catalog))
+
+
+class Bindings:
+    """Reads answers of an analysis, and keeps the bindings that were met last."""
+
+    MAX_VALUES = 1_000_000
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._perflib, self._winperf = RegularReader(), V1Reader()
+        # A binding keeps layout and query alive, so that no others can have their identity.
+        self._known: Kept[Binding] = Kept(self.MAX_VALUES)
+
+    def perflib(self, call: Call, data: bytes) -> tuple[PerfParts, Binding] | None:
+        """A data answer and its binding; None where it is irregular, or has text among its values."""
+        read = self._perflib.read(data)
+        if read is None or read.texts:
+            return None
+        binding = self._binding(call, read.layout, call.query)
+        return None if binding.has_text else (read, binding)
+
+    def winperf(self, call: Call, data: bytes) -> tuple[V1Block, Binding] | None:
+        """A PERF_DATA_BLOCK and its binding; None where it is irregular."""
+        read = self._winperf.read(data)
+        return (read, self._binding(call, read.layout, None)) if read is not None else None
+
+    def _binding(self, call: Call, layout: Layout | V1Layout, query: QueryView | None) -> Binding:
+        def make() -> Binding:
+            catalog = self._analysis.catalogs.of(call.server)
+            rows = (row for part in layout.parts for row in part_rows(part, 1)) if isinstance(layout, Layout) else ()
+            has_text = any(is_text(one.counter_type) for one in samples_of(answer_of(rows), query, catalog))
+            return Binding(layout, query, call.server, catalog, self._analysis.name_tables.of(call.server), has_text)
+
+        return self._known.get((id(layout), id(query), call.server), make, lambda made: made.num_values)
+
+
+def part_rows(part: Part, most_instances: int | None = None) -> Iterator[PerfRow]:
+    """The rows of a part, with values of 0; of its instances the first `most_instances` only."""
+    if isinstance(part, Grid):
+        ids = part.counter_ids if part.counter_ids is not None else [None] * len(part.data_sizes)
+        columns = [(counter, bytes(held)) for counter, held in zip(ids, part.data_sizes, strict=True)]
+        numbers = part.instance_ids[:most_instances].tolist()
+        for name, number in zip(part.names[:most_instances], numbers, strict=True):
+            for counter, data in columns:
+                yield PerfRow(part.block, part.block_type, part.status, counter, name, number, data)
+        return
+    arrays = part.block, part.block_type, part.status, part.counter_id, part.data_size
+    for block, kind, status, counter, held in zip(*(array.tolist() for array in arrays), strict=True):
+        yield PerfRow(
+            *(block, kind, status),
+            *(None if counter < 0 else counter, None, None),
+            None if held < 0 else bytes(held),
+        )
+
+
+def answer_of(rows: Iterable[PerfRow]) -> PerfData:
+    """A data answer of these rows, with clocks of 0."""
+    return PerfData(None, None, 0, 0, 0, None, tuple(rows), None, ())
+
+
+def numbered(item: WinPerfObject, most_instances: int | None = None) -> WinPerfObject:
+    """An object of a layout in which each counter has its number as value; of its instances the first `most_instances` only."""
+    values = tuple(range(len(item.definitions)))
+    return replace(item, instances=tuple([replace(one, values=values) for one in item.instances[:most_instances]]))
+
+
+def block_of(objects: tuple[WinPerfObject, ...], clocks: tuple[int, int, int] = (0, 0, 0)) -> WinPerf:
+    """A PERF_DATA_BLOCK of these objects."""
+    return WinPerf(False, None, None, None, None, *clocks, None, objects, None, ())

@@ -1,0 +1,347 @@
+"""What each query handle holds: which counters, and what each block of its data answers means.
+
+[MS-PCQ] section 3.1.1.1 keeps a list of counters with each handle; section 3.1.4.1.5 says which block of a data answer belongs
+to which of them (`Index`). Where the capture has no such answer, the list is replayed: counters added one after the other stand
+in that order, as all servers we have recordings of keep them.
+
+    unknown --OpenQueryHandle--> followed --QueryCounterInfo--> indexed --ValidateCounters--> followed
+                                     |                            |
+                                     +------ CloseQueryHandle ----+--> gone
+
+`indexed`: an answer of QueryCounterInfo named the blocks. An answer is good until the next ValidateCounters on the handle
+(a list may be renumbered by it), and for what was polled since the last one. While only `followed`, a replay is believed if
+
+* the handle was opened in the capture, or QueryCounterInfo gave its whole list with the positions 0, 1, 2, ... since,
+* every ValidateCounters after that was read, and each added counters; what was removed leaves a place that a server may fill
+  as it likes, except that one counter alone has only one place to be,
+* no request on its channels was lost that may have been another one, and
+* no data answer contradicts it: each has as many blocks as counters are held, and each block the type its counter asks for.
+
+A ValidateCounters that could not be read takes that knowledge away. A request that was lost without a trace may have been one:
+the knowledge is suspended, until the answer to it shows that it was another method, or QueryCounterInfo is answered again.
+`pcq.follow` puts the calls in order and passes them to the `QueryHandles` here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from analyzer.interfaces.buffers.layout import (
+    BLOCK,
+    BLOCK_TYPE_AND_SIZE,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    DATA_NUMBERS,
+    ERROR,
+    INSTANCES,
+    SINGLE,
+)
+from analyzer.results.query import Held, Identifier, InOrder, QueryView
+from analyzer.results.record import Endpoint
+
+_Key = tuple[str, int, int, str | None]
+
+_NO_BLOCKS: Mapping[int, Identifier] = MappingProxyType({})
+
+_NOT_OPENED = "the opening of the handle is not in the capture, and no answer of QueryCounterInfo lists what it holds"
+UNREAD = "a ValidateCounters that may have changed the handle could not be read"
+_LOST = "a request was lost that may have changed the handle"
+TOGETHER = "the handle was changed by another call that was under way at the same time"
+_REMOVED = "counters were removed, and no answer of QueryCounterInfo has given the positions of the others since"
+CLOSED = "the handle was closed"
+_TOO_LONG = "too many counters were removed from a list too long to be followed"
+_TOO_MANY = "the handle is used over too many connections to be followed"
+
+
+class BlockTypes(Struct, frozen=True):
+    """The shape of a data answer: how many blocks its header promises, and dwType of each that is there."""
+
+    promised: int
+    types: tuple[int, ...]
+
+
+class _Channel(Struct):
+    """What happened on a channel that concerns all handles used on it.
+
+    Handles look here when they are used: a capture may have many of both, and passing everything to each would take the product.
+    """
+
+    # Calls that were not read and may have changed a handle; whether a request is lost of which it is not known yet.
+    doubts: int = 0
+    has_lost: bool = False
+    # Counts whatever happened.
+    changes: int = 0
+
+
+class _Use(Struct):
+    """A handle's use of a channel: what it knows of what happened there."""
+
+    channel: _Channel
+    doubts: int
+    # The state of the channel in which a loss says nothing of the handle: it was not used there yet, or was described since.
+    settled: int
+
+
+class Query(Struct):
+    """One handle as far as it was followed."""
+
+    # Whoever uses a handle over more channels than any client does is not followed.
+    MAX_CHANNELS: ClassVar[int] = 64
+    # Counters that may be copied for what is left after removing some, so that long lists emptied one by one do not fill memory.
+    MAX_COPIED: ClassVar[int] = 4_000_000
+
+    handle: str
+    number: int
+    server: Endpoint
+    uses: dict[int, _Use] = field(default_factory=dict)
+    # What had happened on its channels when it was last looked at.
+    synced: int = 0
+    copied: int = 0
+    followed: bool = False
+    # What it holds, in the order of adding: a list that only grows, or is replaced; and what is in it.
+    live: list[Identifier] = field(default_factory=list)
+    keys: set[_Key] = field(default_factory=set)
+    countersets: Counter[str] = field(default_factory=Counter)
+    by_index: Mapping[int, Identifier] | None = None
+    # Whether the order of `live` is that of the blocks.
+    ordered: bool = False
+    # Why not, and what contradicted it.
+    unknown: str = _NOT_OPENED
+    # Whether a data answer contradicted the replay.
+    refuted: bool = False
+    # Counts what may have changed the handle, begun and done.
+    epoch: int = 0
+    # The view as it was last given out, until something changes.
+    shown: QueryView | None = None
+
+    def changed(self) -> None:
+        self.epoch += 1
+        self.shown = None
+
+    def use(self, number: int, channel: _Channel) -> None:
+        """It is used on a channel. What was lost there before does not concern it."""
+        if number not in self.uses:
+            if len(self.uses) < self.MAX_CHANNELS:
+                self.uses[number] = _Use(channel, channel.doubts, channel.changes)
+                self.synced += channel.changes
+            else:
+                self.forget(_TOO_MANY)
+
+    def sync(self) -> None:
+        """Looks at what happened on its channels since it was last used."""
+        happened = sum(use.channel.changes for use in self.uses.values())
+        if happened == self.synced:
+            return
+        self.synced = happened
+        self.changed()
+        if any(use.doubts != use.channel.doubts for use in self.uses.values()):
+            self.forget(UNREAD)
+            for use in self.uses.values():
+                use.doubts = use.channel.doubts
+
+    @property
+    def suspended(self) -> bool:
+        """Whether a request was lost on one of its channels that may have changed what it holds."""
+        return any(use.channel.has_lost and use.settled != use.channel.changes for use in self.uses.values())
+
+    def forget(self, why: str) -> None:
+        """What the handle holds is not known any more."""
+        self.followed = self.ordered = self.refuted = False
+        self.unknown = why
+        self.by_index = None
+        self.hold([])
+        self.changed()
+
+    def hold(self, identifiers: list[Identifier]) -> None:
+        """It holds these, and nothing else."""
+        self.live = identifiers
+        self.keys = {identifier.key for identifier in identifiers}
+        self.countersets = Counter(identifier.counterset for identifier in identifiers)
+
+    def view(self) -> QueryView:
+        if self.shown is None:
+            self.shown = self._made()
+        return self.shown
+
+    def _made(self) -> QueryView:
+        if self.suspended:
+            return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=_LOST)
+        if not self.followed:
+            return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=self.unknown)
+        held = Held(self.live)
+        counterset = next(iter(self.countersets)) if len(self.countersets) == 1 else None
+        if self.by_index is not None:
+            return QueryView(self.handle, self.number, self.by_index, counterset, "index", held)
+        if not self.is_replayed:
+            return QueryView(self.handle, self.number, _NO_BLOCKS, counterset, held=held, unknown=self.unknown)
+        return QueryView(self.handle, self.number, InOrder(held), counterset, "replay", held)
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether the blocks are known by the order of adding. One counter alone has only one place to be."""
+        return self.followed and not self.refuted and (self.ordered or len(self.live) <= 1)
+
+    def closed(self) -> None:
+        """The handle holds nothing any more. It keeps its number: who uses it yet is still talking of that one."""
+        self.forget(CLOSED)
+
+    def validated(self, identifiers: Sequence[Identifier], *, add: bool) -> None:
+        """Counters were added or removed; each identifier's own status shows whether it was."""
+        self.by_index = None
+        done = [identifier for identifier in identifiers if identifier.status == 0]
+        if add:
+            for identifier in done:
+                if identifier.key not in self.keys:
+                    self.keys.add(identifier.key)
+                    self.live.append(identifier)
+                    self.countersets[identifier.counterset] += 1
+        elif done:
+            gone = {identifier.key for identifier in done}
+            self.copied += len(self.live)
+            if self.copied > self.MAX_COPIED:
+                self.forget(_TOO_LONG)
+                return
+            self.hold([identifier for identifier in self.live if identifier.key not in gone])
+            if self.followed:
+                self.unorder(_REMOVED)
+        self.changed()
+
+    def unorder(self, why: str) -> None:
+        """The counters are known, but not in which order they stand."""
+        self.ordered = not self.live
+        self.unknown = why
+        self.shown = None
+
+    def informed(self, identifiers: Sequence[Identifier]) -> None:
+        """QueryCounterInfo answered: the whole list, with the position of each counter's block.
+
+        The Status of its identifiers does not show whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
+        """
+        by_index: dict[int, list[Identifier]] = {}
+        for identifier in identifiers:
+            by_index.setdefault(identifier.index, []).append(identifier)
+        self.by_index = MappingProxyType({index: same[0] for index, same in by_index.items() if len(same) == 1})
+        in_order = sorted(identifiers, key=lambda identifier: identifier.index)
+        self.hold(list({identifier.key: identifier for identifier in in_order}.values()))
+        self.followed = True
+        self.ordered = sorted(self.by_index) == list(range(len(identifiers)))
+        self.unknown = "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since"
+        self.refuted = False
+        for use in self.uses.values():
+            use.settled = use.channel.changes
+        self.shown = None
+
+    @property
+    def is_at_stake(self) -> bool:
+        """Whether a data answer can contradict what is believed of it."""
+        return self.by_index is None and self.is_replayed and not self.suspended
+
+    def contradicted(self, answer: BlockTypes) -> bool:
+        """Whether a data answer contradicts the replay, which is then not believed again."""
+        if not self.is_at_stake:
+            return False
+        if (why := _contradiction(self.live, answer)) is None:
+            return False
+        self.refuted = True
+        self.unknown = why
+        self.shown = None
+        return True
+
+
+class QueryHandles:
+    """Follows every query handle of a capture. Handles are distinguished by server and UUID."""
+
+    # A server that hands out handles without end must not make us remember them all; the oldest is forgotten first, and a
+    # call on it then has no names for its blocks.
+    MAX_QUERIES = 65_536
+
+    def __init__(self) -> None:
+        self._queries: dict[tuple[str, str], Query] = {}
+        self._channels: dict[int, _Channel] = {}
+        self._count = 0
+
+    def _query(self, server: Endpoint, handle: str) -> Query:
+        key = (server.ip, handle)
+        query = self._queries.get(key)
+        if query is None:
+            if len(self._queries) >= self.MAX_QUERIES:
+                del self._queries[next(iter(self._queries))]
+            self._count += 1
+            query = self._queries[key] = Query(handle, self._count, server)
+        return query
+
+    def of(self, server: Endpoint, channel: int, handle: str) -> Query:
+        """The handle, used on a channel."""
+        query = self._query(server, handle)
+        query.use(channel, self._channel(channel))
+        query.sync()
+        return query
+
+    def opened(self, server: Endpoint, channel: int, handle: str) -> Query:
+        """A handle was given out: it holds nothing yet."""
+        self._queries.pop((server.ip, handle), None)
+        query = self.of(server, channel, handle)
+        query.followed = query.ordered = True
+        return query
+
+    def doubt(self, channel: int) -> None:
+        """A call on this channel that may have changed one of its handles was not read."""
+        state = self._channel(channel)
+        state.doubts += 1
+        state.changes += 1
+
+    def lost(self, channel: int) -> None:
+        """A request on this channel was lost; which one is not known."""
+        state = self._channel(channel)
+        state.has_lost = True
+        state.changes += 1
+
+    def found(self, channel: int) -> None:
+        """All that was lost on this channel turned out to be of methods that change no handle."""
+        state = self._channel(channel)
+        state.has_lost = False
+        state.changes += 1
+
+    def _channel(self, number: int) -> _Channel:
+        return self._channels.setdefault(number, _Channel())
+
+
+def block_types(data: bytes) -> BlockTypes | None:
+    """The shape of a data answer, without looking into its blocks; None where not even its header is there."""
+    if len(data) < DATA_HEADER.size:
+        return None
+    promised = DATA_NUMBERS.unpack_from(data)[1]
+    types: list[int] = []
+    at = DATA_HEADER.size
+    while len(types) < promised and at + BLOCK.size <= len(data):
+        kind, size = BLOCK_TYPE_AND_SIZE.unpack_from(data, at)
+        types.append(kind)
+        if size < BLOCK.size:
+            break
+        at += size
+    return BlockTypes(promised, tuple(types))
+
+
+def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None:
+    """A sentence where an answer cannot be one to these counters in this order, else None."""
+    if answer.promised != len(held):
+        return f"a data answer has {answer.promised} blocks, but by the calls before it the handle holds {len(held)} counters"
+    for block, (identifier, kind) in enumerate(zip(held, answer.types, strict=False)):
+        if kind not in _fitting_types(identifier):
+            return f"block {block} of a data answer is of type {kind}, which the counter added at that place does not ask for"
+    return None
+
+
+def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
+    """Types of block that answer an identifier. A wildcard name finds no several instances where the set has but one; a
+    name that is empty or absent may be all that an instance id of "any" comes with."""
+    one, many = (SINGLE, INSTANCES) if identifier.names_one_counter else (COUNTERS, COUNTERSET)
+    if identifier.instance and identifier.names_one_instance:
+        return ERROR, one
+    return ERROR, one, many

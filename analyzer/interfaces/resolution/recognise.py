@@ -1,0 +1,230 @@
+"""Calls whose bind was not captured, recognised by what they carry.
+
+Somebody polls a server for days over one open pipe, and the capture begins in the middle. What is not sealed can still be
+read, if it is certain which interface it belongs to. All calls of one presentation context of one channel are looked at
+together, and are taken for PerflibV2 or winreg only if
+
+* every stub that is there decodes to its last byte as that interface's method,
+* at least one of them carries what no other interface has: performance data, identifiers, registration information of the
+  counterset asked about ([MS-PCQ] section 2.2.4), a PERF_DATA_BLOCK (winperf.h), and
+* the same is not true of the other interface.
+
+Such calls say that they were recognised, and a note states why.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.events import Problem
+from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
+from analyzer.interfaces.pcq.layer import CatalogLearner, perflib_call
+from analyzer.interfaces.winperf.layer import KeyFollower, winreg_call
+from analyzer.results import perflib as pcq
+from analyzer.results import winreg
+from analyzer.results.call import Call, Side
+from analyzer.results.call_table import CallTable
+from analyzer.transport.rpc.call import interface_facts
+from analyzer.transport.rpc.interfaces import method_name
+
+_UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.INTERFACE}
+NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}
+# [MS-RRP] section 3.1.5 numbers its methods from 0 to 35.
+_WINREG_METHODS = 36
+_WINREG_DECODED = frozenset(winreg.Opnum)
+_PERFLIB_DECODED = frozenset(pcq.Opnum)
+_MOST_FRAMES = 16
+
+
+class Guess(Struct, frozen=True):
+    """What the calls of a presentation context are taken for, and how many of them prove it."""
+
+    interface: Interface
+    syntax: Literal["ndr", "ndr64"]
+    proofs: int
+
+
+def recognise(calls: CallTable, learner: CatalogLearner, follower: KeyFollower) -> tuple[Sequence[int], list[Problem]]:
+    """Decodes the calls that can be recognised.
+
+    Returns the positions of all calls in the order in which they are to be understood, those without a bind last, and a note for
+    each context that was recognised.
+    """
+    notes: list[Problem] = []
+    unbound = [position for positions in calls.unbound.values() for position in positions]
+    is_bound = np.ones(len(calls), np.bool_)
+    is_bound[unbound] = False
+    taken = array("I", np.flatnonzero(is_bound).astype(np.uint32).tobytes())
+    for positions in list(calls.unbound.values()):
+        guess = _only_reading(_Some(calls, positions))
+        if guess is None:
+            taken.extend(positions)
+            continue
+        frames: set[int] = set()
+        in_order = sorted(positions, key=calls.column("first_time").__getitem__)
+        for at in in_order:
+            call = recognised(calls[at], guess, follower)
+            learner.learn(call)
+            taken.append(calls.replaced(at, call))
+            frames_noted(frames, call)
+        notes.append(note_of(len(positions), guess, frames))
+    return taken, notes
+
+
+def frames_noted(frames: set[int], call: Call) -> None:
+    """Adds the frames of a call, as long as there are few."""
+    if len(frames) < 4 * _MOST_FRAMES:
+        frames.update(call.frames)
+
+
+def note_of(count: int, guess: Guess, frames: Collection[int]) -> Problem:
+    """States what so many calls of a context were taken for."""
+    text = (
+        f"the bind of {count} calls was not captured; they are taken for {NAMES[guess.interface]}, because every "
+        f"stub decodes as such and {guess.proofs} of them carry what no other interface does"
+    )
+    return Problem("note", "timeline", tuple(sorted(frames))[:_MOST_FRAMES], text)
+
+
+class _Some(Iterable[Call]):
+    """Some of the calls, each made when it is looked at: a context may have a million."""
+
+    def __init__(self, calls: CallTable, positions: Sequence[int]) -> None:
+        self._calls, self._positions = calls, positions
+
+    def __iter__(self) -> Iterator[Call]:
+        return (self._calls[at] for at in self._positions)
+
+
+def interface_carried(calls: Sequence[Call]) -> Interface | None:
+    """Which of the two interfaces the calls of one presentation context carry, by the same certainty; None where neither."""
+    guess = _only_reading(calls)
+    return guess.interface if guess is not None else None
+
+
+_READINGS: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
+    ("perflib-v2", "ndr"),
+    ("winreg", "ndr"),
+    ("perflib-v2", "ndr64"),
+    ("winreg", "ndr64"),
+)
+
+
+class Readings:
+    """What the calls of one presentation context can be read as, call by call."""
+
+    def __init__(self) -> None:
+        # How many calls prove each reading that none has contradicted.
+        self._proofs = dict.fromkeys(_READINGS, 0)
+        self.count = 0
+
+    def take(self, call: Call) -> None:
+        """One more call of the context."""
+        self.count += 1
+        if call.opnum is None or call.fault is not None:
+            return
+        for interface, syntax in list(self._proofs):
+            request = _read(call.request, interface, call.opnum, "request", syntax)
+            response = _read(call.response, interface, call.opnum, "response", syntax)
+            if request is False or response is False:
+                del self._proofs[interface, syntax]
+            else:
+                self._proofs[interface, syntax] += _proves(interface, call.opnum, request, response)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether there is a reading that no call has contradicted."""
+        return bool(self._proofs)
+
+    @property
+    def only(self) -> Guess | None:
+        """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
+        found = [Guess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs]
+        return found[0] if len({guess.interface for guess in found}) == 1 else None
+
+
+def _only_reading(calls: Iterable[Call]) -> Guess | None:
+    """What all these calls can only be read as."""
+    readings = Readings()
+    for call in calls:
+        readings.take(call)
+        if not readings.is_undecided:
+            return None
+    return readings.only
+
+
+def _read(
+    side: Side | None, interface: Interface, opnum: int, name: Literal["request", "response"], syntax: str
+) -> tuple[dict[str, object], bytes] | Literal[False] | None:
+    """Parameters and lpData; False where the stub is not of that method, None where nothing can be stated."""
+    if side is None or isinstance(stub := side.stub, Missing):
+        return None
+    if interface == "winreg" and opnum not in _WINREG_DECODED:
+        return None if opnum < _WINREG_METHODS else False
+    if interface == "perflib-v2" and opnum not in _PERFLIB_DECODED:
+        return False
+    data = stub.data
+    ndr64 = syntax == "ndr64"
+    try:
+        decoded = decode_stub(interface, opnum, name, data, ndr64=ndr64, big_endian=side.big_endian)
+    except DecodeError:
+        return False
+    if len(data) - decoded.consumed >= (8 if ndr64 else 4):
+        return False
+    return decoded.params, decoded.data or b""
+
+
+def _proves(
+    interface: Interface,
+    opnum: int,
+    request: tuple[dict[str, object], bytes] | None,
+    response: tuple[dict[str, object], bytes] | None,
+) -> bool:
+    """Whether the answer carries what only this interface does."""
+    if response is None or not response[1]:
+        return False
+    data = response[1]
+    if interface == "winreg":
+        return opnum == winreg.Opnum.BASE_REG_QUERY_VALUE and data[:8] in winreg.SIGNATURES
+    if opnum == pcq.Opnum.QUERY_COUNTER_DATA:
+        decoded = decode_buffer("perf-data", data)
+        return decoded.problem is None and decoded.tree["total_size"] == len(data)
+    if opnum in (pcq.Opnum.QUERY_COUNTER_INFO, pcq.Opnum.VALIDATE_COUNTERS):
+        return decode_buffer("identifiers", data).problem is None
+    if opnum == pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request is not None:
+        asked = request[0]
+        if asked.get("RequestCode") != pcq.RequestCode.COUNTERSET_STRUCT:
+            return False
+        decoded = decode_buffer("counterset-info", data)
+        return decoded.problem is None and decoded.tree["counterset_guid"] == asked.get("CounterSetGuid")
+    return False
+
+
+def recognised(call: Call, guess: Guess, follower: KeyFollower) -> Call:
+    """The call decoded as what it is taken for."""
+    call = _as_interface(call, guess)
+    return perflib_call(call) if guess.interface == "perflib-v2" else follower.followed(winreg_call(call))
+
+
+def _as_interface(call: Call, guess: Guess) -> Call:
+    """The call as one of the recognised interface; what only lacked its bind is complete now."""
+    sides = [side for side in (call.request, call.response) if side is not None]
+    is_whole = call.request is not None and all(side.missing is None for side in sides)
+    complete = call.state == "partial" and is_whole
+    uuid = _UUIDS[guess.interface]
+    return replace(
+        call,
+        interface=interface_facts(uuid, (1, 0), is_recognised=True),
+        method=method_name(uuid, call.opnum) if call.opnum is not None else None,
+        syntax=guess.syntax,
+        state="complete" if complete else call.state,
+        reason=None if complete else call.reason,
+    )

@@ -1,0 +1,1 @@
+"""What is asked of an analysis: filters, values, statistics, the audit."""

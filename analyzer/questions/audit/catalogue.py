@@ -1,0 +1,44 @@
+"""The requirements of [MS-PCQ] v13.0, and of the pages about PERF_DATA_BLOCK, that rules judge: `requirements.toml`, read once."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Requirement(Struct, frozen=True):
+    """One requirement. `level` is the text's own word (IMPLIED where it describes without one); `observable` says whether traffic
+    can show it (`wire`, `partially`, `no`) and `why`. `trigger` is what has to happen before it can pass or fail (None where no
+    traffic can show it), `caused_by` the side that can bring it about; where it is `provoked`, a conforming conversation that
+    provokes nothing does not. `passes` and `fails` are what a capture has to show. `excludes` is another requirement that
+    contradicts this one: on the same bytes, at most one of the two is kept.
+    """
+
+    id: str
+    section: str
+    level: Literal["MUST", "SHOULD", "MAY", "IMPLIED"]
+    actor: Literal["client", "server", "both"]
+    statement: str
+    observable: Literal["wire", "partially", "no"]
+    why: str
+    passes: str
+    fails: str
+    note: str | None = None
+    trigger: str | None = None
+    caused_by: Literal["client", "server"] | None = None
+    provoked: bool = False
+    excludes: str | None = None
+
+
+@cache
+def catalogue() -> Mapping[str, Requirement]:
+    """Every requirement by id, in the order of the documents."""
+    text = files("analyzer.questions.audit").joinpath("requirements.toml").read_text(encoding="utf-8")
+    entries = (Requirement(**entry) for entry in tomllib.loads(text)["requirement"])
+    return MappingProxyType({requirement.id: requirement for requirement in entries})

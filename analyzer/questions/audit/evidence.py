@@ -1,0 +1,408 @@
+"""What rules see: calls with their decoded parts, each decoded once, and where in the captured bytes a field stands."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from heapq import merge
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.traced import Extent, TracedBytes
+from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub
+from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
+from analyzer.interfaces.contents.lines import buffer_order
+from analyzer.questions.audit.answers import AnswerReader, DataAnswer
+from analyzer.questions.audit.identifiers import IdentifierList, read_identifiers
+from analyzer.questions.audit.knowledge import STATING, Knowledge
+from analyzer.questions.audit.verdicts import At, SideName
+from analyzer.questions.statistics.handles import HandleLifetime, handle_lifetimes
+from analyzer.results import perflib as pcq
+from analyzer.results import winreg
+from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.call import Call, Side
+from analyzer.results.catalog import Catalog
+
+
+class Place(Struct, frozen=True, dict=True):
+    """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured.
+
+    `source` are the bytes of the part, `field` what stands there where that is described. `pdu` is the number of the PDU where the
+    part is one.
+    """
+
+    part: str
+    start: int
+    stop: int
+    source: TracedBytes
+    field: Field | None = None
+    pdu: int | None = None
+
+    @cached_property
+    def extents(self) -> tuple[Extent, ...]:
+        """Where its bytes were captured."""
+        return self.source.origin(self.start, self.stop)
+
+
+class SideEvidence:
+    """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
+
+    def __init__(self, call: Call, name: SideName, side: Side, answers: AnswerReader) -> None:
+        self.call, self.name, self.side, self._answers = call, name, side, answers
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.side.params
+
+    @cached_property
+    def captured(self) -> TracedBytes | Missing:
+        """The stub, or why there is none; read once, for it may lie in the spill file."""
+        return self.side.stub
+
+    @property
+    def is_readable(self) -> bool:
+        return not isinstance(self.captured, Missing) and self.side.problem is None
+
+    @cached_property
+    def stub(self) -> bytes:
+        """The unsealed stub; only for sides that were captured and opened."""
+        assert not isinstance(self.captured, Missing)
+        return self.captured.data
+
+    @cached_property
+    def data(self) -> bytes:
+        """What `lpData` holds; empty where there is none."""
+        return self.side.buffer_data
+
+    @cached_property
+    def layout(self) -> StubDecode | None:
+        """How the stub is laid out (counts of the array, bytes consumed, notes); None where it does not decode."""
+        interface = _INTERFACES.get(self.call.interface.uuid or "")
+        if interface is None or self.call.opnum is None or isinstance(self.captured, Missing):
+            return None
+        if self.name == "response" and self.call.fault is not None:
+            return None
+        try:
+            return decode_stub(
+                interface,
+                self.call.opnum,
+                self.name,
+                self.captured.data,
+                ndr64=self.call.syntax == "ndr64",
+                big_endian=self.side.big_endian,
+            )
+        except DecodeError:
+            return None
+
+    @cached_property
+    def buffer(self) -> BufferDecode | None:
+        """The decoded `lpData`, as far as it decodes; None where there is none, or its layout is not known."""
+        side = self.side
+        if side.buffer is None or side.buffer_kind is None:
+            return None
+        return decode_buffer(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The decoded `lpData` by the ids of `ksy/`; empty where there is none."""
+        return self.buffer.tree if self.buffer is not None else {}
+
+    @cached_property
+    def answer(self) -> DataAnswer:
+        """`lpData` as an answer of QueryCounterData, damaged or not."""
+        return self._answers.read(self.data)
+
+    @cached_property
+    def identifiers(self) -> IdentifierList:
+        """`lpData` as a list of identifiers, damaged or not."""
+        return read_identifiers(self.data)
+
+    def place(self, path: str, span: tuple[int, int] | None = None) -> Place | None:
+        """Where the field at `path` stands (see `At`); the nearest field around it where it has no bytes of its own."""
+        if span is not None and self.side.buffer is not None:
+            return self._place_of_range("lpData", str(span[0]), str(span[1]))
+        if (named := _RANGE.fullmatch(path)) is not None:
+            return self._place_of_range(*named.groups())
+        if path.startswith("pdu"):
+            return self._place_in_pdu(path)
+        stub = self.captured
+        if isinstance(stub, Missing):
+            return None
+        head, _, rest = path.partition(".")
+        found: Field | None = None
+        if head == "lpData" and self.side.buffer is not None:
+            base = self.layout.data_start if self.layout is not None else None
+            if base is None:
+                return None
+            start, stop = base, base + len(self.side.buffer)
+            if rest and (found := self._buffer_field(rest)) is not None:
+                start, stop = base + found.start, base + found.stop
+        else:
+            start, stop = 0, len(stub)
+            root = self.stub_fields
+            if path and root is not None and (found := _find(root, path)) is not None:
+                start, stop = found.start, found.stop
+        return Place(f"{self.name} stub", start, stop, stub, found)
+
+    def _buffer_field(self, path: str) -> Field | None:
+        if self.side.buffer_kind == "winperf" and not path.startswith(_OBJECTS):
+            found = _find(self._head_fields, path)
+            if found is not None and path.rpartition(".")[2] in (found.name, found.spelling):
+                return found
+        return _find(self.buffer_fields, path)
+
+    def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
+        """`stub[8:12]` or `lpData[16:24]`: bytes that have no name of their own."""
+        stub = self.captured
+        if isinstance(stub, Missing) or (whole == "lpData" and self.layout is None):
+            return None
+        base = self.layout.data_start if whole == "lpData" and self.layout is not None else 0
+        return Place(f"{self.name} stub", base + int(first), min(base + int(stop), len(stub)), stub)
+
+    def _place_in_pdu(self, path: str) -> Place | None:
+        """`pdu`, or `pdu[2]` for the second fragment, whole; `pdu.8:16` for bytes 8 to 16 of it."""
+        fragments = self.side.pdus
+        head, _, span = path.partition(".")
+        number = int(head[4:-1]) if head != "pdu" else 1
+        if not 1 <= number <= len(fragments):
+            return None
+        pdu = fragments[number - 1].pdu
+        start, stop = 0, len(pdu)
+        if span:
+            start, stop = (int(word) for word in span.split(":"))
+        return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu, pdu=number)
+
+    def place_as(self, place: Place) -> Place:
+        """The same place as in a call that is alike."""
+        stub = self.captured
+        if place.pdu is not None:
+            return replace(place, source=self.side.pdus[place.pdu - 1].pdu, field=None)
+        assert not isinstance(stub, Missing)
+        return replace(place, source=stub, field=None)
+
+    @cached_property
+    def stub_fields(self) -> Field | None:
+        """The fields of the stub beside their bytes; None where its layout is not known."""
+        fields = stub_fields(self.call, self.name)
+        return fields.root if fields is not None else None
+
+    @cached_property
+    def buffer_fields(self) -> Field:
+        """The fields of `lpData` beside their bytes; only for sides that have a buffer of a known layout."""
+        fields = buffer_fields(self.side)
+        assert fields is not None
+        return fields.root
+
+    @cached_property
+    def _head_fields(self) -> Field:
+        """Those of a PERF_DATA_BLOCK that are of no object: most findings point at one of them, and few fields are."""
+        fields = buffer_fields(self.side, without=(_OBJECTS,))
+        assert fields is not None
+        return fields.root
+
+
+# What a PERF_DATA_BLOCK has many of.
+_OBJECTS = "objects"
+# Of calls that are alike, so many things are shared at most.
+_MOST_SHARED = 256
+_RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
+_INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
+
+
+def _find(root: Field, path: str) -> Field | None:
+    """The field a path leads to, by ids or the specification's spelling; levels that only wrap others may be left out.
+
+    Of a path that leads further than the bytes do, the last field that is there.
+    """
+    at, found = root, None
+    for word in path.split("."):
+        below = _below(at, word)
+        if below is None:
+            return found
+        at = found = below
+    return found
+
+
+def _below(field: Field, word: str) -> Field | None:
+    for child in field.children:
+        if word in (child.name, child.spelling):
+            return child
+    for child in field.children:
+        if child.children and (found := _below(child, word)) is not None:
+            return found
+    return None
+
+
+class AskedEvidence:
+    """What a client sent: the request of one call, without anything of its answer.
+
+    `security` is that of the association, `handle` the number of the query handle, `catalog` what the server reported about its
+    countersets, over the whole capture. `whole` is for the audit, not for rules.
+    """
+
+    def __init__(self, call: CallEvidence) -> None:
+        self.number, self.opnum, self.server, self.catalog = call.number, call.opnum, call.server, call.catalog
+        self.request, self.asked = call.request, call.asked
+        self.security, self.time_ns = call.decoded.security, call.decoded.time_ns
+        query = call.decoded.query if call.decoded.is_perflib else None
+        self.handle = query.number if query is not None else None
+        self.whole = call
+
+
+class CallEvidence:
+    """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it."""
+
+    def __init__(
+        self, number: int, call: Call, catalog: Catalog | None = None, answers: AnswerReader | None = None
+    ) -> None:
+        self.number, self.decoded = number, call
+        answers = answers if answers is not None else AnswerReader()
+        # What the server reported about its countersets, over the whole capture.
+        self.catalog = catalog if catalog is not None else Catalog()
+        self.request = SideEvidence(call, "request", call.request, answers) if call.request is not None else None
+        self.response = SideEvidence(call, "response", call.response, answers) if call.response is not None else None
+        # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
+        self.unreadable: dict[tuple[str, bool], str | None] = {}
+        # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
+        self.shared: dict[Hashable, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"CallEvidence(#{self.number}, {self.decoded.method})"
+
+    @property
+    def as_asked(self) -> AskedEvidence:
+        """The request alone."""
+        return AskedEvidence(self)
+
+    @property
+    def opnum(self) -> int | None:
+        return self.decoded.opnum
+
+    @property
+    def method(self) -> str | None:
+        """The name of the method, None where the opnum is not known."""
+        return self.decoded.method
+
+    @property
+    def server(self) -> str:
+        return self.decoded.server.ip
+
+    @property
+    def status(self) -> int | None:
+        return self.decoded.status
+
+    @property
+    def fault(self) -> int | None:
+        return self.decoded.fault
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of all frames of both messages, ascending."""
+        return self.decoded.frames
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The parameters of the request; empty where it is not to be had."""
+        return self.request.params if self.request is not None else {}
+
+    @property
+    def answered(self) -> dict[str, Any]:
+        """The parameters of the response, without its return value; empty where it is not to be had."""
+        return self.response.params if self.response is not None else {}
+
+    def side(self, name: SideName) -> SideEvidence | None:
+        return self.request if name == "request" else self.response
+
+    def place(self, at: At) -> Place | None:
+        """The place of a field: its bytes, and its description where there is one."""
+        side = self.side(at.side)
+        return side.place(at.path, at.span) if side is not None else None
+
+    def find(self, at: At) -> Place | None:
+        """The same, perhaps without the description: looked for once in calls that are alike."""
+        if at in self.shared:
+            known: Place | None = self.shared[at]
+            side = self.side(at.side)
+            return side.place_as(known) if side is not None and known is not None else None
+        place = self.place(at)
+        if len(self.shared) < _MOST_SHARED:
+            self.shared[at] = replace(place, field=None) if place is not None else None
+        return place
+
+
+class CallIndex:
+    """Numbers of calls by what they are, found in one pass: rules about few calls need not go through all of them.
+
+    `first` has the first PerflibV2 call of each channel, `nameless` by channel and presentation context the calls of interfaces
+    that this program has no name for.
+    """
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        self._methods: dict[tuple[str | None, int | None], array[int]] = {}
+        self.first: dict[int, int] = {}
+        self.nameless: dict[tuple[int, int], array[int]] = {}
+        for number, call in enumerate(calls, 1):
+            interface = call.interface
+            self._methods.setdefault((interface.uuid, call.opnum), array("q")).append(number)
+            if call.is_perflib:
+                self.first.setdefault(call.channel, number)
+            elif interface.name is None and interface.uuid is not None:
+                self.nameless.setdefault((call.channel, call.context_id), array("q")).append(number)
+
+    def numbers(self, interface: str, *opnums: int) -> Sequence[int]:
+        """The calls of some methods of an interface (all, if none are named), ascending."""
+        found = (
+            of_method
+            for (uuid, opnum), of_method in self._methods.items()
+            if uuid == interface and (not opnums or opnum in opnums)
+        )
+        return array("q", merge(*found))
+
+
+class Evidence:
+    """The whole capture, as rules that remember see it."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self._answers = AnswerReader()
+
+    @cached_property
+    def index(self) -> CallIndex:
+        """Which calls are there."""
+        return CallIndex(self.analysis.calls)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What the servers stated, over the whole capture."""
+        return Knowledge(Selected(self.analysis.calls, self.index.numbers(pcq.INTERFACE, *STATING)))
+
+    @cached_property
+    def lifetimes(self) -> tuple[HandleLifetime, ...]:
+        """The lifetime of every query handle."""
+        return handle_lifetimes(self.analysis)
+
+    @cached_property
+    def unbound(self) -> tuple[CallEvidence, ...]:
+        """The first PerflibV2 call of each channel whose bind was not captured, so that its calls showed the interface."""
+        bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
+        return tuple(self.call(number) for channel, number in self.index.first.items() if channel not in bound)
+
+    def call(self, number: int) -> CallEvidence:
+        """The call of this number."""
+        call = self.analysis.calls[number - 1]
+        return CallEvidence(number, call, self.analysis.catalogs.of(call.server), self._answers)
+
+    def calls(self) -> Iterator[CallEvidence]:
+        """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
+        for number in merge(self.index.numbers(pcq.INTERFACE), self.index.numbers(winreg.INTERFACE)):
+            yield self.call(number)
+
+    def calls_of(self, interface: str, *opnums: int) -> Iterator[CallEvidence]:
+        """Those of an interface, or of some of its methods."""
+        return map(self.call, self.index.numbers(interface, *opnums))

@@ -1,0 +1,83 @@
+"""Calls that are alike: they differ in nothing but number, times, frames, call ids, values and clocks.
+
+Most calls of a capture are polls, and one poll differs from the one before in nothing that a rule about security, stubs or layouts
+looks at. So the engine asks such rules about the first of calls that are alike, and repeats for the others what they answered.
+
+What a rule may depend on is all here: the server, the interface, what the security of the call is, the outcome, the headers of the
+PDUs and of their security trailers, and the stubs. Of a stub with a data answer of a layout that was met before, the layout stands
+for everything but clocks and values. What a query handle holds is compared by the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from analyzer.core.absence import Missing
+from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
+from analyzer.results.call import Side
+
+Likeness = tuple[Hashable, ...]
+
+# What is remembered of a call beside its layout is no longer than this; longer stubs are met once, as a rule.
+_MOST_BYTES = 4096
+# Where auth_length stands in the header of a PDU, where the call id does, and how long header and sec_trailer are
+# ([MS-RPCE] sections 2.2.2.1 and 2.2.2.11; C706 section 12.6.3.1).
+_AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER = 10, 12, 16, 24, 8
+
+
+def likeness_of(call: CallEvidence) -> Likeness | None:
+    """Equal for calls that are alike; None for one that is not worth comparing."""
+    sides: list[Likeness] = []
+    for side in (call.request, call.response):
+        found = _side(side) if side is not None else ()
+        if found is None:
+            return None
+        sides.append(found)
+    decoded = call.decoded
+    return (
+        decoded.server,
+        decoded.interface,
+        decoded.syntax,
+        decoded.opnum,
+        decoded.status,
+        decoded.fault,
+        decoded.security,
+        decoded.impersonation,
+        *sides,
+    )
+
+
+def _side(side: SideEvidence) -> Likeness | None:
+    inner = side.side
+    pdus = tuple(_pdus(inner))
+    shared = (inner.missing, inner.big_endian, inner.verification_trailer, inner.problem, inner.buffer_kind, pdus)
+    if isinstance(side.captured, Missing):
+        return shared
+    if inner.buffer_kind == "perf-data" and inner.buffer_span is not None:
+        layout = side.answer.layout
+        if layout is not None:
+            start, stop = inner.buffer_span
+            return (*shared, layout, side.stub[:start], side.stub[stop:])
+    return (*shared, side.stub) if len(side.stub) <= _MOST_BYTES else None
+
+
+def _pdus(side: Side) -> Iterator[tuple[bytes, bytes, bytes, int]]:
+    """Of each PDU its header without call id, the beginning of its body, its sec_trailer, and its length."""
+    pdus = side.pdus
+    if not isinstance(pdus, tuple):
+        data, start = pdus.whole.data, 0
+        for stop in pdus.stops if pdus.stops is not None else (len(data),):
+            yield _pdu(data, start, stop)
+            start = stop
+    else:
+        for fragment in pdus:
+            data = fragment.pdu.data
+            yield _pdu(data, 0, len(data))
+
+
+def _pdu(data: bytes, start: int, stop: int) -> tuple[bytes, bytes, bytes, int]:
+    header, body = data[start : start + _CALL_ID], data[start + _BODY : start + _FIXED]
+    order = "little" if header[4:5] >= b"\x10" else "big"
+    auth = int.from_bytes(header[_AUTH_LENGTH:], order)  # type: ignore[arg-type]  # one of the two
+    trailer = data[max(start, stop - auth - _SEC_TRAILER) : stop - auth] if auth and auth < stop - start else b""
+    return header, body, trailer, stop - start

@@ -1,0 +1,185 @@
+"""The verdict of a rule on one occurrence of what it judges.
+
+    passed       as required
+    warned       not as it should be, and yet not against the letter
+    failed       against the letter
+    inconclusive the capture does not hold what the judgement needs, and why
+
+A failure that Windows, or an SDK page, is known to commit carries that `deviation`: the profiles decide what it counts as.
+Every violation has an `actor`, the side that committed it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from msgspec import Struct
+
+from analyzer.results.connection import Channel
+
+if TYPE_CHECKING:
+    from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence
+
+SideName = Literal["request", "response"]
+# A call as a rule was shown it; a verdict is one on the whole call.
+OfCall: TypeAlias = "CallEvidence | AskedEvidence"
+
+
+class Outcome(StrEnum):
+    PASSED = "pass"
+    WARNED = "warn"
+    FAILED = "fail"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Actor(StrEnum):
+    """The side that committed a violation; `either` where it is a property of both, or the capture does not show which."""
+
+    CLIENT = "client"
+    SERVER = "server"
+    EITHER = "either"
+
+
+class Severity(StrEnum):
+    """How bad it is: `error` breaks the protocol for somebody, `warning` may, `info` is worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Confidence(IntEnum):
+    """How sure the rule is that what it saw is what it says."""
+
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+class Deviation(Struct, frozen=True):
+    """A known departure from the letter: who is known for it (`authority`, document and place), in our words.
+
+    `instead` is the requirement that the same bytes keep, where two contradict each other: then a profile that lets the departure
+    pass counts it for that one alone.
+    """
+
+    authority: str
+    text: str
+    instead: str | None = None
+
+
+class At(Struct, frozen=True, cache_hash=True):
+    """Where in a call something stands.
+
+    `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
+    PDU itself (authentication trailer) begins with `pdu`. `span` are the bytes of `lpData` themselves, for who knows them better
+    than the path does: in a buffer that is damaged, a path may lead nowhere.
+    """
+
+    side: SideName
+    path: str = ""
+    span: tuple[int, int] | None = None
+
+    @property
+    def spelled(self) -> str:
+        """The place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
+        inside = f"lpData[{self.span[0]}:{self.span[1]}]" if self.span is not None else self.path
+        return f"{self.side}.{inside}" if inside else self.side
+
+
+class Judgement(Struct, frozen=True):
+    """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
+
+    `also` are further requirements that demand the same thing: it is reported once and counted for each.
+    `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense. `actor` is given where it
+    does not follow from the requirement and the side (see `findings.actor_of`). A `note` is a warning that only informs; the
+    profile `strict` has none. `channel` is given for what is of an association and of no call. `displaces`: the parameters of the
+    call are not where the IDL puts them, so that whatever other rules find in it, or in what the call did to its handle, follows
+    from this.
+    """
+
+    outcome: Outcome
+    requirement: str
+    call: CallEvidence | None = None
+    at: At | None = None
+    message: str = ""
+    expected: str | None = None
+    seen: str | None = None
+    count: int = 1
+    confidence: Confidence = Confidence.HIGH
+    deviation: Deviation | None = None
+    frames: tuple[int, ...] | None = None
+    also: tuple[str, ...] = ()
+    actor: Actor | None = None
+    note: bool = False
+    displaces: bool = False
+    channel: Channel | None = None
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """All requirements it is a verdict on."""
+        return self.requirement, *self.also
+
+
+def _whole(call: OfCall | None) -> CallEvidence | None:
+    """What stands for the call until the audit puts the whole call in place of a request."""
+    return cast("CallEvidence | None", call)
+
+
+def passed(requirement: str, count: int = 1) -> Judgement:
+    """As required, `count` times."""
+    return Judgement(Outcome.PASSED, requirement, count=count)
+
+
+def inconclusive(requirement: str, reason: str, call: OfCall | None = None) -> Judgement:
+    """Cannot be stated, for this reason: `the counterset's registration is not in the capture`."""
+    return Judgement(Outcome.INCONCLUSIVE, requirement, _whole(call), message=reason)
+
+
+class _Say(Struct, frozen=True):
+    """Makes verdicts of what is not as it should be."""
+
+    outcome: Outcome
+
+    def __call__(
+        self,
+        requirement: str,
+        call: OfCall | None,
+        at: At | None,
+        message: str,
+        *,
+        expected: str | None = None,
+        seen: str | None = None,
+        confidence: Confidence = Confidence.HIGH,
+        deviation: Deviation | None = None,
+        frames: tuple[int, ...] | None = None,
+        also: tuple[str, ...] = (),
+        actor: Actor | None = None,
+        note: bool = False,
+        displaces: bool = False,
+        channel: Channel | None = None,
+    ) -> Judgement:
+        return Judgement(
+            self.outcome,
+            requirement,
+            _whole(call),
+            at,
+            message,
+            expected,
+            seen,
+            confidence=confidence,
+            deviation=deviation,
+            frames=frames,
+            also=also,
+            actor=actor,
+            note=note,
+            displaces=displaces,
+            channel=channel,
+        )
+
+
+# Against the letter.
+failed = _Say(Outcome.FAILED)
+# Not as it should be, and yet not against the letter; a failure under the profile `strict`.
+warned = _Say(Outcome.WARNED)

@@ -1,0 +1,129 @@
+"""A PERF_DATA_BLOCK as the rules about winperf.h walk it: every structure with its path, its fields, and where it has to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from analyzer.questions.audit.checks import cannot_say
+from analyzer.questions.audit.evidence import CallEvidence
+from analyzer.questions.audit.rule import Reads
+from analyzer.questions.audit.verdicts import Judgement
+from analyzer.results.winreg import Opnum
+
+# Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
+# With an error the data is undefined.
+READS = Reads(
+    (Opnum.BASE_REG_QUERY_VALUE, Opnum.BASE_REG_ENUM_VALUE),
+    ("response.lpData",),
+    interface="winreg",
+    success=True,
+    damaged=True,
+)
+
+
+# The fixed part of a header (winperf.h, PERF_DATA_BLOCK), and of that of an object; a name of 255 characters makes it longer.
+HEADER_LENGTH, OBJECT_LENGTH = 88, 64
+_MOST_HEADER = HEADER_LENGTH + 2 * 256 + 8
+
+
+class Definition(Struct, frozen=True):
+    """The definition of a counter: its `path` for findings, and its fields by the ids of `ksy/`."""
+
+    path: str
+    fields: dict[str, Any]
+
+
+class Structure(Definition, frozen=True):
+    """Another structure of a block, with its offset in the block."""
+
+    start: int
+
+
+class Block(Struct, frozen=True):
+    """The block an answer carried, and how many bytes did."""
+
+    fields: dict[str, Any]
+    size: int
+    # What HeaderLength has to be, where the objects show that it is another.
+    header_length: int | None = None
+
+    @property
+    def objects(self) -> Iterator[Structure]:
+        """Its objects, each followed by the next at its TotalByteLength; their fields with those of their bodies. None where
+        HeaderLength leads elsewhere: what would be read there are no objects."""
+        if self.header_length is not None:
+            return
+        at = self.fields.get("header_length", 0)
+        for number, item in enumerate(self.fields.get("objects", ())):
+            fields = {**item, **(item.get("body") or {})}
+            yield Structure(f"lpData.objects[{number}]", fields, at)
+            at += item.get("total_byte_length", 0)
+
+
+def block_of(call: CallEvidence) -> Block | None:
+    """The block of an answer; None for answers that carry none."""
+    side = call.response
+    if side is None or side.side.buffer_kind != "winperf" or side.buffer is None:
+        return None
+    return Block(side.tree, len(side.data), _header_length(side.tree, side.data))
+
+
+def _header_length(fields: dict[str, Any], data: bytes) -> int | None:
+    """The one place behind the header from which as many objects as are stated lead to TotalByteLength, where HeaderLength is
+    another; None where it leads there itself, or no place does."""
+    needed = ("little_endian", "total_byte_length", "header_length", "num_object_types")
+    if len(data) < HEADER_LENGTH or not all(name in fields for name in needed) or not fields["num_object_types"]:
+        return None
+    order: Literal["little", "big"] = "little" if fields["little_endian"] else "big"
+    count, total, stated = fields["num_object_types"], fields["total_byte_length"], fields["header_length"]
+
+    def leads(at: int) -> bool:
+        for _ in range(count):
+            length = int.from_bytes(data[at : at + 4], order)
+            if length < OBJECT_LENGTH or at + length > min(total, len(data)):
+                return False
+            at += length
+        return bool(at == total)
+
+    if leads(stated):
+        return None
+    found = [at for at in range(HEADER_LENGTH, min(len(data), _MOST_HEADER), 4) if leads(at)]
+    return found[0] if len(found) == 1 else None
+
+
+def without_objects(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:
+    """What is to be stated of requirements about objects that a wrong HeaderLength does not lead to."""
+    return cannot_say(requirements, "HeaderLength does not lead to the objects", call)
+
+
+def cut_off(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:
+    """What is to be stated of requirements about fields that the damage of a block leaves out."""
+    return cannot_say(requirements, "the block is damaged before what is to be judged", call)
+
+
+def definitions_of(item: Structure) -> Iterator[Definition]:
+    """The counter definitions of an object, one after the other behind its header."""
+    for number, definition in enumerate(item.fields.get("counters", ())):
+        yield Definition(f"{item.path}.counters[{number}]", definition)
+
+
+def instances_of(item: Structure) -> Iterator[Structure]:
+    """The instance definitions of an object, each followed by its counter block."""
+    at = item.start + item.fields.get("definition_length", 0)
+    for number, instance in enumerate(item.fields.get("instances") or ()):
+        yield Structure(f"{item.path}.instances[{number}]", {**instance, **(instance.get("definition") or {})}, at)
+        counters = instance.get("counter_block") or {}
+        at += instance.get("byte_length", 0) + counters.get("byte_length", 0)
+
+
+def counter_blocks_of(item: Structure) -> Iterator[Structure]:
+    """The counter blocks of an object: its own where it never has instances, else one for each instance."""
+    if (own := item.fields.get("counter_block")) is not None:
+        yield Structure(f"{item.path}.counter_block", own, item.start + item.fields.get("definition_length", 0))
+    for instance in instances_of(item):
+        if (counters := instance.fields.get("counter_block")) is not None:
+            start = instance.start + instance.fields.get("byte_length", 0)
+            yield Structure(f"{instance.path}.counter_block", counters, start)

@@ -1,0 +1,343 @@
+"""The text of a filter in, its tree out. docs/filters.md has the language; Wireshark's wireshark-filter(4) is its model.
+
+`tables` gives the same grammar to the script of the page (web/src/parse.ts), which has no lark.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NoReturn
+
+from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.grammar import Rule
+from lark.lexer import PatternStr, TerminalDef
+
+from analyzer.questions.filters.tree import (
+    WORD_CHARACTER,
+    And,
+    Compare,
+    Exists,
+    FilterError,
+    Function,
+    In,
+    Node,
+    Not,
+    Operand,
+    Operator,
+    Or,
+    Place,
+    Quantifier,
+    Range,
+    Text,
+    Word,
+    Xor,
+)
+
+# Trees are walked by recursion; nobody writes more than this by hand.
+MAX_LENGTH, MAX_DEPTH = 10_000, 50
+
+_END = f"(?!{WORD_CHARACTER})"
+
+
+def _words(words: str) -> str:
+    """Words in capitals or small letters, and no others: without regard to case `s` would be `ſ` too."""
+    return re.sub("[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", f"({words})")
+
+
+_FUNCTIONS = "len|count|lower|upper"
+_COMPARISONS = "contains|matches|any_eq|any_ne|all_eq|all_ne|eq|ne|gt|ge|lt|le"
+_GRAMMAR = rf"""
+?start: or_
+?or_: xor_ (_OR xor_)*
+?xor_: and_ (_XOR and_)*
+?and_: unary (_AND unary)*
+?unary: NOT unary -> not_
+    | "(" or_ ")" -> group
+    | relation
+    | QUANTIFIER relation -> quantified
+?relation: operand -> exists
+    | operand (COMPARE operand)+ -> compared
+    | operand _IN set -> in_
+    | operand NOT _IN set -> not_in
+set: "{{" _member ("," _member)* "}}"
+_member: operand
+    | range_
+range_: operand ".." operand
+?operand: WORD | STRING | RAW
+    | FUNCTION "(" operand ")" -> function
+
+_OR.2: /\|\||{_words("or")}{_END}/
+_XOR.2: /\^\^|{_words("xor")}{_END}/
+_AND.2: /&&|{_words("and")}{_END}/
+NOT.2: /!(?!=)|{_words("not")}{_END}/
+QUANTIFIER.2: /{_words("any|all")}{_END}(?=\s+[\w"'])/
+_IN.2: /{_words("in")}{_END}/
+COMPARE.2: /===|!==|==|!=|~=|<=|>=|<|>|~|&(?!&)|{_words(_COMPARISONS)}{_END}/
+FUNCTION.2: /{_words(_FUNCTIONS)}(?=\s*\()/
+RAW.3: /[rR]"[^"]*"|[rR]'[^']*'/
+STRING: /"([^"\\]|\\.)*"|'([^'\\]|\\.)*'/s
+WORD: /{WORD_CHARACTER}+/
+%ignore /\s+/
+"""
+
+_OPERATORS: dict[str, Operator] = {
+    "==": "==",
+    "eq": "==",
+    "any_eq": "==",
+    "!=": "!=",
+    "ne": "!=",
+    "all_ne": "!=",
+    "===": "===",
+    "all_eq": "===",
+    "!==": "!==",
+    "~=": "!==",
+    "any_ne": "!==",
+    "<": "<",
+    "lt": "<",
+    "<=": "<=",
+    "le": "<=",
+    ">": ">",
+    "gt": ">",
+    ">=": ">=",
+    "ge": ">=",
+    "&": "&",
+    "contains": "contains",
+    "matches": "matches",
+    "~": "matches",
+}
+_QUANTIFIERS: dict[str, Quantifier] = {"any": "any", "all": "all"}
+_UNESCAPED = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+
+
+def parse(source: str) -> Node:
+    """The tree of a filter; `FilterError` where it is none."""
+    if len(source) > MAX_LENGTH:
+        raise FilterError(f"a filter may have {MAX_LENGTH:,} characters, this one has {len(source):,}", source, (0, 1))
+    if not source.strip():
+        raise FilterError("the filter is empty", source, (0, 1))
+    try:
+        tree = _parser().parse(source)
+    except UnexpectedInput as error:
+        _explain(error, source)
+    return _Builder(source).node(tree, 0)
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(_GRAMMAR, parser="lalr", propagate_positions=True)
+
+
+# What Python's `\w` and `\s` are to JavaScript.
+_WORD_IN_JAVASCRIPT = r"\p{L}\p{N}_"
+_SPACE_IN_JAVASCRIPT = r"[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+
+
+def tables() -> dict[str, Any]:
+    """The grammar as an LALR parser, without lark.
+
+    `terminals` are names and JavaScript patterns in the order they are tried, of which `ignore` is left out. A state says by the
+    name of a terminal or rule what follows: a state, or -1 less the number of the rule that ends there. A rule has the name of
+    what it makes, that of its tree, what becomes of each part (`k` kept, `i` its parts in its place, `d` dropped), and whether a
+    single part stands for the tree.
+    """
+    data, memo = _parser().memo_serialize([TerminalDef, Rule])
+    parser = data["parser"]["parser"]
+    names = parser["tokens"]
+    rules = {number: entry for number, entry in sorted(memo.items()) if entry["__type__"] == "Rule"}
+    rank = {number: at for at, number in enumerate(rules)}
+    # States are numbered as they are reached, which is the same in every run.
+    rows = {
+        number: sorted((names[token], action) for token, action in row.items())
+        for number, row in parser["states"].items()
+    }
+    order = [parser["start_states"]["start"]]
+    for number in order:
+        order += dict.fromkeys(to for _, (is_reduce, to) in rows[number] if not is_reduce and to not in order)
+    place = {number: at for at, number in enumerate(order)}
+    return {
+        "terminals": [[one.name, _pattern_in_javascript(one)] for one in sorted(_parser().terminals, key=_tried)],
+        "ignore": data["parser"]["lexer_conf"]["ignore"],
+        "states": [
+            {name: -1 - rank[to["@"]] if is_reduce else place[to] for name, (is_reduce, to) in rows[number]}
+            for number in order
+        ],
+        "end": place[parser["end_states"]["start"]],
+        "rules": [_rule(rule) for rule in rules.values()],
+        "operators": _OPERATORS,
+        "signs": _SIGNS,
+        "escapes": _UNESCAPED,
+        "most": [MAX_LENGTH, MAX_DEPTH],
+    }
+
+
+def _tried(terminal: TerminalDef) -> tuple[Any, ...]:
+    """lark's order of terminals."""
+    pattern = terminal.pattern
+    return -terminal.priority, -pattern.max_width, -len(pattern.value), terminal.name
+
+
+def _pattern_in_javascript(terminal: TerminalDef) -> str:
+    value = terminal.pattern.value
+    if isinstance(terminal.pattern, PatternStr):
+        return re.sub(r"[.(){}]", r"\\\g<0>", value)
+    return value.replace(r"\w", _WORD_IN_JAVASCRIPT).replace(r"\s", _SPACE_IN_JAVASCRIPT)
+
+
+def _rule(rule: dict[str, Any]) -> list[Any]:
+    parts = (
+        "d" if part.get("filter_out") else "i" if part["__type__"] == "NonTerminal" and part["name"][0] == "_" else "k"
+        for part in rule["expansion"]
+    )
+    name, alias = rule["origin"]["name"], rule["alias"]
+    return [name, alias or name, "".join(parts), rule["options"]["expand1"] and alias is None]
+
+
+class _Builder:
+    """Makes our nodes of lark's."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def node(self, tree: Tree[Token], depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise FilterError(f"this filter nests deeper than {MAX_DEPTH} levels", self._source, _place(tree))
+        parts = tree.children
+        match tree.data:
+            case "group":
+                return self._below(parts[0], depth)
+            case "not_":
+                return Not(self._below(parts[1], depth))
+            case "or_":
+                return Or(tuple(self._below(part, depth) for part in parts))
+            case "xor_":
+                return Xor(tuple(self._below(part, depth) for part in parts))
+            case "and_":
+                return And(tuple(self._below(part, depth) for part in parts))
+            case "quantified":
+                quantifier, relation = parts
+                assert isinstance(quantifier, Token)
+                assert isinstance(relation, Tree)
+                return self._relation(relation, _QUANTIFIERS[quantifier.lower()])
+            case _:
+                return self._relation(tree, None)
+
+    def _below(self, part: Tree[Token] | Token, depth: int) -> Node:
+        assert isinstance(part, Tree)
+        return self.node(part, depth + 1)
+
+    def _relation(self, tree: Tree[Token], quantifier: Quantifier | None) -> Node:
+        parts = tree.children
+        match tree.data:
+            case "exists":
+                if quantifier is not None:
+                    sentence = f"{quantifier} stands before a comparison, and this is none"
+                    raise FilterError(sentence, self._source, _place(tree))
+                return Exists(self._operand(parts[0]))
+            case "compared":
+                return self._compared(parts, quantifier)
+            case "in_":
+                return In(self._operand(parts[0]), self._members(parts[1]), quantifier)
+            case _:
+                return Not(In(self._operand(parts[0]), self._members(parts[2]), quantifier))
+
+    def _compared(self, parts: list[Tree[Token] | Token], quantifier: Quantifier | None) -> Node:
+        """`a < b < c` means `a < b and b < c`."""
+        operands = [self._operand(part) for part in parts[::2]]
+        relations: list[Node] = []
+        for left, sign, right in zip(operands, parts[1::2], operands[1:], strict=False):
+            assert isinstance(sign, Token)
+            operator = _OPERATORS[sign.lower()]
+            relations.append(Compare(left, operator, right, quantifier, _place(sign)))
+        return relations[0] if len(relations) == 1 else And(tuple(relations))
+
+    def _members(self, part: Tree[Token] | Token) -> tuple[Operand | Range, ...]:
+        assert isinstance(part, Tree)
+        members: list[Operand | Range] = []
+        for member in part.children:
+            if isinstance(member, Tree) and member.data == "range_":
+                low, high = member.children
+                members.append(Range(self._operand(low), self._operand(high)))
+            else:
+                members.append(self._operand(member))
+        return tuple(members)
+
+    def _operand(self, part: Tree[Token] | Token, depth: int = 0) -> Operand:
+        if isinstance(part, Tree):
+            if depth > MAX_DEPTH:
+                raise FilterError(f"this filter nests deeper than {MAX_DEPTH} levels", self._source, _place(part))
+            name, argument = part.children
+            assert isinstance(name, Token)
+            return Function(str(name.lower()), self._operand(argument, depth + 1), _place(part))
+        if part.type == "RAW":
+            return Text(part[2:-1], _place(part))
+        if part.type == "STRING":
+            return Text(self._unescaped(part), _place(part))
+        return Word(str(part), _place(part))
+
+    def _unescaped(self, token: Token) -> str:
+        """A backslash before anything it does not escape stands for itself, so that accounts can be written as they are."""
+
+        def one(match: re.Match[str]) -> str:
+            *codes, character = match.groups()
+            for code in codes:
+                if code is not None:
+                    if int(code, 16) > 0x10FFFF:
+                        raise FilterError(f"{match[0]} is no character", self._source, _place(token))
+                    return chr(int(code, 16))
+            return _UNESCAPED.get(character, match[0])
+
+        return _ESCAPE.sub(one, token[1:-1])
+
+
+def _place(part: Tree[Token] | Token) -> Place:
+    if isinstance(part, Token):
+        start, stop = part.start_pos, part.end_pos
+    else:
+        start, stop = part.meta.start_pos, part.meta.end_pos
+    return start or 0, stop or 0
+
+
+def _explain(error: UnexpectedInput, source: str) -> NoReturn:
+    """Says in our words what the parser did not understand."""
+    parser = getattr(error, "interactive_parser", None)
+    wanted: set[str] = parser.accepts() if parser is not None else set()
+    if isinstance(error, UnexpectedCharacters):
+        at = error.pos_in_stream or 0
+        found, place = source[at], (at, at + 1)
+        if found in "\"'":
+            raise FilterError("this text has no closing quote", source, (at, len(source)))
+        if found == "=" and "COMPARE" in wanted:
+            raise FilterError("a single = is no operator, write == or !=", source, place)
+    else:
+        assert isinstance(error, UnexpectedToken)
+        token = error.token
+        if token.type == "$END":
+            at = len(source.rstrip())
+            raise FilterError(f"the filter ends here, but {_wanted(wanted)} must follow", source, (at, at + 1))
+        found, place = str(token), _place(token)
+    raise FilterError(f"{_shown(found)} was not expected here, but {_wanted(wanted)}", source, place)
+
+
+def _shown(found: str) -> str:
+    return found if found.isprintable() else ascii(found)
+
+
+_SIGNS = (
+    ("COMPARE", "==, !=, <, >, contains, matches"),
+    ("_IN", "in"),
+    ("_AND", "and, or"),
+    ("LBRACE", "{"),
+    ("RBRACE", "}"),
+    ("COMMA", "a comma"),
+    ("RPAR", ")"),
+)
+
+
+def _wanted(terminals: set[str]) -> str:
+    """What may stand at a place, in words."""
+    if "WORD" in terminals:
+        return "a field or a value"
+    signs = ", ".join(sign for terminal, sign in _SIGNS if terminal in terminals)
+    return f"one of {signs}" if ", " in signs else signs or "nothing more"

@@ -1,0 +1,254 @@
+"""Which calls of a capture are shown: of a time, machine, user, interface, handle or session, that pass a filter, the last of them.
+
+In: what the user asked for. Out: calls with their numbers, which stay those of the whole capture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.errors import InputError
+from analyzer.interfaces.contents.machines import machine_names
+from analyzer.questions.filters.bounds import TimeBound
+from analyzer.questions.filters.parties import Account, Machine, Machines
+from analyzer.results.analysis import Analysis, Part, Selected
+from analyzer.results.call import Call
+from analyzer.results.connection import SmbSession
+from analyzer.transport.rpc.interfaces import interface_names
+
+if TYPE_CHECKING:
+    from analyzer.questions.filters.filter import CallFilter
+
+
+# So many calls are named where one is to be chosen.
+_CHOICES = 12
+
+
+class Selection(Struct, frozen=True):
+    """What is to be shown; each part that is given must hold, and of the interfaces, servers, clients and users one. `handle` and
+    `session` are as the user wrote them. `since` and `until` bound the time of a call's request, and are within the bounds."""
+
+    interfaces: tuple[str, ...] = ()
+    handle: str | None = None
+    session: str | None = None
+    filter: CallFilter | None = None
+    tail: int | None = None
+    since: TimeBound | None = None
+    until: TimeBound | None = None
+    servers: tuple[Machine, ...] = ()
+    clients: tuple[Machine, ...] = ()
+    users: tuple[Account, ...] = ()
+
+    def calls(self, analysis: Analysis) -> Selected:
+        """The calls selected, in their order, before `tail`."""
+        whole = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
+        if replace(self, tail=None) == EVERYTHING:
+            return whole
+        passes = self.test(analysis)
+        return whole.only(number for number, call in whole if passes(call))
+
+    def test(self, analysis: Analysis) -> Callable[[Call], bool]:
+        """Whether a call is selected, before `tail`. Of the analysis no more is needed than `needs` leaves."""
+        tests: list[Callable[[Call], bool]] = []
+        if self._asks_for_ends:
+            tests.append(_EndsTest(self, analysis).of_call)
+        if (wanted := self.interfaces) != ():
+            tests.append(lambda call: any(is_of(call, one) for one in wanted))
+        if (handle := self.handle) is not None:
+            tests.append(lambda call: handle in (call.handle, call.handle_uuid))
+        if self.session is not None:
+            tests.append(_in_session(self.session, analysis))
+        if (by_filter := self.filter) is not None:
+            tests.append(lambda call: by_filter(call.number, call, analysis))
+        return lambda call: all(test(call) for test in tests)
+
+    @property
+    def needs_all(self) -> str | None:
+        """Which of the options needs the whole capture before it can select a call; None where none does."""
+        if self.tail is not None:
+            return "--tail"
+        if self.session is not None and self.session.startswith("#"):
+            return "--follow-session with the number of a call"
+        if self.filter is not None and any("time_delta_ns" in field.paths for field in self.filter.fields):
+            return "the field time_delta"
+        names = [one.text for one in (*self.servers, *self.clients) if one.network is None]
+        return f"the name {names[0]}" if names else None
+
+    def last(self, calls: Selected) -> Selected:
+        """The last of the calls, where only those are asked for."""
+        return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
+
+    def shown(self, analysis: Analysis) -> Selected:
+        return self.last(self.calls(analysis))
+
+    def one(self, analysis: Analysis) -> int:
+        """The number of the one call that is selected. Raises `InputError` where none is, or several are."""
+        shown = self.shown(analysis)
+        if len(shown) == 1:
+            return shown.numbers[0]
+        if not shown:
+            raise InputError(f"no call passes: {self.words}")
+        first = ", ".join(f"#{number}" for number in shown.numbers[:_CHOICES])
+        more = f" and {len(shown) - _CHOICES:,} more" if len(shown) > _CHOICES else ""
+        raise InputError(f"{len(shown):,} calls pass: {self.words}", hint=f"choose one by --call: {first}{more}")
+
+    def finds(self, analysis: Analysis) -> bool:
+        """Whether it asks for calls of some kind, and there are some."""
+        return self.is_asking and len(self.calls(analysis)) > 0
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it asks for calls of some kind."""
+        return bool(self.interfaces or self.handle or self.session) or self.filter is not None
+
+    def of(self, analysis: Analysis) -> Analysis:
+        """The analysis, of which only what is selected is shown; itself where that is everything."""
+        if self.words is None:
+            return analysis
+        calls = self.shown(analysis)
+        return replace(analysis, part=Part(calls.numbers, tuple(self._sessions(analysis, calls)), self.words))
+
+    def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
+        """The SMB sessions of the machines, users and time asked for; where more is asked of calls, those that carry one."""
+        numbers = None
+        if self.interfaces or self.handle is not None or self.session is not None or self.filter is not None:
+            numbers = {call.session for _, call in calls}
+        test = _EndsTest(self, analysis)
+        for session in analysis.sessions:
+            if (numbers is None or session.number in numbers) and test.of_session(session):
+                yield session
+
+    @property
+    def _asks_for_ends(self) -> bool:
+        """Whether it asks for a time, a machine or a user."""
+        return bool(self.servers or self.clients or self.users or self.since or self.until)
+
+    @property
+    def words(self) -> str | None:
+        """What selects, in words; None where everything is shown."""
+        parts = []
+        if self.since is not None:
+            parts.append(f"since {self.since.text}")
+        if self.until is not None:
+            parts.append(f"until {self.until.text}")
+        for noun, wanted in (("server", self.servers), ("client", self.clients), ("user", self.users)):
+            if wanted:
+                parts.append(f"{noun} {' or '.join(one.text for one in wanted)}")
+        if self.interfaces:
+            parts.append(f"interface {' or '.join(self.interfaces)}")
+        if self.handle is not None:
+            parts.append(f"handle {self.handle}")
+        if self.session is not None:
+            parts.append(f"session {'of call ' if self.session.startswith('#') else ''}{self.session}")
+        if self.filter is not None:
+            parts.append(f"filter {self.filter}")
+        if self.tail is not None:
+            parts.append(f"the last {self.tail}")
+        return ", ".join(parts) or None
+
+
+class _EndsTest:
+    """Whether a call or session is of the time, machines and users of a selection, in one capture."""
+
+    def __init__(self, selection: Selection, analysis: Analysis) -> None:
+        facts = analysis.capture
+        self._since = selection.since.at(facts) if selection.since is not None else None
+        self._until = selection.until.at(facts) if selection.until is not None else None
+        machines = (*selection.servers, *selection.clients)
+        names = machine_names(analysis) if any(one.network is None for one in machines) else {}
+        self._servers = Machines.of(selection.servers, names) if selection.servers else None
+        self._clients = Machines.of(selection.clients, names) if selection.clients else None
+        self._users = selection.users
+
+    def of_call(self, call: Call) -> bool:
+        auth = call.auth
+        accounts, anonymous = (auth.user, auth.claimed_user), bool(auth.anonymous)
+        return self._passes(call.time_ns, call.time_ns, call.client.ip, call.server.ip, accounts, anonymous)
+
+    def of_session(self, session: SmbSession) -> bool:
+        identity = session.identity
+        ends = session.client.ip, session.server.ip
+        accounts = identity.account, identity.claimed_otherwise
+        return self._passes(session.first_time_ns, session.last_time_ns, *ends, accounts, identity.is_anonymous)
+
+    def _passes(
+        self, first_ns: int, last_ns: int, client: str, server: str, accounts: tuple[str | None, ...], anonymous: bool
+    ) -> bool:
+        return (
+            (self._since is None or last_ns >= self._since)
+            and (self._until is None or first_ns <= self._until)
+            and (self._servers is None or self._servers.has(server))
+            and (self._clients is None or self._clients.has(client))
+            and (
+                not self._users
+                or any(user.is_of(account, anonymous=anonymous) for user in self._users for account in accounts)
+            )
+        )
+
+
+EVERYTHING = Selection()
+_UUID = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
+
+
+def is_of(call: Call, interface: str) -> bool:
+    """Whether a call is one of the interface of this name or UUID."""
+    names = {call.interface.uuid, call.interface.name}
+    return interface.casefold().strip("{}") in {name.casefold() for name in names if name is not None}
+
+
+def known_interface(text: str) -> str:
+    """The name or UUID of an interface that the user wrote. Raises `ValueError` for what is neither."""
+    wanted = text.strip("{}").casefold()
+    if _UUID.fullmatch(text):
+        return wanted
+    names = {name.casefold(): name for name in interface_names()}
+    if wanted in names:
+        return names[wanted]
+    near = [names[name] for name in get_close_matches(wanted, names)]
+    raise ValueError(
+        f"{text} is no interface that is known by name: write its UUID"
+        + (f", or {' or '.join(near)}, if that is meant" if near else "")
+    )
+
+
+def handle_name(text: str) -> str:
+    """`q2`, `k1`, `s1` or a UUID, as reports write them, of what a user wrote; a number alone is a query handle's."""
+    if match := _UUID.fullmatch(text):
+        return match[1].lower()
+    if match := re.fullmatch(r"([qksQKS]?)(\d{1,9})", text):
+        return f"{match[1].lower() or 'q'}{int(match[2])}"
+    raise ValueError(
+        f"{text} is no handle: write q2 or 2 for a query handle, k1 for a registry key, s1 for a service, or a UUID"
+    )
+
+
+def session_name(text: str) -> str:
+    """`0x1d`, the id of an SMB session, or `#12`, a call in it, of what a user wrote; a number alone is a call's."""
+    if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
+        return f"{int(text, 16):#x}"
+    if match := re.fullmatch(r"#?(\d{1,9})", text):
+        return f"#{int(match[1])}"
+    raise ValueError(f"{text} is no session: write its id as 0x1d, or the number of a call in it")
+
+
+def _in_session(session: str, analysis: Analysis) -> Callable[[Call], bool]:
+    """Whether a call is of an SMB session, or of the TCP connection of a call that came without SMB."""
+    if not session.startswith("#"):
+        session_id = int(session, 16)
+        return lambda call: call.smb is not None and int(call.smb.session_id, 16) == session_id
+    number = int(session[1:])
+    if not 1 <= number <= len(analysis.calls):
+        count = len(analysis.calls)
+        raise InputError(f"there is no call {session}; the capture has {count} call{'s' if count != 1 else ''}")
+    place = _place(analysis.calls[number - 1])
+    return lambda call: _place(call) == place
+
+
+def _place(call: Call) -> tuple[str, int]:
+    return ("session", call.session) if call.session is not None else ("channel", call.channel)

@@ -1,0 +1,109 @@
+"""Counter paths as PDH writes them: `\\\\machine\\object(parent/instance#index)\\counter`, with `*` and `?` (PDH reference,
+"Specifying a Counter Path"). In: patterns of a user and names of a series. Out: whether one means the other, and near misses.
+
+Names are compared without case, whichever of its names a series goes by: English, localised, GUID or number. Objects, instances
+and counters may themselves hold parentheses and backslashes (`Processor Information (kernel)`, share names), so that a path
+cannot be taken apart safely; whole paths are compared instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from heapq import nlargest
+from itertools import product
+
+from analyzer.questions.series.series import Series
+
+# Of so many paths at most, near misses are looked for, and of each no more than so many characters are compared: in the worst
+# case that takes the product of two lengths (`difflib`). A first look at the letters they share leaves the nearest few.
+_MOST_PATHS = 5_000
+_COMPARED = 120
+_NEAREST = 20
+
+
+class PathPattern:
+    """One path that a user gave. `matched` states whether any series fitted it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.matched = False
+        wanted = text.strip()
+        self._has_machine = wanted.startswith("\\\\")
+        if not wanted.startswith("\\"):
+            wanted = f"\\{wanted}"
+        self._pattern = wildcard(wanted)
+
+    def fits(self, series: Series, machines: Iterable[str]) -> bool:
+        """Whether a series goes by this path on one of the names of its machine."""
+        for path in paths_of(series):
+            if self._has_machine:
+                found = any(self._pattern.fullmatch(f"\\\\{machine}{path}") for machine in machines)
+            else:
+                found = self._pattern.fullmatch(path) is not None
+            if found:
+                self.matched = True
+                return True
+        return False
+
+
+class PathSelection:
+    """The series that any of some patterns means; all if there are none. `machines` are the names of each address."""
+
+    def __init__(self, patterns: Sequence[str], machines: Mapping[str, tuple[str, ...]]) -> None:
+        self.patterns = [PathPattern(text) for text in patterns]
+        self._machines = machines
+        self._seen: dict[str, None] = {}
+
+    def __call__(self, series: Series) -> bool:
+        if not self.patterns:
+            return True
+        if len(self._seen) < _MOST_PATHS:
+            self._seen[series.local_path] = None
+        names = (series.server.ip, *self._machines.get(series.server.ip, ()))
+        # All are asked, so that each learns whether it fits anything.
+        return sum(pattern.fits(series, names) for pattern in self.patterns) > 0
+
+    def unmatched(self) -> Iterator[tuple[str, list[str]]]:
+        """Patterns that fitted nothing, each with the paths that come nearest."""
+        folded = {path[:_COMPARED].casefold(): path for path in self._seen}
+        for pattern in self.patterns:
+            if not pattern.matched:
+                wanted = "\\" + pattern.text.strip().lstrip("\\").casefold()
+                if pattern.text.strip().startswith("\\\\"):
+                    wanted = "\\" + wanted.removeprefix("\\").partition("\\")[2]
+                near = get_close_matches(
+                    wanted[:_COMPARED], _sharing_letters(wanted[:_COMPARED], folded), n=3, cutoff=0.5
+                )
+                yield pattern.text, [folded[path] for path in near]
+
+
+def _sharing_letters(wanted: str, paths: Iterable[str]) -> list[str]:
+    """The paths that have most letters in common with the one wanted, wherever these stand in it."""
+    letters = Counter(wanted)
+    return nlargest(_NEAREST, paths, key=lambda path: (letters & Counter(path)).total() / (len(wanted) + len(path) + 1))
+
+
+def wildcard(text: str) -> re.Pattern[str]:
+    """A text with `*` and `?` as a regular expression for whole names, letters without case.
+
+    Each part between stars is looked for behind the one before it, and never again elsewhere when a later one is not found: a
+    group that gives nothing back (`(?>...)`) keeps the time linear in the name, which is the capture's.
+    """
+    first, *others = [_without_stars(part) for part in re.split(r"\*+", text)]
+    if others:
+        *middle, last = others
+        first += "".join(f"(?>.*?{part})" for part in middle) + f".*{last}"
+    return re.compile(first, re.IGNORECASE | re.DOTALL)
+
+
+def _without_stars(part: str) -> str:
+    return "".join("." if mark == "?" else re.escape(mark) for mark in part)
+
+
+def paths_of(series: Series) -> Iterator[str]:
+    """Every path a series goes by, without its machine."""
+    for group, counter in product(series.objects, series.counters):
+        yield f"\\{group}({series.instance})\\{counter}" if series.instance else f"\\{group}\\{counter}"

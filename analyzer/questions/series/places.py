@@ -1,0 +1,235 @@
+"""Where a reading belongs: samples of one answer in, the series of each and what distinguishes instances of one name out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from analyzer.interfaces.pcq.samples import PerflibSample
+from analyzer.interfaces.winperf.samples import WinperfSample
+from analyzer.questions.series.formulas import AGGREGATES, unit_of
+from analyzer.questions.series.series import Key, Series
+from analyzer.results.call import Call
+from analyzer.results.catalog import Catalog, Described
+from analyzer.results.name_tables import NameTable
+from analyzer.results.query import Identifier
+
+# What distinguishes instances of one name: the kind of proof, and the proof.
+Identity = tuple[Any, ...]
+
+# InstanceType of sets whose values the client puts together ([MS-PCQ] section 2.2.4.1): of all instances, of those it chose, of
+# all that ever were.
+_AGGREGATE, MULTI_AGGREGATE, AGGREGATE_HISTORY = 0x04, 0x06, 0x0C
+
+# Title indices of the counters that identify instances, and their names (winperf.h reference, base set).
+_ID_COUNTERS = {784: "ID Process", 804: "ID Thread"}
+
+
+class Place(Struct, frozen=True):
+    """Where a reading belongs: its group, the name of its instance there, and what distinguishes it from others of that name."""
+
+    group: Key
+    name: Key
+    identity: Identity
+    # The position among those of the name in this answer, for showing.
+    ordinal: int = 0
+
+
+def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Place, catalog: Catalog) -> Series:
+    entry = catalog.counter(sample.counterset, sample.counter_id)
+    info = entry.info if entry is not None and entry.info is not None else {}
+    known = sample.counter_id is not None
+    counters = [*_all_names(entry), f"counter {sample.counter_id}" if known else "unknown counter"]
+    if known:
+        counters.append(str(sample.counter_id))
+    instance = sample.instance or None
+    if instance is None and sample.instance_id and not catalog.is_single(sample.counterset):
+        instance = f"id {sample.instance_id}"
+    return Series(
+        0,
+        "perflib-v2",
+        call.server,
+        call.client,
+        handle,
+        _counterset_names(catalog, sample),
+        tuple(dict.fromkeys(counters)),
+        _numbered(instance, place),
+        sample.counter_type,
+        unit_of(sample.counter_type),
+        info.get("default_scale", 0),
+        info.get("attributes", 0),
+        _added(call.query.blocks.get(sample.block) if call.query is not None else None, catalog),
+    )
+
+
+def perflib_places(samples: list[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog) -> Iterator[Place]:
+    """Where each value belongs. Instances of one name and id in one block are distinguished by their position alone."""
+    keys = []
+    groups: dict[int, Key] = {block: known.key for block, known in blocks.items()}
+    for sample in samples:
+        group = groups.setdefault(sample.block, ("block", sample.block))
+        instance_id = None if catalog.is_single(sample.counterset) else sample.instance_id
+        keys.append((group, (folded(sample.instance),), sample.counter_id, instance_id))
+    counts = Counter(keys)
+    seen: Counter[Key] = Counter()
+    ordinals: Counter[Key] = Counter()
+    for key in keys:
+        group, name, counter_id, instance_id = key
+        identity: Identity = ("InstanceId", instance_id)
+        if counts[key] > 1:
+            identity = ("nth", seen[key], counts[key], instance_id)
+            seen[key] += 1
+        yield Place(group, name, identity, ordinals[group, name, counter_id] if name[0] else 0)
+        ordinals[group, name, counter_id] += 1
+
+
+def _added(identifier: Identifier | None, catalog: Catalog) -> str | None:
+    """`\\Processor Information(*)\\*` for what a client added."""
+    if identifier is None:
+        return None
+    group = catalog.label(identifier.counterset) or identifier.counterset
+    entry = catalog.counter(identifier.counterset, identifier.counter_id)
+    counter = "*"
+    if identifier.names_one_counter:
+        counter = (entry.label if entry is not None else None) or f"counter {identifier.counter_id}"
+    return f"\\{group}({identifier.instance})\\{counter}" if identifier.instance else f"\\{group}\\{counter}"
+
+
+def folded(name: str | None) -> str:
+    return (name or "").casefold()
+
+
+def _all_names(described: Described | None) -> list[str]:
+    """Every name something goes by, that for people first."""
+    if described is None:
+        return []
+    names = (described.label, described.english_name, *(name.text for _, name in described.names))
+    return [name for name in names if name]
+
+
+def _counterset_names(catalog: Catalog, sample: PerflibSample) -> tuple[str, ...]:
+    guid = sample.counterset
+    if guid is None:
+        return (f"block {sample.block}",)
+    return tuple(dict.fromkeys([*_all_names(catalog.countersets.get(guid)), guid, f"{{{guid}}}"]))
+
+
+def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: Catalog) -> Key | None:
+    """Which aggregate a value goes into, if its set is one for which the client aggregates."""
+    entry = catalog.countersets.get(sample.counterset) if sample.counterset is not None else None
+    counter = catalog.counter(sample.counterset, sample.counter_id)
+    if entry is None or counter is None or counter.info is None or counter.info["aggregate_func"] not in AGGREGATES:
+        return None
+    if entry.instance_type in (_AGGREGATE, AGGREGATE_HISTORY):
+        known = blocks.get(sample.block)
+        if known is None or known.names_one_instance:
+            return None  # These aggregate all instances, and this client asked for one
+    elif entry.instance_type != MULTI_AGGREGATE:
+        return None
+    return sample.counterset, sample.counter_id
+
+
+def winperf_places(
+    rows: list[list[WinperfSample]], ids: Mapping[int, int | str | None] | None = None
+) -> list[Place | None]:
+    """Where each instance belongs, None for one without values. `ids` has the values that distinguish instances by their place
+    among all values, where those of the samples are not the real ones (`plans`)."""
+    names: list[Key] = []
+    identities: list[Identity] = []
+    at = 0
+    for row in rows:
+        begin, at = at, at + len(row)
+        if not row:
+            names.append(())
+            identities.append(())
+            continue
+        first = row[0]
+        name: Key = (first.object_index, first.parent_index, folded(first.parent_instance), folded(first.instance))
+        if not first.instance:
+            name = (*name, first.instance_id)
+        names.append(name)
+        found = {
+            kind: ids.get(begin + nth) if ids is not None else sample.raw
+            for nth, sample in enumerate(row)
+            if (kind := _id_kind(sample)) is not None
+        }
+        identities.append(_winperf_identity(first, found))
+    same = Counter(zip(names, identities, strict=True))
+    seen: Counter[Key] = Counter()
+    ordinals: Counter[Key] = Counter()
+    places: list[Place | None] = []
+    for row, name, identity in zip(rows, names, identities, strict=True):
+        if not row:
+            places.append(None)
+            continue
+        count = same[name, identity]
+        if count > 1:
+            position = seen[name, identity]
+            seen[name, identity] += 1
+            identity = ("nth", position, count, *identity)
+        places.append(Place(("object", row[0].object_index), name, identity, ordinals[name]))
+        ordinals[name] += 1
+    return places
+
+
+def id_places(rows: list[list[WinperfSample]]) -> Iterator[int]:
+    """The places, among all values, of those that distinguish instances."""
+    at = 0
+    for row in rows:
+        for sample in row:
+            if row[0].instance_id is None and _id_kind(sample) is not None:
+                yield at
+            at += 1
+
+
+def _winperf_identity(first: WinperfSample, found: Mapping[str, int | str | None]) -> Identity:
+    """What distinguishes an instance from others of its name: the UniqueID, else the ids that it counts itself."""
+    if first.instance_id is not None:
+        return "UniqueID", first.instance_id
+    ids = {kind: value for kind, value in found.items() if isinstance(value, int)}
+    kinds = sorted(ids)
+    return (" and ".join(kinds), *(ids[kind] for kind in kinds)) if ids else ("name",)
+
+
+def _id_kind(sample: WinperfSample) -> str | None:
+    """`ID Process` or `ID Thread` where a counter says that of its instance."""
+    if sample.name_source == "capture":
+        return sample.counter_name if sample.counter_name in _ID_COUNTERS.values() else None
+    return _ID_COUNTERS.get(sample.counter_index)
+
+
+def winperf_series(
+    call: Call, handle: str, sample: WinperfSample, place: Place, scale: int, names: NameTable
+) -> Series:
+    instance = sample.instance or (str(sample.instance_id) if sample.instance_id is not None else None)
+    if instance is not None and sample.parent_instance is not None:
+        instance = f"{sample.parent_instance}/{instance}"
+    return Series(
+        0,
+        "winperf",
+        call.server,
+        call.client,
+        handle,
+        _index_names(names, "object", sample.object_index),
+        _index_names(names, "counter", sample.counter_index),
+        _numbered(instance, place),
+        sample.counter_type,
+        unit_of(sample.counter_type),
+        scale,
+        0,
+    )
+
+
+def _index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
+    best = table.name(index)
+    names = [best.text] if best is not None else []
+    names += [reported[index] for reported in table.reported.values() if index in reported]
+    return tuple(dict.fromkeys((*names, f"{noun} {index}", str(index))))
+
+
+def _numbered(instance: str | None, place: Place) -> str | None:
+    """An instance as counter paths write it: the second of a name is `#1`."""
+    return f"{instance}#{place.ordinal}" if instance is not None and place.ordinal else instance

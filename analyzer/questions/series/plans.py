@@ -1,0 +1,476 @@
+"""What the values of an answer belong to, worked out once for all answers of one layout: samples in, a `Plan` out.
+
+Which series a value belongs to, where its base, clock and multiplier stand in the same answer, what its instance goes by: none of
+this depends on the value. So it is worked out from the samples of one answer and holds for each answer of the same layout to the
+same query. An answer that is irregular (damage, text) has a plan of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.core.win32 import win32_name
+from analyzer.interfaces.buffers import WinPerf
+from analyzer.interfaces.buffers.regular import Layout
+from analyzer.interfaces.buffers.regular_v1 import V1Layout
+from analyzer.interfaces.contents.binding import block_of, numbered
+from analyzer.interfaces.pcq.samples import PerflibSample
+from analyzer.interfaces.winperf.samples import WinperfSample
+from analyzer.interfaces.winperf.samples import samples_of as winperf_samples_of
+from analyzer.questions.series.columns import BASE, FREQ, MULTI, NUMBER, OBJECT_FREQ, OBJECT_TICKS, SIGNED, TICKS, TIME
+from analyzer.questions.series.formulas import (
+    AGGREGATES,
+    Formatted,
+    Reading,
+    format_raw,
+    formula_of,
+    has_own_clock,
+)
+from analyzer.questions.series.places import (
+    AGGREGATE_HISTORY,
+    MULTI_AGGREGATE,
+    Identity,
+    Place,
+    folded,
+    perflib_places,
+    perflib_series,
+    pool_key,
+    winperf_series,
+)
+from analyzer.questions.series.series import Key, Sample, Select, Series
+from analyzer.results.call import Call
+from analyzer.results.catalog import Catalog
+from analyzer.results.name_tables import NameTable
+from analyzer.results.perflib import NONE_ID
+from analyzer.results.query import Identifier, QueryView
+from analyzer.results.sample import Why
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+# The instances that an answer has: by group and name.
+Present = dict[Key, dict[Key, set[Identity]]]
+
+NONE = -1
+_FIELDS = {
+    "base": "base_counter_id",
+    "object_ticks": "perf_time_id",
+    "object_freq": "perf_freq_id",
+    "multi": "multi_id",
+}
+BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, "multi": MULTI}
+
+
+class Pool(Struct, frozen=True):
+    """The readings of an answer that are put together as one: their rows in the plan, and the row of the aggregate."""
+
+    key: Key
+    row: int
+    members: tuple[int, ...]
+    function: int
+    keeps_history: bool
+
+
+class Plan(Struct, eq=False, kw_only=True):
+    """What the values of an answer belong to; a row each, then one for each aggregate.
+
+    `at` is the place of a row's value in the answer (-1: an aggregate), `companions` those of what it is computed with, `several`
+    those of which only the values show whether they agree. `ids` number the series from 0; a formatted value that does not depend
+    on the reading is in `fixed`. `fresh` are the instances that the answer has, in groups numbered for their viewer.
+    """
+
+    layout: Layout | V1Layout | None
+    query: QueryView | None
+    series: list[Series]
+    samples: list[Sample | None]
+    places: list[Place]
+    infos: list[Mapping[str, Any] | None]
+    at: Ints
+    ids: Ints
+    types: Ints
+    sizes: Ints
+    is_error: Bools
+    is_delta: Bools
+    formatted_types: frozenset[int]
+    has: npt.NDArray[np.uint16]
+    base_sizes: Ints
+    companions: dict[str, Ints]
+    several: list[tuple[str, int, Sequence[int], bool]]
+    objects: Ints | None
+    groups: Ints
+    fresh: Present
+    answered: Ints
+    whats: Ints | None
+    fixed: dict[int, Formatted]
+    pools: list[Pool]
+    wanted: Bools
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def explained(self, formatted: Formatted, row: int, missing: Callable[[str], bool]) -> Formatted:
+        """The same, with what the capture says of a type, or of the base, clock or multiplier that is `missing`."""
+        sample, info, query = self.samples[row], self.infos[row], self.query
+        if not isinstance(sample, PerflibSample):
+            return formatted
+        if formatted.why is Why.TYPE_UNKNOWN and sample.counterset is None and query is not None and query.unknown:
+            return replace(formatted, reason=f"{formatted.reason}: {query.unknown}")
+        if formatted.why not in _COMPANIONS or info is None or sample.counter_type is None:
+            return formatted
+        if formatted.why is Why.NO_CLOCK and not has_own_clock(sample.counter_type):
+            return formatted
+        for name, spelling in _COMPANIONS[formatted.why]:
+            counter_id = info[_FIELDS[name]]
+            if counter_id == NONE_ID:
+                return replace(formatted, reason=f"its {spelling} names no counter")
+            if missing(name):
+                held = query.held if query is not None else None
+                added = held is None or any(_covers(one, sample, counter_id) for one in held)
+                where = "is not in the answer" if added else "was not added to the query"
+                return replace(formatted, reason=f"counter {counter_id}, its {spelling}, {where}; inconclusive")
+        return formatted
+
+
+# What is missing, by the fields that name it.
+_COMPANIONS: dict[Why | None, tuple[tuple[str, str], ...]] = {
+    Why.NO_BASE: (("base", "BaseCounterId"),),
+    Why.NO_MULTIPLIER: (("multi", "MultiId"),),
+    Why.NO_CLOCK: (("object_ticks", "PerfTimeId"), ("object_freq", "PerfFreqId")),
+}
+
+
+def _covers(held: Identifier, sample: PerflibSample, counter_id: int) -> bool:
+    """Whether a counter that a handle holds brings another counter of a sample's instance along."""
+    if held.counterset != sample.counterset or held.counter_id not in (counter_id, NONE_ID):
+        return False
+    return not held.names_one_instance or folded(held.instance) == folded(sample.instance)
+
+
+class State(Struct, frozen=True):
+    """A series, numbered from 0, and what is the same of all its readings."""
+
+    id: int
+    series: Series
+    wanted: bool
+    info: Mapping[str, Any] | None = None
+    pool: Key | None = None
+
+
+class Registry:
+    """All series of a capture in the order of their first readings."""
+
+    def __init__(self, select: Select | None) -> None:
+        self._select = select
+        self.states: dict[Key, State] = {}
+        self._whats: dict[Key, int] = {}
+
+    def state(self, key: Key, series: Series, info: Mapping[str, Any] | None = None, pool: Key | None = None) -> State:
+        """A series begins."""
+        number = len(self.states)
+        series = replace(series, number=number + 1)
+        wanted = self._select is None or self._select(series)
+        state = self.states[key] = State(number, series, wanted, info, pool)
+        return state
+
+    def what(self, call: Call, sample: PerflibSample) -> int:
+        """The number of what a reading shows, whichever handle it was read through; -1 where that is not known."""
+        if sample.counterset is None or sample.counter_id is None:
+            return NONE
+        shown = (sample.counterset, sample.counter_id, folded(sample.instance), sample.instance_id)
+        return self._whats.setdefault((call.server.ip, call.client.ip, *shown), len(self._whats))
+
+
+class Rows(Struct):
+    """A plan in the making."""
+
+    states: list[State] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    at: list[int] = field(default_factory=list)
+    whats: list[int] = field(default_factory=list)
+    companions: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in BITS})
+    base_sizes: list[int] = field(default_factory=list)
+    several: list[tuple[str, int, Sequence[int], bool]] = field(default_factory=list)
+    objects: list[int] = field(default_factory=list)
+
+    def add(self, at: int, state: State, sample: Sample, place: Place) -> None:
+        self.at.append(at)
+        self.states.append(state)
+        self.samples.append(sample)
+        self.places.append(place)
+
+
+def present_in(places: Iterable[Place | None]) -> Present:
+    """The instances of an answer by their groups and names."""
+    found: Present = {}
+    for place in places:
+        if place is not None:
+            found.setdefault(place.group, {}).setdefault(place.name, set()).add(place.identity)
+    return found
+
+
+# PerflibV2
+
+
+def perflib_plan(
+    registry: Registry,
+    viewer: Key,
+    call: Call,
+    handle: str,
+    samples: list[PerflibSample],
+    catalog: Catalog,
+) -> tuple[Rows, list[Place]]:
+    """The rows of a data answer, and where each of its values belongs."""
+    blocks: Mapping[int, Identifier] = call.query.blocks if call.query is not None else {}
+    rows = Rows()
+    values: dict[Key, list[int]] = {}
+    for at, sample in enumerate(samples):
+        if sample.counterset is not None and sample.counter_id is not None and isinstance(sample.raw, int):
+            values.setdefault((sample.counterset, sample.counter_id, folded(sample.instance)), []).append(at)
+    places = list(perflib_places(samples, blocks, catalog))
+    for at, (sample, place) in enumerate(zip(samples, places, strict=True)):
+        key = (viewer, place.group, place.name, place.identity, sample.counter_id)
+        state = registry.states.get(key)
+        if state is None:
+            entry = catalog.counter(sample.counterset, sample.counter_id)
+            info = entry.info if entry is not None else None
+            series = perflib_series(call, handle, sample, place, catalog)
+            state = registry.state(key, series, info, pool_key(sample, blocks, catalog))
+        if not state.wanted and state.pool is None:
+            continue
+        rows.add(at, state, sample, place)
+        rows.whats.append(registry.what(call, sample))
+        _add_companions(rows, sample, state.info, values, samples, is_one=catalog.is_single(sample.counterset))
+    return rows, places
+
+
+def _add_companions(
+    rows: Rows,
+    sample: PerflibSample,
+    info: Mapping[str, Any] | None,
+    values: Mapping[Key, list[int]],
+    samples: Sequence[PerflibSample],
+    *,
+    is_one: bool,
+) -> None:
+    """Where the values of the counters stand that the registration information names, for the same instance."""
+    for name, field_name in _FIELDS.items():
+        counter_id = info[field_name] if info is not None else NONE_ID
+        found: Sequence[int] = ()
+        if counter_id != NONE_ID and sample.counterset is not None:
+            found = values.get((sample.counterset, counter_id, folded(sample.instance)), ())
+        if found and not is_one:
+            ids = sample.instance_id
+            found = [at for at in found if ids is None or samples[at].instance_id in (ids, None)]
+        # The block a value stands in is collected at once; another block of the answer may hold the same counter again.
+        if len(found) > 1:
+            found = [at for at in found if samples[at].block == sample.block] or found
+        place = found[0] if found else NONE
+        if len(found) > 1:
+            same_size = len({samples[at].data_size for at in found}) == 1
+            rows.several.append((name, len(rows.at) - 1, found, same_size))
+        rows.companions[name].append(place)
+        if name == "base":
+            size = samples[place].data_size if found else None
+            rows.base_sizes.append(NONE if size is None else size)
+
+
+# winperf
+
+
+def winperf_layout_samples(layout: V1Layout, table: NameTable) -> tuple[list[list[WinperfSample]], list[list[int]]]:
+    """The samples of each instance of a layout, each with the number of its counter as value; and their DefaultScales."""
+    block = block_of(tuple(numbered(item) for item in layout.objects))
+    return winperf_rows_of(block, table)
+
+
+def winperf_rows_of(block: WinPerf, table: NameTable) -> tuple[list[list[WinperfSample]], list[list[int]]]:
+    """The samples of each instance of a block, and the DefaultScale of each."""
+    samples = winperf_samples_of(block, table)
+    rows: list[list[WinperfSample]] = []
+    scales: list[list[int]] = []
+    for item in block.objects:
+        for instance in item.instances:
+            present = [
+                definition
+                for definition, _ in zip(item.definitions, instance.values, strict=False)
+                if definition.size != 0
+            ]
+            rows.append(list(islice(samples, len(present))))
+            scales.append([definition.default_scale for definition in present])
+    return rows, scales
+
+
+def winperf_plan(
+    registry: Registry,
+    viewer: Key,
+    call: Call,
+    handle: str,
+    instances: list[list[WinperfSample]],
+    scales: list[list[int]],
+    places: Sequence[Place | None],
+    objects: Sequence[int],
+    table: NameTable,
+) -> Rows:
+    """The rows of a performance data block; `objects` are the positions of the instances' objects in it."""
+    rows = Rows()
+    at = 0
+    for row, row_scales, place, item in zip(instances, scales, places, objects, strict=True):
+        begin, at = at, at + len(row)
+        if place is None:
+            continue
+        seen: dict[int, int] = {}
+        for nth, (sample, scale) in enumerate(zip(row, row_scales, strict=True)):
+            number = seen.get(sample.counter_index, 0)
+            seen[sample.counter_index] = number + 1
+            key = (viewer, place.group, place.name, place.identity, sample.counter_index, number)
+            state = registry.states.get(key)
+            if state is None:
+                state = registry.state(key, winperf_series(call, handle, sample, place, scale, table))
+            if not state.wanted:
+                continue
+            rows.add(begin + nth, state, sample, place)
+            rows.objects.append(item)
+            _add_base(rows, sample, row, nth, begin)
+    return rows
+
+
+def _add_base(rows: Rows, sample: WinperfSample, row: Sequence[WinperfSample], nth: int, begin: int) -> None:
+    """Where the base stands that follows a counter: that of a multi timer is its multiplier, that of a precision object timer
+    its clock (winperf.h)."""
+    follower = row[nth + 1] if nth + 1 < len(row) else None
+    is_there = isinstance(sample.base_raw, int) and follower is not None and follower.raw == sample.base_raw
+    base = begin + nth + 1 if is_there else NONE
+    formula = formula_of(sample.counter_type)
+    is_multi = formula is not None and formula.multi
+    has_own_clock = formula is not None and formula.base and formula.clock == "O" and base != NONE
+    rows.companions["base"].append(NONE if is_multi else base)
+    rows.companions["multi"].append(base if is_multi else NONE)
+    rows.companions["object_ticks"].append(NONE if has_own_clock else 0)
+    rows.companions["object_freq"].append(0)
+    size = follower.data_size if follower is not None and base != NONE and not is_multi else NONE
+    rows.base_sizes.append(size)
+
+
+# both
+
+
+def plan_of(
+    rows: Rows,
+    registry: Registry,
+    catalog: Catalog | None,
+    viewer: Key,
+    *,
+    layout: Layout | V1Layout | None,
+    query: QueryView | None,
+    fresh: Present,
+    numbered: Callable[[Key], int],
+) -> Plan:
+    """Rows as arrays, with the aggregates that they go into."""
+    pools = _pools(rows, registry, catalog, viewer)
+    states = [*rows.states, *(registry.states[(*pool.key, "aggregate")] for pool in pools)]
+    more = len(pools)
+    sizes = [NONE if sample.data_size is None else sample.data_size for sample in rows.samples]
+    is_error = [
+        isinstance(sample, PerflibSample) and sample.raw is None and sample.data_size is None for sample in rows.samples
+    ]
+    is_winperf = bool(rows.objects)
+
+    def filled(values: Sequence[int]) -> Ints:
+        return np.array([*values, *[NONE] * more], np.int64)
+
+    types = filled([NONE if state.series.counter_type is None else state.series.counter_type for state in rows.states])
+    formulas = {kind: formula_of(kind) for kind in set(types.tolist()) if kind >= 0}
+    changing = {kind for kind, formula in formulas.items() if formula is not None and formula.delta}
+    plan = Plan(
+        layout=layout,
+        query=query,
+        series=[state.series for state in states],
+        samples=[*rows.samples, *[None] * more],
+        places=rows.places,
+        infos=[state.info for state in rows.states],
+        at=filled(rows.at),
+        ids=np.array([state.id for state in states], np.int64),
+        types=types,
+        sizes=filled(sizes),
+        is_error=np.array([*is_error, *[False] * more], np.bool_),
+        is_delta=np.array([kind in changing for kind in types.tolist()], np.bool_),
+        formatted_types=frozenset(kind for kind, formula in formulas.items() if formula is not None),
+        has=_has(rows, more),
+        base_sizes=filled(rows.base_sizes),
+        companions={name: filled(places) for name, places in rows.companions.items()},
+        several=rows.several,
+        objects=filled(rows.objects) if is_winperf else None,
+        groups=filled([numbered(place.group) for place in rows.places]),
+        fresh=fresh,
+        answered=np.array([numbered(key) for key in fresh], np.int64),
+        whats=filled(rows.whats) if rows.whats else None,
+        fixed={},
+        pools=pools,
+        wanted=np.array([state.wanted for state in states], np.bool_),
+    )
+    _fix(plan)
+    return plan
+
+
+def _has(rows: Rows, more: int) -> npt.NDArray[np.uint16]:
+    """What the readings of the rows have (`columns.Readings.has`); `more` aggregates have nothing."""
+    has = np.full(len(rows.at), NUMBER | TICKS | FREQ | TIME | (SIGNED if rows.objects else np.uint16(0)))
+    for name, bit in BITS.items():
+        has |= np.where(np.array(rows.companions[name], np.int64) != NONE, bit, np.uint16(0))
+    return np.concatenate([has, np.zeros(more, np.uint16)])
+
+
+def _pools(rows: Rows, registry: Registry, catalog: Catalog | None, viewer: Key) -> list[Pool]:
+    members: dict[Key, list[int]] = {}
+    for row, state in enumerate(rows.states):
+        if state.pool is not None and not rows.samples[row].repeated:
+            members.setdefault(state.pool, []).append(row)
+    pools: list[Pool] = []
+    for what, found in members.items():
+        first, sample = rows.states[found[0]], rows.samples[found[0]]
+        assert catalog is not None
+        assert isinstance(sample, PerflibSample)
+        entry = catalog.countersets[sample.counterset or ""]
+        assert first.info is not None
+        function = first.info["aggregate_func"]
+        key = (viewer, *what)
+        place = (*key, "aggregate")
+        known = registry.states.get(place)
+        if known is None:
+            whom = "chosen" if entry.instance_type == MULTI_AGGREGATE else "all"
+            label = f"{AGGREGATES[function]} of {whom}"
+            known = registry.state(place, replace(first.series, instance=label, aggregate=AGGREGATES[function]))
+        if known.wanted:
+            row = len(rows.at) + len(pools)
+            pools.append(Pool(key, row, tuple(found), function, entry.instance_type == AGGREGATE_HISTORY))
+    return pools
+
+
+def _fix(plan: Plan) -> None:
+    """Formats what does not depend on the reading: error blocks, and types without a value."""
+    known: dict[Key, Formatted] = {}
+    for row, sample in enumerate(plan.samples):
+        if sample is None:
+            continue
+        if plan.is_error[row]:
+            assert isinstance(sample, PerflibSample)
+            status = win32_name(sample.block_status) or f"error {sample.block_status}"
+            plan.fixed[row] = Formatted(None, Why.ERROR_BLOCK, status)
+            continue
+        formula = formula_of(sample.counter_type) if sample.counter_type is not None else None
+        if formula is not None and formula.kind not in ("text", "base"):
+            continue
+        no_set = isinstance(sample, PerflibSample) and sample.counterset is None
+        key = (sample.counter_type, sample.data_size, no_set)
+        if key not in known:
+            formatted = format_raw(sample.counter_type, None, Reading(0, sample.data_size))
+            known[key] = plan.explained(formatted, row, lambda _: False)
+        plan.fixed[row] = known[key]

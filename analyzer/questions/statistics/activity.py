@@ -1,0 +1,593 @@
+"""What an investigator asks of performance traffic: who looked at what on which machine, and what there was to be seen.
+
+Listing countersets is reconnaissance; polling Process is a process list of the server, image names and process ids included,
+poll by poll; Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis.
+Out: `Activity` values, one for each account, client, server, kind and target, and `ImageRecord`s, one for each process that was
+to be seen, each with the calls that carried it.
+
+A counterset or object is known by its English name, as the server stated it or a metadata file; an object of winperf whose
+English name nothing states, by its title index where that is the base system's.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct, UnsetType, field
+
+from analyzer.core.naming import Named
+from analyzer.core.win32 import win32_name
+from analyzer.interfaces.buffers import PerfColumns, decode_buffer, perf_data_columns, winperf_rows
+from analyzer.interfaces.pcq.samples import counterset_of
+from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, PerformanceRead
+from analyzer.results.capture import OmissionRecord
+from analyzer.results.catalog import Catalog
+from analyzer.results.name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words
+from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.results.query import Identifier, QueryView
+from analyzer.results.sample import Source
+from analyzer.results.statistics import ActivityKind, ActivityRecord, Category, ImageRecord, Who
+from analyzer.transport.rpc.status import fault_name
+
+# English names of countersets and objects whose values describe processes (their instances are image names), about the
+# network and its connections, about users that are logged on. Anchored at the start, case does not matter.
+_CATEGORIES: Mapping[Category, re.Pattern[str]] = {
+    "process": re.compile(r"(?:process|thread|full image|image|job object details)(?:\Z| v\d| details)", re.I),
+    "network": re.compile(
+        r"network |tcpv|udpv|ipv[46]|icmp|tcp\Z|udp\Z|ip\Z|nbt connection|server\Z|server sessions|redirector\Z|smb |"
+        r"physical network|per processor network|wfpv|ipsec|ras |dns|dhcp",
+        re.I,
+    ),
+    "terminal-services": re.compile(r"terminal services|remotefx|remote desktop|user input delay", re.I),
+}
+# Objects whose instances are processes by their image names; of a thread, the parent instance is.
+_IMAGES = re.compile(r"process(?:\Z| v\d)", re.I)
+_PROCESS_ID = "id process"
+# A DWORD; what is more is no process id, whatever the counter is called.
+_MAX_PROCESS_ID = 0xFFFFFFFF
+_TOTAL = "_Total"
+
+# A server that invents processes without end must not make us remember them all.
+MAX_IMAGES = 100_000
+# Nor a client that polls thousands of countersets, or changes what it polls each time: so many are looked at over all polls.
+MAX_POLLED = 20_000_000
+# What stands for the target of calls that stayed encrypted.
+SEALED = "something that is sealed"
+# Value names are the client's to choose; more different ones than that say nothing more.
+MAX_DETAILS = 32
+
+
+class Activity(Struct, frozen=True):
+    """What one account did to one target, over the whole capture.
+
+    `target` is a GUID or a title index, None for calls about no single one; `name` its name for people;
+    `detail` says more in words. `calls` are the numbers of all such calls. `failed` counts those that
+    the server refused or did not answer. `read` are the numbers of those whose answer held what was
+    asked for; `unread` counts the others by what became of them. `refused` counts those that were
+    refused for another reason than too small a buffer.
+    """
+
+    kind: ActivityKind
+    who: Who
+    category: Category | None
+    target: str | int | None
+    name: str | None
+    detail: str | None
+    calls: Sequence[int]
+    failed: int
+    read: Sequence[int]
+    unread: Mapping[str, int]
+    refused: int
+    first_time_ns: int
+    last_time_ns: int
+
+
+class Findings(Struct, frozen=True):
+    """Both, and how many sightings of images and how many polls were left out because there were too many."""
+
+    activities: tuple[Activity, ...]
+    images: tuple[ImageRecord, ...]
+    forgotten_images: int
+    forgotten_polls: int = 0
+
+
+def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
+    """What an activity comes to, with the first of its calls."""
+    calls = tuple(one.calls[:MOST_CALLS])
+    frames, files = frames_of_calls(analysis, calls)
+    return ActivityRecord(
+        kind=one.kind,
+        who=one.who,
+        category=one.category,
+        target=one.target,
+        name=one.name,
+        detail=one.detail,
+        count=len(one.calls),
+        call_numbers=calls,
+        failed=one.failed,
+        with_data=len(one.read),
+        without_data=dict(one.unread),
+        first_time_ns=one.first_time_ns,
+        last_time_ns=one.last_time_ns,
+        frames=frames,
+        frame_files=files,
+    )
+
+
+def omissions(found: Findings) -> Iterator[OmissionRecord]:
+    """What was left out because there was too much of it."""
+    if found.forgotten_images:
+        text = f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
+        yield OmissionRecord(text=text)
+    if found.forgotten_polls:
+        text = f"{found.forgotten_polls} polls of too many different counters are not listed among the findings"
+        yield OmissionRecord(text=text)
+
+
+def findings(analysis: Analysis) -> Findings:
+    """Activities in the order of their first calls, images in the order of their first sighting."""
+    return _Search(analysis).found()
+
+
+def category_of(name: str | None) -> Category | None:
+    """The category of a counterset or object by its English name."""
+    if name is not None:
+        for category, pattern in _CATEGORIES.items():
+            if pattern.match(name):
+                return category
+    return None
+
+
+class _Deeds(Struct):
+    category: Category | None
+    name: str | None
+    details: dict[str, None] = field(default_factory=dict)
+    calls: Integers = field(default_factory=lambda: array("q"))
+    failed: int = 0
+    read: Integers = field(default_factory=lambda: array("q"))
+    unread: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+
+    def take(self, number: int, call: Call, *, holds: bool, is_damaged: bool) -> None:
+        """One more call, whose answer `holds` something."""
+        time_ns = call.time_ns
+        self.first_ns = min(self.first_ns, time_ns) if self.calls else time_ns
+        self.last_ns = max(self.last_ns, time_ns)
+        self.calls.append(number)
+        self.failed += call.outcome in ("refused", "asked")
+        if call.outcome == "answered" and holds:
+            self.read.append(number)
+        else:
+            self.unread[_ending(call, is_damaged=is_damaged)] += 1
+            self.refused += call.outcome == "refused" and not call.asks_size
+
+
+class _Sightings(Struct):
+    first_call: int
+    first_ns: int
+    who: dict[Who, None] = field(default_factory=dict)
+    calls: int = 0
+    last_call: int = 0
+    last_ns: int = 0
+
+
+# Methods that ask about a counterset or poll one; sealed, they do not state which.
+_ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
+    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: "describe-counterset",
+    Opnum.ENUMERATE_COUNTER_SET_INSTANCES: "list-instances",
+    Opnum.QUERY_COUNTER_DATA: "poll",
+}
+
+_Target = str | int | None
+# A target with its category and its name; that of calls about no single one.
+_What = tuple[_Target, Category | None, str | None]
+_NOTHING: _What = (None, None, None)
+# Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
+_ImageKey = tuple[str, Source, str | int, str, int | None]
+_Seen = tuple[_ImageKey, int | None]
+# The query handle or the read of a value that was tried, by its number.
+_Tried = tuple[Source, int]
+
+
+class _Search:
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
+        self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
+        self._kept = self._forgotten = self._forgotten_polls = 0
+        self._polled_sets: dict[int, tuple[str, ...]] = {}
+        # Calls that asked with too small a buffer, by query handle or read: they count where no other of it was answered.
+        self._tries: dict[_Tried, Integers] = {}
+        self._answered: set[_Tried] = set()
+        self._left = MAX_POLLED
+        # Frames of pairs of calls: many processes are seen first and last in the same two.
+        self._frames: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...] | UnsetType]] = {}
+
+    def found(self) -> Findings:
+        for number, call in self._analysis.shown:
+            if call.is_perflib:
+                self._perflib(number, call)
+            elif call.is_winreg and call.read is not None:
+                self._winperf(number, call)
+        for tries in self._tries.values():
+            for number in tries:
+                self._note_data(number, self._analysis.calls[number - 1])
+        if self._tries:
+            for deeds in self._deeds.values():
+                deeds.calls = array("q", sorted(deeds.calls))
+        activities = sorted(
+            (
+                Activity(
+                    kind,
+                    who,
+                    deeds.category,
+                    target,
+                    deeds.name,
+                    ", ".join(deeds.details) or None,
+                    deeds.calls,
+                    deeds.failed,
+                    deeds.read,
+                    deeds.unread,
+                    deeds.refused,
+                    deeds.first_ns,
+                    deeds.last_ns,
+                )
+                for (kind, who, target, _), deeds in self._deeds.items()
+            ),
+            key=lambda activity: (activity.calls[0], str(activity.target)),
+        )
+        images = sorted(
+            (
+                self._image((server, source, target, name, instance_id), pid, one)
+                for (server, source, target, name, instance_id), by_pid in self._images.items()
+                for pid, one in by_pid.items()
+            ),
+            key=lambda image: image.first_call,
+        )
+        return Findings(tuple(activities), tuple(images), self._forgotten, self._forgotten_polls)
+
+    def _image(self, key: _ImageKey, pid: int | None, one: _Sightings) -> ImageRecord:
+        server, source, target, name, instance_id = key
+        ends = one.first_call, one.last_call
+        if ends not in self._frames:
+            self._frames[ends] = frames_of_calls(self._analysis, ends)
+        frames, files = self._frames[ends]
+        return ImageRecord(
+            server_ip=server,
+            source=source,
+            target=target,
+            name=name,
+            pid=pid,
+            instance_id=instance_id,
+            seen_by=tuple(one.who),
+            calls=one.calls,
+            first_call=one.first_call,
+            last_call=one.last_call,
+            first_time_ns=one.first_ns,
+            last_time_ns=one.last_ns,
+            frames=frames,
+            frame_files=files,
+        )
+
+    def _note(
+        self,
+        kind: ActivityKind,
+        call: Call,
+        number: int,
+        target: _What,
+        detail: str | None = None,
+        *,
+        holds: bool,
+        is_damaged: bool = False,
+    ) -> None:
+        """Notes a call; its answer `holds` something of what was asked for, before it is damaged where it is."""
+        which, category, name = target
+        key = kind, Who(*who_of(call)), which, detail == SEALED
+        deeds = self._deeds.setdefault(key, _Deeds(category, name))
+        deeds.take(number, call, holds=holds, is_damaged=is_damaged)
+        if detail is not None and len(deeds.details) < MAX_DETAILS:
+            deeds.details[detail] = None
+
+    def _is_try(self, tried: _Tried, number: int, call: Call) -> bool:
+        """Whether the call only asked for a size; it is kept in case nothing else becomes of it."""
+        if call.asks_size and tried not in self._answered:
+            self._tries.setdefault(tried, array("q")).append(number)
+        if call.outcome == "answered":
+            self._tries.pop(tried, None)
+        return call.asks_size
+
+    def _note_data(self, number: int, call: Call) -> None:
+        """Notes a poll or a read, whatever became of it."""
+        if call.is_perflib:
+            self._note_poll(number, call)
+        else:
+            self._note_read(number, call)
+
+    def _see(self, call: Call, number: int, seen: Iterable[_Seen]) -> None:
+        """Notes the processes of one answer, each once."""
+        who, time_ns = Who(*who_of(call)), call.time_ns
+        for key, pid in dict.fromkeys(seen):
+            one = self._sightings(key, pid, number, time_ns)
+            if one is not None and one.last_call != number:
+                one.who[who] = None
+                one.calls += 1
+                one.last_call, one.last_ns = number, time_ns
+
+    def _sightings(self, key: _ImageKey, pid: int | None, number: int, time_ns: int) -> _Sightings | None:
+        """The process, a new one where it was not seen before; None where there are too many."""
+        by_pid = self._images.get(key, {})
+        if pid in by_pid:
+            return by_pid[pid]
+        # Instances with a number are one thing as long as no other process id is stated of them; names alone may be of several.
+        if key[-1] is not None and len(by_pid) == 1:
+            (known,) = by_pid
+            if pid is None:
+                return by_pid[known]
+            if known is None:
+                by_pid[pid] = by_pid.pop(None)
+                return by_pid[pid]
+        if self._kept >= MAX_IMAGES:
+            self._forgotten += 1
+            return None
+        self._kept += 1
+        self._images[key] = by_pid
+        by_pid[pid] = _Sightings(number, time_ns)
+        return by_pid[pid]
+
+    # PerflibV2
+
+    def _perflib(self, number: int, call: Call) -> None:
+        catalog = self._analysis.catalogs.of(call.server)
+        opnum, guid = call.opnum, call.counterset
+        if opnum is not None and opnum in _ABOUT_SOMETHING and call.state == "sealed":
+            self._note(_ABOUT_SOMETHING[opnum], call, number, _NOTHING, SEALED, holds=False)
+        elif opnum == Opnum.ENUMERATE_COUNTER_SET:
+            count = _countersets_enumerated(call)
+            words = f"{count} countersets" if count is not None else None
+            self._note("list-countersets", call, number, _NOTHING, words, holds=bool(count))
+        elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and guid is not None:
+            words = _code_words(call.request_code)
+            self._note("describe-counterset", call, number, _counterset(guid, catalog), words, holds=_has_bytes(call))
+        elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES and guid is not None:
+            self._note("list-instances", call, number, _counterset(guid, catalog), holds=_has_bytes(call))
+            if call.outcome == "answered" and _is_of_images(guid, catalog):
+                self._see(call, number, _listed(call, guid))
+        elif opnum == Opnum.QUERY_COUNTER_DATA and call.query is not None:
+            tried: _Tried = "perflib-v2", call.query.number
+            if not self._is_try(tried, number, call):
+                self._note_data(number, call)
+            if call.outcome == "answered":
+                self._answered.add(tried)
+
+    def _note_poll(self, number: int, call: Call) -> None:
+        assert call.query is not None
+        catalog = self._analysis.catalogs.of(call.server)
+        side = call.response if call.outcome == "answered" else None
+        columns = perf_data_columns(side.buffer.data) if side is not None and side.buffer is not None else None
+        shown = _sets_shown(call.query, columns) if columns is not None else frozenset()
+        is_damaged = columns is not None and columns.problem is not None
+        if call.query.held is None:
+            words = f"what is not known: {call.query.unknown}"
+            self._note("poll", call, number, _NOTHING, words, holds=bool(shown), is_damaged=is_damaged)
+            return
+        for guid in self._countersets(call.query, call.query.held):
+            # A block that nothing attributes to a counterset may be of any that is held.
+            holds = guid in shown or None in shown
+            self._note("poll", call, number, _counterset(guid, catalog), holds=holds, is_damaged=is_damaged)
+        if columns is not None:
+            self._see(call, number, _polled(call, columns, catalog))
+
+    def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
+        """What was polled; views are shared by polls between which nothing changed."""
+        known = self._polled_sets.get(id(view))
+        if known is None:
+            self._left -= len(held)
+            known = tuple(dict.fromkeys(identifier.counterset for identifier in held)) if self._left > 0 else ()
+            self._polled_sets[id(view)] = known
+        self._left -= len(known)
+        if self._left > 0:
+            return known
+        self._forgotten_polls += 1
+        return ()
+
+    # winperf
+
+    def _winperf(self, number: int, call: Call) -> None:
+        assert call.read is not None
+        if not self._is_try(("winperf", call.read.number), number, call):
+            self._note_read(number, call)
+
+    def _note_read(self, number: int, call: Call) -> None:
+        assert call.read is not None
+        table = self._analysis.name_tables.of(call.server)
+        side = call.response
+        if table_language(call.read.value_name, call.read.key) is not None:
+            words = value_in_words(call.read.value_name, table, call.read.key)
+            has_names = side is not None and side.buffer_kind == "name-table" and any(side.buffer_data)
+            self._note("read-names", call, number, _NOTHING, words, holds=has_names)
+            return
+        block = winperf_rows(side.buffer_data) if side is not None and is_poll(call) else None
+        is_damaged = block is not None and block.problem is not None
+        if block is None or not block.objects:
+            self._note_asked(number, call, table, is_damaged=is_damaged)
+            return
+        server = call.server.ip
+        seen: list[_Seen] = []
+        for item in block.objects:
+            # Metadata states which counters an object has, not their values.
+            kind: ActivityKind = "describe-counterset" if item.is_metadata else "poll"
+            holds = item.is_metadata or any(instance.values for instance in item.instances)
+            target = _object(item.name_index, table)
+            self._note(kind, call, number, target, _as(call.read), holds=holds, is_damaged=is_damaged)
+            english = _english(item.name_index, table)
+            if english is None or not _IMAGES.match(english):
+                continue
+            column = _process_id_column([definition.name_index for definition in item.definitions], table)
+            for instance in item.instances:
+                value = instance.values[column] if column is not None and column < len(instance.values) else None
+                pid = value if isinstance(value, int) and 0 <= value <= _MAX_PROCESS_ID else None
+                if instance.name and instance.name != _TOTAL:
+                    seen.append(((server, "winperf", item.name_index, instance.name, None), pid))
+        self._see(call, number, seen)
+
+    def _note_asked(self, number: int, call: Call, table: NameTable, *, is_damaged: bool) -> None:
+        """Notes a read that was given no object, with those that it asked for by number."""
+        assert call.read is not None
+        first, *others = call.read.value_name.split()[: MAX_DETAILS + 1] or [""]
+        is_metadata = first.casefold().startswith("metadata")
+        indices = [int(word) for word in (others if is_metadata else [first, *others]) if is_index(word)]
+        kind: ActivityKind = "describe-counterset" if is_metadata else "poll"
+        for index in indices:
+            target = _object(index, table)
+            self._note(kind, call, number, target, _as(call.read), holds=False, is_damaged=is_damaged)
+        if not indices:
+            words = f'the value "{call.read.value_name}"'
+            self._note(kind, call, number, _NOTHING, words, holds=False, is_damaged=is_damaged)
+
+
+def _ending(call: Call, *, is_damaged: bool) -> str:
+    """Why a call showed nothing, in words."""
+    match call.outcome:
+        case "refused" if call.fault is not None:
+            return f"fault {fault_name(call.fault) or hex(call.fault)}"
+        case "refused":
+            assert call.status is not None
+            return "too small a buffer" if call.asks_size else win32_name(call.status) or f"error {call.status}"
+        case "asked":
+            return "no answer"
+        case "unreadable":
+            return call.state
+        case _:
+            return "damaged answer" if is_damaged else "empty answer"
+
+
+def _as(read: PerformanceRead) -> str:
+    return f'asked for as "{read.value_name}"'
+
+
+def _object(index: int, table: NameTable) -> _What:
+    name = table.name(index)
+    return index, category_of(_english(index, table)), name.text if name is not None else None
+
+
+def _has_bytes(call: Call) -> bool:
+    """Whether the answer carries any data."""
+    return call.response is not None and bool(call.response.buffer_data)
+
+
+def _sets_shown(view: QueryView, columns: PerfColumns) -> frozenset[str | None]:
+    """The countersets that have a value in the blocks of an answer; None among them for a block that may be of any."""
+    blocks = np.unique(columns.block[columns.data_size >= 0])
+    return frozenset(counterset_of(view, block) for block in blocks.tolist())
+
+
+def _counterset(guid: str, catalog: Catalog) -> _What:
+    return guid, category_of(_english_of(guid, catalog)), catalog.label(guid)
+
+
+def _english_of(guid: str, catalog: Catalog) -> str | None:
+    entry = catalog.countersets.get(guid)
+    return entry.label if entry is not None else None
+
+
+def _is_of_images(guid: str, catalog: Catalog) -> bool:
+    name = _english_of(guid, catalog)
+    return name is not None and _IMAGES.match(name) is not None
+
+
+def _countersets_enumerated(call: Call) -> int | None:
+    answered = call.response if call.outcome == "answered" else None
+    count = answered.params.get("pdwOutSize") if answered is not None else None
+    return count if isinstance(count, int) else None
+
+
+def _code_words(code: int | None) -> str | None:
+    if code is None:
+        return None
+    return RequestCode(code).name if code in frozenset(RequestCode) else f"code {code}"
+
+
+def _listed(call: Call, guid: str) -> Iterator[_Seen]:
+    """The instances an answer of EnumerateCounterSetInstances names."""
+    side = call.response
+    if side is None or side.buffer is None or side.buffer_kind != "instances":
+        return
+    for item in decode_buffer("instances", side.buffer.data).tree.get("instances", ()):
+        name = item.get("name")
+        if name and name != _TOTAL:
+            yield (call.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None
+
+
+def _polled(call: Call, columns: PerfColumns, catalog: Catalog) -> Iterator[_Seen]:
+    """The processes in the blocks of a data answer that are those of a process counterset."""
+    view = call.query
+    assert view is not None
+    server = call.server.ip
+    blocks = {block: known for block, known in view.blocks.items() if _is_of_images(known.counterset, catalog)}
+    is_all = view.counterset is not None and _is_of_images(view.counterset, catalog)
+    if not blocks and not is_all:
+        return
+    pids: dict[_ImageKey, int] = {}
+    seen: dict[_ImageKey, None] = {}
+    rows = zip(
+        columns.block.tolist(),
+        columns.counter_id.tolist(),
+        columns.instance.tolist(),
+        columns.instance_id.tolist(),
+        columns.value.tolist(),
+        columns.is_int.tolist(),
+        columns.data_size.tolist(),
+        strict=True,
+    )
+    counters: dict[tuple[str, int], bool] = {}
+    for block, column, place, instance_id, value, is_int, size in rows:
+        if size < 0:
+            continue  # an error in the place of the value
+        known = blocks.get(block)
+        counterset = known.counterset if known is not None else view.counterset if is_all else None
+        if counterset is None:
+            continue
+        counter = column if column >= 0 else known.counter_id if known is not None and known.names_one_counter else None
+        if place >= 0:
+            name, number = columns.instance_names[place], instance_id
+        elif known is not None and known.instance and known.names_one_instance:
+            name, number = known.instance, known.instance_id
+        else:
+            continue
+        if not name or name == _TOTAL:
+            continue
+        # An instance of one block and the same of another are one process: they have one name and number.
+        key: _ImageKey = (server, "perflib-v2", counterset, name, number if number != NONE_ID else None)
+        seen[key] = None
+        if counter is None or not is_int:
+            continue
+        is_pid = counters.get((counterset, counter))
+        if is_pid is None:
+            entry = catalog.counter(counterset, counter)
+            is_pid = entry is not None and (entry.label or "").casefold() == _PROCESS_ID
+            counters[counterset, counter] = is_pid
+        if is_pid and value <= _MAX_PROCESS_ID:
+            pids[key] = value
+    for key in seen:
+        yield key, pids.get(key)
+
+
+def _english(index: int, table: NameTable) -> str | None:
+    """The English name of a title index: as reported, or the base system's where only a local name is known."""
+    named: Named = table.named(index)
+    return named.english.text if named.english is not None else WELL_KNOWN.get(index)
+
+
+def _process_id_column(indices: list[int], table: NameTable) -> int | None:
+    for at, index in enumerate(indices):
+        if (_english(index, table) or "").casefold() == _PROCESS_ID:
+            return at
+    return None

@@ -1,0 +1,137 @@
+"""The records of `handles`: each handle with its events, the counters it held, and what it held when, by positions in these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from analyzer.core.win32 import win32_name
+from analyzer.interfaces.contents.lines import numbered
+from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
+from analyzer.results.analysis import Analysis
+from analyzer.results.catalog import Catalog
+from analyzer.results.handle import CounterFacts, EventCounter, HandleRecord, Holding
+from analyzer.results.handle import HandleEvent as EventRecord
+from analyzer.results.perflib import NONE_ID
+from analyzer.results.query import Identifier, QueryView
+from analyzer.transport.rpc.status import fault_name
+
+# A client that changes a long list before each poll must not make the record as long as the square of it.
+MAX_POSITIONS = 2_000_000
+_NOT_LISTED = f"not listed: the polls of this handle held more than {MAX_POSITIONS} counters in different lists"
+_Key = tuple[str, int, int, str | None]
+
+
+def handle_records(analysis: Analysis) -> Iterator[HandleRecord]:
+    """One a handle that is shown, in the order of their numbers."""
+    return (handle_record(lifetime, analysis) for lifetime in shown_lifetimes(analysis))
+
+
+def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
+    """The record of one handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`, by
+    positions in `counters`, and each poll says which of these was then."""
+    catalog = analysis.catalogs.of(lifetime.server)
+    counters: dict[_Key, int] = {}
+    listed: list[CounterFacts] = []
+
+    def place(identifier: Identifier) -> int:
+        if identifier.key not in counters:
+            counters[identifier.key] = len(listed)
+            listed.append(CounterFacts(**_counter_keys(identifier, catalog)))
+        return counters[identifier.key]
+
+    holdings: list[Holding] = []
+    known: dict[int, int] = {}
+    positions = 0
+    events = []
+    for event in lifetime.events:
+        holding = None
+        if event.kind == "poll":
+            holding = known.setdefault(id(event.view), len(holdings))
+            if holding == len(holdings):
+                holdings.append(_holding(event.view, place, is_listed=positions < MAX_POSITIONS))
+                positions += len(event.view.held or ())
+        events.append(_event_record(event, holding, analysis, catalog))
+    return HandleRecord(
+        handle=f"q{lifetime.number}",
+        uuid=lifetime.handle,
+        server=lifetime.server,
+        clients=lifetime.clients,
+        channels=lifetime.channels,
+        origin=lifetime.origin,
+        opened=lifetime.opened,
+        end=lifetime.end,
+        closed=lifetime.closed,
+        reason=lifetime.reason,
+        first_time_ns=lifetime.events[0].time_ns,
+        last_time_ns=lifetime.events[-1].time_ns,
+        polls=sum(event.succeeded for event in lifetime.polls),
+        counters=tuple(listed),
+        holdings=tuple(holdings),
+        events=tuple(events),
+    )
+
+
+def _event_record(event: HandleEvent, holding: int | None, analysis: Analysis, catalog: Catalog) -> EventRecord:
+    is_answered = event.identifiers is not None
+    identifiers = event.identifiers if event.identifiers is not None else event.asked
+    frames, files = numbered(analysis.calls[event.call - 1].frames, analysis.capture)
+    counters = None
+    if identifiers is not None:
+        counters = tuple(
+            EventCounter(
+                **_counter_keys(one, catalog),
+                # What only the request says has no status yet.
+                status=one.status if is_answered else None,
+                status_name=win32_name(one.status) if is_answered else None,
+                index=one.index if event.kind == "info" and is_answered else None,
+            )
+            for one in identifiers
+        )
+    return EventRecord(
+        kind=event.kind,
+        call=event.call,
+        time_ns=event.time_ns,
+        frames=frames,
+        frame_files=files,
+        client=event.client,
+        channel=event.channel,
+        state=event.state,
+        status=event.status,
+        status_name=win32_name(event.status) if event.status is not None else None,
+        fault=event.fault,
+        fault_name=fault_name(event.fault) if event.fault is not None else None,
+        violations=event.violations,
+        holding=holding,
+        counters=counters,
+        blocks=event.blocks,
+    )
+
+
+def _holding(view: QueryView, place: Callable[[Identifier], int], *, is_listed: bool) -> Holding:
+    """What a handle held, and for each block of a data answer which counter it is of, as positions in the handle's `counters`."""
+    if not is_listed:
+        return Holding(None, None, view.id_source, _NOT_LISTED)
+    blocks = None
+    if view.held is not None and view.id_source is not None:
+        size = max(view.blocks, default=-1) + 1
+        # An index that a server made up must not become a list of that length.
+        if size <= 2 * len(view.held) + 16:
+            named = [view.blocks.get(block) for block in range(size)]
+            blocks = tuple([place(identifier) if identifier is not None else None for identifier in named])
+    held = tuple([place(identifier) for identifier in view.held]) if view.held is not None else None
+    return Holding(held, blocks, view.id_source, view.unknown)
+
+
+def _counter_keys(identifier: Identifier, catalog: Catalog) -> dict[str, Any]:
+    """What an identifier asks for; None stands for all counters, and for any instance number."""
+    one = identifier.counter_id if identifier.names_one_counter else None
+    entry = catalog.counter(identifier.counterset, one)
+    return {
+        "counterset": identifier.counterset,
+        "counterset_name": catalog.label(identifier.counterset),
+        "counter_id": one,
+        "counter_name": entry.label if entry is not None else None,
+        "instance": identifier.instance,
+        "instance_id": identifier.instance_id if identifier.instance_id != NONE_ID else None,
+    }

@@ -1,0 +1,312 @@
+"""The lifetime of each query handle, from its opening to its end: every call on it, and what the handle held at that time.
+
+In: an analysis. Out: `HandleLifetime` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
+counters with each handle; what the calls say of it is followed in `pcq.queries`, here it is put in order and judged: whether
+the handle was used after it was closed, on another connection or association than the one it was given out on, or without
+ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to the association group it was made in.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.interfaces.pcq.layer import identifiers_of
+from analyzer.interfaces.pcq.queries import block_types
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, CallState, Side
+from analyzer.results.connection import Bound
+from analyzer.results.handle import End, EventKind, Origin, Violation
+from analyzer.results.perflib import Opnum
+from analyzer.results.query import Identifier, QueryView
+from analyzer.results.record import Endpoint
+
+
+class HandleEvent(Struct, frozen=True):
+    """One call on a handle. `call` is its number in the timeline.
+
+    `view` is the handle as it stood when the call was made. `identifiers` are those of the answer of an add, a remove or an
+    info, each with its own `status`, None where there is no answer or it is damaged; `asked` those of the request. `blocks`
+    is the number of blocks of a poll's answer, as its header says.
+    """
+
+    kind: EventKind
+    call: int
+    time_ns: int
+    client: Endpoint
+    channel: int
+    state: CallState
+    status: int | None
+    fault: int | None
+    view: QueryView
+    asked: tuple[Identifier, ...] | None = None
+    identifiers: tuple[Identifier, ...] | None = None
+    blocks: int | None = None
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == "complete" and self.status == 0
+
+
+class HandleEvents(Sequence[HandleEvent]):
+    """Calls on a handle in order, in columns: polls are alike but for number and time. An event is made when it is looked at."""
+
+    def __init__(self, events: Iterable[HandleEvent] = ()) -> None:
+        self._calls, self._times, self._kinds = array("q"), array("q"), array("I")
+        # What else there is of each event, without number and time; of polls once for all that are alike.
+        self._alike: list[HandleEvent] = []
+        self._numbers: dict[tuple[object, ...], int] = {}
+        for event in events:
+            self.append(event)
+
+    def append(self, event: HandleEvent) -> None:
+        number = len(self._alike)
+        if event.kind == "poll":
+            key = (event.client, event.channel, event.state, event.status, event.fault, id(event.view), event.blocks)
+            number = self._numbers.setdefault((*key, event.violations), number)
+        if number == len(self._alike):
+            self._alike.append(event)
+        self._calls.append(event.call)
+        self._times.append(event.time_ns)
+        self._kinds.append(number)
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._calls))
+
+    def __iter__(self) -> Iterator[HandleEvent]:
+        return map(self.__getitem__, range(len(self._calls)))
+
+    @overload
+    def __getitem__(self, where: int) -> HandleEvent: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[HandleEvent]: ...
+
+    def __getitem__(self, where: int | slice) -> HandleEvent | Sequence[HandleEvent]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        alike = self._alike[self._kinds[where]]
+        return replace(alike, call=self._calls[where], time_ns=self._times[where])
+
+
+class HandleLifetime(Struct, frozen=True):
+    """One query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
+
+    `opened` and `closed` are the numbers of the calls that did so, None where no such call was captured with success.
+    `clients` and `channels` are all that used it, in the order of their first use. `reason` is a sentence for an origin or
+    end that is not plain.
+    """
+
+    server: Endpoint
+    handle: str
+    number: int
+    clients: tuple[Endpoint, ...]
+    channels: tuple[int, ...]
+    origin: Origin
+    opened: int | None
+    end: End
+    closed: int | None
+    reason: str | None
+    events: Sequence[HandleEvent]
+
+    @property
+    def polls(self) -> tuple[HandleEvent, ...]:
+        return tuple(event for event in self.events if event.kind == "poll")
+
+
+_KINDS: dict[int, EventKind] = {
+    Opnum.OPEN_QUERY_HANDLE: "open",
+    Opnum.CLOSE_QUERY_HANDLE: "close",
+    Opnum.QUERY_COUNTER_INFO: "info",
+    Opnum.QUERY_COUNTER_DATA: "poll",
+}
+
+
+def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
+    """Every handle that a call of the capture names, in the order of their numbers."""
+    groups = {
+        bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
+    }
+    lifetimes: dict[int, _Lifetime] = {}
+    unread: dict[int, int] = {}
+    for number, call in enumerate(analysis.calls, 1):
+        if not call.is_perflib:
+            continue
+        if call.query is None:
+            if call.state != "complete":
+                unread[call.channel] = number
+        elif call.opnum is not None:
+            lifetime = lifetimes.get(call.query.number)
+            if lifetime is None:
+                lifetime = lifetimes[call.query.number] = _Lifetime(call, groups)
+            lifetime.take(number, call)
+    evidence = _Evidence(analysis, unread)
+    return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
+
+
+def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
+    """The handles that the calls asked for name, with these calls alone; what became of a handle is judged by all of its calls."""
+    lifetimes = handle_lifetimes(analysis)
+    if analysis.part is None:
+        return lifetimes
+    shown = analysis.shown
+    found = (
+        replace(one, events=HandleEvents(event for event in one.events if shown.holds(event.call))) for one in lifetimes
+    )
+    return tuple(lifetime for lifetime in found if lifetime.events)
+
+
+class _Evidence:
+    """What the capture lacks, for judging what is not in it.
+
+    `unread` is by channel the last call that may have been any call on any handle, `lost_frame` the last frame of a loss.
+    """
+
+    def __init__(self, analysis: Analysis, unread: Mapping[int, int]) -> None:
+        # Channels whose handles can only have been given out in the capture: it shows them begin, and the association group too.
+        joined = {bound.channel.number for bound in analysis.bounds if bound.joins_group}
+        groups = {_group(bound) for bound in analysis.bounds if bound.channel.number not in joined}
+        self.bound = {
+            bound.channel.number
+            for bound in analysis.bounds
+            if bound.channel.number not in joined or _group(bound) in groups
+        }
+        self.unread = unread
+        self.lost_frame = max(
+            (max(problem.frames) for problem in analysis.problems if problem.kind == "gap" and problem.frames),
+            default=-1,
+        )
+
+
+class _Lifetime:
+    def __init__(self, call: Call, groups: dict[int, int]) -> None:
+        assert call.query is not None
+        self._server = call.server
+        self._query = call.query
+        self._groups = groups
+        self._clients: dict[Endpoint, None] = {}
+        self._channels: dict[int, None] = {}
+        self._events = HandleEvents()
+        self._opened: int | None = None
+        self._closed: int | None = None
+        self._tried_to_close = False
+        self._last_frame = -1
+        # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
+        self._home: int | None = None
+
+    def take(self, number: int, call: Call) -> None:
+        assert call.query is not None
+        assert call.opnum is not None
+        if self._home is None and call.outcome == "answered":
+            self._home = call.channel
+        self._clients[call.client] = None
+        self._channels[call.channel] = None
+        for side in (call.request, call.response):
+            if side is not None:
+                self._last_frame = max(self._last_frame, side.last_frame)
+        violations: list[Violation] = []
+        if self._closed is not None:
+            violations.append("after-close")
+        if self._home not in (None, call.channel):
+            here, there = self._groups.get(call.channel), self._groups.get(self._home)
+            is_other = here is not None and there is not None and here != there
+            violations.append("other-association" if is_other else "other-channel")
+        event = HandleEvent(
+            _kind(call),
+            number,
+            call.time_ns,
+            call.client,
+            call.channel,
+            call.state,
+            call.status,
+            call.fault,
+            call.query,
+            asked=_identifiers(call.request),
+            identifiers=_identifiers(call.response),
+            blocks=_blocks(call.response),
+            violations=tuple(violations),
+        )
+        self._events.append(event)
+        if event.kind == "open":
+            self._opened = number
+        elif event.kind == "close" and self._closed is None:
+            if event.succeeded:
+                self._closed = number
+            self._tried_to_close |= call.state != "complete"
+
+    def lifetime(self, evidence: _Evidence) -> HandleLifetime:
+        origin, end = self._origin(evidence), self._end(evidence)
+        reasons = [reason for _, reason in (origin, end) if reason is not None]
+        return HandleLifetime(
+            self._server,
+            self._query.handle,
+            self._query.number,
+            tuple(self._clients),
+            tuple(self._channels),
+            origin[0],
+            self._opened,
+            end[0],
+            self._closed,
+            "; ".join(reasons) or None,
+            self._events,
+        )
+
+    def _origin(self, evidence: _Evidence) -> tuple[Origin, str | None]:
+        if self._opened is not None:
+            return "opened", None
+        channel, first = next(iter(self._channels)), self._events[0].call
+        if channel not in evidence.bound:
+            return "not captured", "the beginning of the channel, or of its association group, is not in the capture"
+        if evidence.unread.get(channel, first) < first or evidence.lost_frame >= 0:
+            return "not captured", "a call that was not read may have opened it"
+        return "never opened", "no call gave this handle out, and nothing of its channel is missing"
+
+    def _end(self, evidence: _Evidence) -> tuple[End, str | None]:
+        if self._closed is not None:
+            return "closed", None
+        if self._tried_to_close:
+            return "unknown", "whether CloseQueryHandle succeeded is not in the capture"
+        last = self._events[-1].call
+        if any(evidence.unread.get(channel, last) > last for channel in self._channels):
+            return "unknown", "a call that was not read may have closed it"
+        if evidence.lost_frame > self._last_frame:
+            return "unknown", "bytes were lost after its last use"
+        return "never closed", None
+
+
+def _group(bound: Bound) -> tuple[str, int | None]:
+    return bound.channel.server.ip, bound.assoc_group_id
+
+
+def _kind(call: Call) -> EventKind:
+    opnum = call.opnum
+    assert opnum is not None
+    if opnum == Opnum.VALIDATE_COUNTERS:
+        added = call.request.params.get("dwAdd") != 0 if call.request is not None else True
+        return "add" if added else "remove"
+    return _KINDS[opnum]
+
+
+def _identifiers(side: Side | None) -> tuple[Identifier, ...] | None:
+    if side is None or side.buffer_kind != "identifiers":
+        return None
+    found = identifiers_of(side)
+    return tuple(found) if found is not None else None
+
+
+def _blocks(side: Side | None) -> int | None:
+    if side is None or side.buffer is None or side.buffer_kind != "perf-data":
+        return None
+    shape = block_types(side.buffer.data)
+    return shape.promised if shape is not None else None

@@ -1,0 +1,124 @@
+"""The result of an analysis: everything a report may show, as plain values, and nothing that needs the capture again."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
+
+from msgspec import Struct, field
+
+from analyzer.core.events import Problem
+from analyzer.results.call import Call
+from analyzer.results.call_table import OrderedCalls
+from analyzer.results.catalog import Catalogs
+from analyzer.results.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.results.evidence import FileDigest
+from analyzer.results.name_tables import NameTables
+from analyzer.results.next_command import Given
+from analyzer.results.packets import Packets
+
+
+class CaptureFacts(Struct, frozen=True):
+    """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
+
+    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` states
+    what the files were, where that was asked for.
+    """
+
+    files: tuple[str, ...]
+    frames: int
+    bytes: int
+    first_time_ns: int | None
+    last_time_ns: int | None
+    names: Mapping[str, str] = field(default_factory=dict)
+    digests: tuple[FileDigest, ...] = ()
+
+
+Numbered = tuple[int, Call]
+
+
+class Selected(Sequence[Numbered]):
+    """Calls of an analysis with their numbers, each made when it is looked at. `numbers` ascend."""
+
+    def __init__(self, calls: Sequence[Call], numbers: Sequence[int]) -> None:
+        self._calls, self.numbers = calls, numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, where: int) -> Numbered: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Selected: ...
+
+    def __getitem__(self, where: int | slice) -> Numbered | Selected:
+        if isinstance(where, slice):
+            return Selected(self._calls, self.numbers[where])
+        number = self.numbers[where]
+        return number, self._calls[number - 1]
+
+    def __iter__(self) -> Iterator[Numbered]:
+        calls = self._calls
+        for number in self.numbers:
+            yield number, calls[number - 1]
+
+    def holds(self, number: int) -> bool:
+        """Whether a call is among them."""
+        at = bisect_left(self.numbers, number)
+        return at < len(self.numbers) and self.numbers[at] == number
+
+    def only(self, numbers: Iterable[int]) -> Selected:
+        """Those of these numbers."""
+        return Selected(self._calls, array("q", numbers))
+
+
+class Part(Struct, frozen=True, eq=False):
+    """The part of a capture that was asked for: numbers of calls, sessions, and what selects them in words."""
+
+    numbers: Sequence[int]
+    sessions: Sequence[SmbSession]
+    words: str
+
+
+class Analysis(Struct, frozen=True, eq=False):
+    """One capture, read.
+
+    `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
+    `name_tables` hold what the servers reported about their counters, over the whole capture. `closed` are the numbers of the
+    channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`.
+
+    With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`); what the whole capture
+    states of them (names, the state of handles, earlier readings of a counter) is used all the same.
+
+    `packets` are none until somebody wants to look at them (`pipeline.packets`). `given` is what the command line asked for, None
+    where none did.
+    """
+
+    capture: CaptureFacts
+    calls: OrderedCalls
+    problems: Sequence[Problem]
+    sessions: Sequence[SmbSession]
+    bounds: Sequence[Bound]
+    pdus: Sequence[Pdu]
+    catalogs: Catalogs
+    name_tables: NameTables
+    secrets_given: bool = False
+    features: Sequence[FeaturesOffered] = ()
+    closed: frozenset[int] = frozenset()
+    connections: Mapping[str, int] = field(default_factory=dict)
+    part: Part | None = None
+    packets: Packets | None = None
+    given: Given | None = None
+
+    @property
+    def shown(self) -> Selected:
+        """The calls that were asked for, with their numbers in the whole capture."""
+        return Selected(self.calls, self.part.numbers if self.part is not None else range(1, len(self.calls) + 1))
+
+    @property
+    def shown_sessions(self) -> Sequence[SmbSession]:
+        """The SMB sessions that were asked for."""
+        return self.part.sessions if self.part is not None else self.sessions

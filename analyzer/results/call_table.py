@@ -1,0 +1,760 @@
+"""The calls of a capture as a table: a completed call is a row of numbers, and its bytes lie in a log.
+
+`CallTable` takes calls as they complete; `OrderedCalls` has them in order. A `Call` is made of a row when somebody looks at it.
+What calls have in common is in tables of values, of which a row has the number:
+
+* `contexts`: ends, security, interface; as a rule all calls of one presentation context share it,
+* `smbs`: how SMB carried a call; `texts`: names of methods and of what was undone; `steps`: what was undone to reach PDUs.
+
+A value that is absent is -1. In the log lie the PDUs of each side (where they were captured, see `core/origins.py`; their bytes;
+what was unsealed of them; where each begins and ends, where there are several), then the parameters of both sides and what few
+calls have (`_Rare`), as MessagePack. A row is never changed: what is known better later is another row.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, is_
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, overload
+
+from msgspec import Struct, msgpack
+
+from analyzer.core.absence import Missing
+from analyzer.core.columns import Columns, GrowingColumns
+from analyzer.core.origins import PackedOrigins, pack_origins
+from analyzer.core.spill import Log, LoggedBytes
+from analyzer.core.traced import TracedBytes
+from analyzer.results.buffer import BufferKind
+from analyzer.results.call import (
+    AuthFacts,
+    Call,
+    CallState,
+    InterfaceFacts,
+    PerformanceRead,
+    Side,
+    SmbFacts,
+    StubProblem,
+    Syntax,
+    Transport,
+)
+from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, StubSource
+from analyzer.results.perflib import INTERFACE, Opnum
+from analyzer.results.query import QueryView
+from analyzer.results.record import Endpoint
+from analyzer.results.security import AuthInfo, Identity
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+# How much of the log of calls stays in memory, and how much of their columns.
+MEMORY_BYTES = 8 << 20
+# Bytes of PDUs up to so many are read with them, longer ones when they are asked for.
+_READ_AT_ONCE = 2048
+# Bytes beyond this are moved into the log in parts.
+_WRITTEN_AT_ONCE = 1 << 20
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+_OF_CALL = {
+    "context": "I",
+    "opnum": "i",
+    "method": "I",
+    "call_id": "I",
+    "context_id": "I",
+    "state": "B",
+    "status": "q",
+    "fault": "q",
+    "smb": "I",
+    "key_number": "q",
+    # Of a poll that was answered, the number of its query handle in `handle_names`; else -1, or `NO_HANDLE`.
+    "handle": "i",
+    # By the first frame of the request (of the answer where that is all there is) calls are ordered; `begin` is its last frame,
+    # `end` the first of the answer, `last` its last. Frames settle what has the same time.
+    "first_time": "q",
+    "first_frame": "q",
+    "begin_time": "q",
+    "begin_frame": "q",
+    "end_time": "q",
+    "end_frame": "q",
+    "last_time": "q",
+    # Where in the log parameters, `_Rare` and PDUs lie, and the length of the second.
+    "place": "Q",
+    "rare": "I",
+}
+_OF_SIDE = {
+    # -1: there is no such side; 0: its stub is there; else the number of the reason for which it is missing.
+    "side": "b",
+    "stub_length": "I",
+    "wire_length": "Q",
+    # Of these bits: the stub is big-endian; its verification trailer is right; it is wrong.
+    "flags": "B",
+    "buffer_kind": "b",
+    "buffer_start": "i",
+    "buffer_stop": "i",
+    "params": "I",
+    # How many PDUs there are, and where they lie in the log.
+    "pdus": "I",
+    "pdus_place": "Q",
+    # How long the origins, the PDUs, what was unsealed of them (-1: nothing was sealed), and what states their ends are.
+    "origins": "I",
+    "whole": "I",
+    "unsealed": "i",
+    "ends": "I",
+    # Of a single PDU: where its stub begins and ends.
+    "stub_start": "I",
+    "stub_stop": "I",
+    "steps": "I",
+    "step": "I",
+}
+FORMATS: Mapping[str, str] = {
+    **_OF_CALL,
+    **{f"{side}_{name}": form for side in ("request", "response") for name, form in _OF_SIDE.items()},
+}
+_BIG_ENDIAN, _TRAILER_OK, _TRAILER_BAD = 1, 2, 4
+# Of PDUs that were carried or unsealed differently: each is described by itself, among what is rare.
+_APART = (1 << 32) - 1
+
+_STATES: tuple[CallState, ...] = get_args(CallState)
+_KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
+_STATE_NUMBERS = {state: number for number, state in enumerate(_STATES)}
+_KIND_NUMBERS: dict[BufferKind | None, int] = {None: -1, **{kind: number for number, kind in enumerate(_KINDS)}}
+_MISSING = (None, *Missing)
+_MISSING_NUMBERS = {missing: number for number, missing in enumerate(_MISSING)}
+_TRAILERS = {"ok": _TRAILER_OK, "bad": _TRAILER_BAD}
+
+
+class Context(Struct, array_like=True, frozen=True):
+    """The fields of a call that all calls of one presentation context have in common, as a rule."""
+
+    client: Endpoint
+    server: Endpoint
+    transport: Transport
+    pipe: str | None
+    session: int | None
+    auth: AuthFacts
+    interface: InterfaceFacts
+    syntax: Syntax
+    channel: int
+    impersonation: int | None
+    security: AuthInfo
+    smb_identity: Identity | None
+
+
+_context_of = attrgetter(*Context.__struct_fields__)
+
+
+class PdusRow(NamedTuple):
+    """The columns of the PDUs of a side, `pdus` to `step`."""
+
+    number: int
+    place: int
+    origins: int
+    whole: int
+    unsealed: int
+    ends: int
+    start: int
+    stop: int
+    steps: int
+    step: int
+
+
+_NO_PDUS = PdusRow(0, 0, 0, 0, -1, 0, 0, 0, 0, 0)
+_NO_SIDE = (-1, 0, 0, 0, -1, -1, -1, 0, *_NO_PDUS)
+_Plains = tuple[bytes | int | None, ...]
+
+
+class RareOfSide(Struct, array_like=True, frozen=True, gc=False):
+    frames_of_dropped: tuple[int, ...] = ()
+    problem: StubProblem | None = None
+    plains: _Plains | None = None
+    apart: tuple[tuple[PdusRow, _Plains | None], ...] = ()
+
+
+class _Rare(Struct, array_like=True, frozen=True, gc=False):
+    """What few calls have."""
+
+    reason: str | None = None
+    read: PerformanceRead | None = None
+    key: str | None = None
+    path: str | None = None
+    request: RareOfSide | None = None
+    response: RareOfSide | None = None
+
+
+_ENCODER = msgpack.Encoder()
+_PARAMS = msgpack.Decoder(dict[str, Any])
+_RARE = msgpack.Decoder(_Rare)
+_NO_RARE = (None,) * len(_Rare.__struct_fields__)
+_NOTHING, _NOTHING_OF_SIDE = _Rare(), RareOfSide()
+
+# State, interface and method (its number, where it has no name) of a call.
+Tally = tuple[CallState, str, str | int | None]
+
+
+def tally_of(call: Call) -> Tally:
+    """Where a call is counted."""
+    return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
+
+
+# Of the column `handle`: nothing has to be known of the call but that it was made.
+NO_HANDLE = -2
+# Methods of PerflibV2 that name no query handle.
+_WITHOUT_HANDLE = frozenset(
+    {
+        Opnum.ENUMERATE_COUNTER_SET,
+        Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
+        Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+    }
+)
+
+
+class Numbered(dict[_Item, int]):
+    """Values that many calls share: the number of each, and the values by number."""
+
+    def __init__(self, values: Sequence[_Item] = ()) -> None:
+        super().__init__()
+        self.values_by_number: list[_Item] = list(values)
+
+    def __missing__(self, item: _Item) -> int:
+        number = self[item] = len(self.values_by_number)
+        self.values_by_number.append(item)
+        return number
+
+
+class SharedValues(Struct):
+    """What the numbers of a table of calls stand for."""
+
+    contexts: list[Context]
+    smbs: list[SmbFacts | None]
+    texts: list[str | None]
+    steps: list[tuple[str, ...]]
+    handle_names: list[tuple[Endpoint, str]]
+    tally: list[tuple[Tally, int]]
+
+
+class CallTable:
+    """Takes calls one by one. The position of a call is that of its row."""
+
+    def __init__(self, memory: int | None = None) -> None:
+        """So many bytes of the log, and as many of the columns, stay in memory; `MEMORY_BYTES` if none are named."""
+        room = MEMORY_BYTES if memory is None else memory
+        self.log = Log(room)
+        self._growing = GrowingColumns(FORMATS, Log(room))
+        self._columns: Columns = self._growing
+        self.tally: Counter[Tally] = Counter()
+        self._contexts: Numbered[Context] = Numbered()
+        self._smbs: Numbered[SmbFacts | None] = Numbered()
+        self._texts: Numbered[str | None] = Numbered()
+        self._steps: Numbered[tuple[str, ...]] = Numbered()
+        self._handles: Numbered[tuple[Endpoint, str]] = Numbered()
+        self._last_context: dict[int, tuple[tuple[Any, ...], int]] = {}
+        # Positions of the calls whose interface is not known, by channel and presentation context.
+        self.unbound: dict[tuple[int, int], array[int]] = {}
+
+    @classmethod
+    def over(cls, columns: Columns, log: Log, shared: SharedValues) -> CallTable:
+        """A table that is there already, to be read."""
+        table = cls()
+        table.log, table._columns = log, columns
+        table._contexts = Numbered(shared.contexts)
+        table._smbs, table._texts = Numbered(shared.smbs), Numbered(shared.texts)
+        table._steps, table._handles = Numbered(shared.steps), Numbered(shared.handle_names)
+        table.tally.update(dict(shared.tally))
+        return table
+
+    @property
+    def shared(self) -> SharedValues:
+        """What the numbers of the table stand for."""
+        return SharedValues(
+            self._contexts.values_by_number,
+            self._smbs.values_by_number,
+            self._texts.values_by_number,
+            self._steps.values_by_number,
+            self._handles.values_by_number,
+            list(self.tally.items()),
+        )
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    # Columns
+
+    @property
+    def handle_names(self) -> Sequence[tuple[Endpoint, str]]:
+        """Server and UUID of each handle."""
+        return self._handles.values_by_number
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """The numbers of all rows; the columns are those of `FORMATS`."""
+        return self._columns.column(name)
+
+    def number(self, name: str, at: int) -> int:
+        """One of them."""
+        return self._columns.number(name, at)
+
+    @property
+    def contexts(self) -> Sequence[Context]:
+        """What calls have in common, by the numbers in `context`."""
+        return self._contexts.values_by_number
+
+    def context(self, at: int) -> Context:
+        """What the call of a row has in common with others."""
+        return self._contexts.values_by_number[self._columns.number("context", at)]
+
+    def by_context(self, field: str) -> npt.NDArray[np.int64]:
+        """Of all rows, a whole number that calls have in common: one of `Context`."""
+        import numpy as np
+
+        numbers = np.array([getattr(context, field) for context in self.contexts], np.int64)
+        found: npt.NDArray[np.int64] = numbers[self.column("context")]
+        return found
+
+    def is_perflib(self) -> npt.NDArray[np.bool_]:
+        """Of all rows: whether they are of PerflibV2."""
+        import numpy as np
+
+        known = np.array([context.interface.uuid == INTERFACE for context in self.contexts], np.bool_)
+        found: npt.NDArray[np.bool_] = known[self.column("context")]
+        return found
+
+    # Taking calls
+
+    def append(self, call: Call) -> int:
+        """The position of the call from now on."""
+        at = self._put(call)
+        if call.interface.uuid is None:
+            self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
+        return at
+
+    def replaced(self, at: int, call: Call) -> int:
+        """What is known of a call now has another row, whose position this is."""
+        self.tally[tally_of(self[at])] -= 1
+        return self._put(call)
+
+    def _put(self, call: Call) -> int:
+        request, response = call.request, call.response
+        side = request or response
+        status, fault, opnum, key_number = call.status, call.fault, call.opnum, call.key_number
+        pieces = _Pieces(self.log)
+        row_of_request, params_of_request, rare_of_request = self._row_of(request, pieces)
+        row_of_response, params_of_response, rare_of_response = self._row_of(response, pieces)
+        rare = call.reason, call.read, call.key, call.path, rare_of_request, rare_of_response
+        packed = b"" if rare == _NO_RARE else _ENCODER.encode(rare)
+        place = pieces.add(params_of_request, params_of_response, packed)
+        pieces.put()
+        if side is None:
+            first_frame = begin_frame = first_time = begin_time = 0
+        else:
+            first_frame, begin_frame = side.frame_range
+            first_time, begin_time = side.first_time_ns, side.last_time_ns
+        end_time = end_frame = last_time = -1
+        if response is not None:
+            end_time, last_time = response.first_time_ns, response.last_time_ns
+            end_frame = first_frame if response is side else response.first_frame
+        at = len(self._growing)
+        self._growing.append(
+            (
+                self._context(call),
+                -1 if opnum is None else opnum,
+                self._texts[call.method],
+                call.call_id,
+                call.context_id,
+                _STATE_NUMBERS[call.state],
+                -1 if status is None else status,
+                -1 if fault is None else fault,
+                self._smbs[call.smb],
+                -1 if key_number is None else key_number,
+                self._handle(call),
+                first_time,
+                first_frame,
+                begin_time,
+                begin_frame,
+                end_time,
+                end_frame,
+                last_time,
+                place,
+                len(packed),
+                *row_of_request,
+                *row_of_response,
+            )
+        )
+        self.tally[tally_of(call)] += 1
+        return at
+
+    def _context(self, call: Call) -> int:
+        """The number of what the call has in common with others: as a rule, with the last one of its channel."""
+        context = _context_of(call)
+        last = self._last_context.get(call.channel)
+        if last is not None and all(map(is_, last[0], context)):
+            return last[1]
+        number = self._contexts[Context(*context)]
+        self._last_context[call.channel] = context, number
+        return number
+
+    def _handle(self, call: Call) -> int:
+        """As the column `handle` has it."""
+        request = call.request
+        if request is None:
+            return -1
+        if not call.is_perflib or call.opnum in _WITHOUT_HANDLE:
+            return NO_HANDLE
+        if call.opnum != Opnum.QUERY_COUNTER_DATA or call.response is None:
+            return -1
+        handle = request.params.get("hQuery")
+        return self._handles[call.server, handle["uuid"]] if isinstance(handle, dict) else -1
+
+    def _row_of(self, side: Side | None, pieces: _Pieces) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None]:
+        """The columns of a side, its parameters, and what is rare of it (as `RareOfSide`)."""
+        if side is None:
+            return _NO_SIDE, b"", None
+        pdus, plains, apart = side.pdus, None, None
+        if not isinstance(pdus, tuple):
+            row, plains = self._pdus(pdus, pieces)
+        elif pdus:
+            apart = [self._pdus(_alone(one), pieces) for one in pdus]
+            row = together([one for one, _ in apart])
+        else:
+            row = _NO_PDUS
+        params = _ENCODER.encode(side.params) if side.params else b""
+        flags = _BIG_ENDIAN if side.big_endian else 0
+        if side.verification_trailer is not None:
+            flags |= _TRAILERS[side.verification_trailer]
+        start, stop = side.buffer_span or (-1, -1)
+        rare = None
+        if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
+            rare = side.frames_of_dropped, side.problem, plains, apart or ()
+        columns = (
+            _MISSING_NUMBERS[side.missing],
+            side.stub_length,
+            side.wire_length,
+            flags,
+            _KIND_NUMBERS[side.buffer_kind],
+            start,
+            stop,
+            len(params),
+        )
+        return columns + row, params, rare
+
+    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[PdusRow, _Plains | None]:
+        """The columns of PDUs, and what came of each stub where that differs."""
+        if type(pdus) is _StoredPdus and pdus.is_of(self):
+            return pdus.row, pdus.packed_plains
+        whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
+        origins = pack_origins(whole)
+        start, stop, ends = 0, 0, b""
+        if stops is None:
+            start, stop = pdus.bounds
+        else:
+            ends = pdus.bounds.tobytes() + stops.tobytes()
+        data = _data_of(whole)
+        opened = b"" if unsealed is None else _data_of(unsealed)
+        place = pieces.add(origins, data, opened, ends)
+        row = PdusRow(
+            len(pdus),
+            place,
+            len(origins),
+            len(data),
+            -1 if unsealed is None else len(opened),
+            len(ends),
+            start,
+            stop,
+            self._steps[whole.steps],
+            self._texts[pdus.step],
+        )
+        return row, None if plains is None else tuple(
+            [_MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]
+        )
+
+    # Looking at calls
+
+    def __getitem__(self, at: int) -> Call:
+        """The call at a position, without number and query handle."""
+        return self.read(at, 0, None)
+
+    def read(self, at: int, number: int, query: QueryView | None) -> Call:
+        """The call at a position, with its number and the state of its query handle."""
+        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = self._columns.row(
+            at
+        )
+        first_time, request, response, rare = self._sides(rest)
+        shared = self._contexts.values_by_number[context]
+        return Call(
+            number=number,
+            time_ns=first_time,
+            client=shared.client,
+            server=shared.server,
+            transport=shared.transport,
+            pipe=shared.pipe,
+            session=shared.session,
+            smb=self._smbs.values_by_number[smb],
+            auth=shared.auth,
+            interface=shared.interface,
+            syntax=shared.syntax,
+            opnum=None if opnum < 0 else opnum,
+            method=self._texts.values_by_number[method],
+            call_id=call_id,
+            context_id=context_id,
+            state=_STATES[state],
+            reason=rare.reason,
+            status=None if status < 0 else status,
+            fault=None if fault < 0 else fault,
+            channel=shared.channel,
+            impersonation=shared.impersonation,
+            security=shared.security,
+            smb_identity=shared.smb_identity,
+            request=request,
+            response=response,
+            read=rare.read,
+            key=rare.key,
+            key_number=None if key_number < 0 else key_number,
+            path=rare.path,
+            query=query,
+        )
+
+    def _sides(self, columns: Sequence[int]) -> tuple[int, Side | None, Side | None, _Rare]:
+        """When a call began, its request and its answer, and what is rare of it, by its columns from `handle` on."""
+        _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length, *sides = columns
+        of_request, of_response = sides[:_SIDE], sides[_SIDE : 2 * _SIDE]
+        request_end = of_request[_PARAMS_LENGTH]
+        response_end = request_end + of_response[_PARAMS_LENGTH]
+        head = self.log.read(place, response_end + rare_length)
+        rare = _RARE.decode(head[response_end:]) if rare_length else _NOTHING
+        request = self._side(of_request, first_time, begin_time, head[:request_end], rare.request)
+        response = self._side(of_response, end_time, last_time, head[request_end:response_end], rare.response)
+        return first_time, request, response, rare
+
+    def _side(
+        self, columns: Sequence[int], first_time: int, last_time: int, params: bytes, rare: RareOfSide | None
+    ) -> Side | None:
+        missing, stub_length, wire_length, flags, kind, start, stop, _, *row = columns
+        if missing < 0:
+            return None
+        rare = rare or _NOTHING_OF_SIDE
+        pdus: Fragments
+        if row[0] == _APART:
+            pdus = tuple([one[0] for one in self._apart(PdusRow(*row), rare)])
+        else:
+            pdus = self._stored(PdusRow._make(row), rare.plains) if row[0] else ()
+        return Side(
+            pdus=pdus,
+            missing=_MISSING[missing],
+            stub_length=stub_length,
+            wire_length=wire_length,
+            verification_trailer="ok" if flags & _TRAILER_OK else "bad" if flags & _TRAILER_BAD else None,
+            big_endian=bool(flags & _BIG_ENDIAN),
+            first_time_ns=first_time,
+            last_time_ns=last_time,
+            frames_of_dropped=rare.frames_of_dropped,
+            params=_PARAMS.decode(params) if params else {},
+            buffer_span=None if start < 0 else (start, stop),
+            buffer_kind=None if kind < 0 else _KINDS[kind],
+            problem=rare.problem,
+        )
+
+    def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
+        """PDUs that were carried or unsealed differently; `row` is of all of them."""
+        return [self._stored(one, plains) for one, plains in rare.apart]
+
+    def _stored(self, row: PdusRow, plains: _Plains | None) -> Pdus:
+        return _StoredPdus(self, row, plains)
+
+    def unpacked(self, row: PdusRow, packed_plains: _Plains | None) -> tuple[Any, ...]:
+        """What `Pdus` are made of."""
+        steps, step = self._steps.values_by_number[row.steps], self._texts.values_by_number[row.step] or ""
+        plains: tuple[Plain, ...] | None = None
+        if packed_plains is not None:
+            plains = tuple([_MISSING[one] if isinstance(one, int) else one for one in packed_plains])
+        whole_at = row.place + row.origins
+        origins = PackedOrigins(self.log.read(row.place, row.origins), row.whole)
+        whole = self._traced(whole_at, row.whole, origins, 0, steps)
+        unsealed_at = whole_at + row.whole
+        bounds, stops = array("I", (row.start, row.stop)), None
+        if row.number > 1:
+            ends = array("I", self.log.read(unsealed_at + max(row.unsealed, 0), row.ends))
+            bounds, stops = ends[: 2 * row.number], ends[2 * row.number :]
+        if row.unsealed < 0:
+            return whole, stops, bounds, step, plains
+        source, start = (origins, row.start) if stops is None else (StubSource(whole, stops, bounds), 0)
+        unsealed = self._traced(unsealed_at, row.unsealed, source, start, (*steps, step) if step else steps)
+        return whole, stops, bounds, step, plains, unsealed
+
+    def _traced(self, place: int, length: int, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:
+        if length <= _READ_AT_ONCE:
+            return TracedBytes(self.log.read(place, length), source, start, steps)
+        return LoggedBytes(self.log, place, length, source, start, steps)
+
+
+_SIDE, _PARAMS_LENGTH = len(_OF_SIDE), list(_OF_SIDE).index("params")
+
+
+def _data_of(data: TracedBytes) -> bytes | TracedBytes:
+    """The bytes, where they are in memory."""
+    return data.data if type(data) is TracedBytes else data
+
+
+def together(rows: Sequence[PdusRow]) -> PdusRow:
+    """The row of PDUs that have each their own: how long they are together."""
+    return _NO_PDUS._replace(
+        number=_APART,
+        origins=sum(row.origins for row in rows),
+        whole=sum(row.whole for row in rows),
+        unsealed=sum(max(row.unsealed, 0) for row in rows),
+    )
+
+
+class _Pieces:
+    """Bytes that are to be appended to a log, one behind the other."""
+
+    __slots__ = ("_end", "_log", "_parts")
+
+    def __init__(self, log: Log) -> None:
+        self._log, self._end = log, log.end
+        self._parts: list[bytes | TracedBytes] = []
+
+    def add(self, *parts: bytes | TracedBytes) -> int:
+        """Where the first of them will lie."""
+        place = self._end
+        self._parts += parts
+        self._end = place + sum(map(len, parts))
+        return place
+
+    def put(self) -> None:
+        log = self._log
+        if self._end - log.end <= _WRITTEN_AT_ONCE:
+            log.append(b"".join([part if type(part) is bytes else bytes(part) for part in self._parts]))
+            return
+        for part in self._parts:
+            if isinstance(part, bytes):
+                log.append(part)
+                continue
+            for at in range(0, len(part), _WRITTEN_AT_ONCE):
+                log.append(part.part(at, min(at + _WRITTEN_AT_ONCE, len(part))))
+
+
+class _StoredPdus(Pdus):
+    """PDUs of a call in a table: what is stated of them is read out of their row, what else is asked for is made of it."""
+
+    __slots__ = ("_calls", "packed_plains", "row")
+
+    def __init__(self, calls: CallTable, row: PdusRow, packed_plains: _Plains | None) -> None:
+        self._calls, self.row, self.packed_plains = calls, row, packed_plains
+
+    def __getattr__(self, name: str) -> Any:
+        # The fields of `Pdus`, of which none is there before the first is asked for.
+        if name not in Pdus.__slots__:
+            raise AttributeError(name)
+        Pdus.__init__(self, *self._calls.unpacked(self.row, self.packed_plains))
+        return getattr(self, name)
+
+    def is_of(self, calls: CallTable) -> bool:
+        """Whether they lie in the log of these calls."""
+        return self._calls is calls
+
+    def __len__(self) -> int:
+        return self.row.number
+
+    @property
+    def _origins(self) -> PackedOrigins:
+        row = self.row
+        return PackedOrigins(self._calls.log.read(row.place, row.origins), row.whole)
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        return self._origins.frames(0, self.row.whole)
+
+    @property
+    def frame_range(self) -> tuple[int, int] | None:
+        return self._origins.frame_range(0, self.row.whole)
+
+    def stub_bytes(self, length: int) -> bytes:
+        row = self.row
+        if row.unsealed >= 0:
+            return self._calls.log.read(row.place + row.origins + row.whole, min(length, row.unsealed))
+        if row.number == 1 and self.packed_plains is None:
+            start = row.place + row.origins + row.start
+            return self._calls.log.read(start, min(length, row.stop - row.start))
+        return super().stub_bytes(length)
+
+
+def _alone(fragment: Fragment) -> Pdus:
+    """One PDU as if it were a message."""
+    plain = fragment.plain
+    bounds = array("I", (fragment.stub_start, fragment.stub_stop))
+    if isinstance(plain, Missing):
+        return Pdus(fragment.pdu, None, bounds, "", (plain,))
+    if plain.steps == fragment.pdu.steps and plain == fragment.pdu[fragment.stub_start : fragment.stub_stop]:
+        return Pdus(fragment.pdu, None, bounds)
+    return Pdus(fragment.pdu, None, bounds, plain.steps[-1] if plain.steps else "", None, plain)
+
+
+class OrderedCalls(Sequence[Call]):
+    """The calls of a capture in order: call number n is at position n - 1.
+
+    `order` has the position of each call in the table, `views` for each call the position of its query handle's state in
+    `states`, -1 for none.
+    """
+
+    def __init__(
+        self, table: CallTable, order: Sequence[int], views: Sequence[int] = (), states: Sequence[QueryView] = ()
+    ) -> None:
+        self.table, self.order, self.states = table, order, states
+        self.views = views if len(views) else array("i", [-1]) * len(order)
+        self._last: Call | None = None
+
+    @property
+    def tally(self) -> Mapping[Tally, int]:
+        """How many calls there are of each state, interface and method."""
+        return self.table.tally
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """The numbers of a column in the order of the calls; the columns are those of `FORMATS`."""
+        import numpy as np
+
+        found: npt.NDArray[Any] = self.table.column(name)[np.asarray(self.order, np.int64)]
+        return found
+
+    def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
+        """Of calls with these numbers, which ascend, the first one of each `Context`: what calls have in common is all in them."""
+        import numpy as np
+
+        from analyzer.core.arrays import first_places
+
+        chosen = np.asarray(numbers, np.int64)
+        firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
+        return firsts
+
+    def of_perflib(self, opnums: Iterable[int]) -> list[int]:
+        """The numbers of the calls of these methods of PerflibV2."""
+        import numpy as np
+
+        is_of_one = (self.table.column("opnum")[:, None] == np.array([*opnums])).any(axis=1)
+        is_wanted = (self.table.is_perflib() & is_of_one)[np.asarray(self.order, np.int64)]
+        numbers: list[int] = (np.flatnonzero(is_wanted) + 1).tolist()
+        return numbers
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @overload
+    def __getitem__(self, where: int) -> Call: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[Call]: ...
+
+    def __getitem__(self, where: int | slice) -> Call | Sequence[Call]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        at = range(len(self.order))[where]
+        # Who looks at a call often looks at it again at once; another thread may look at another one meanwhile.
+        call = self._last
+        if call is None or call.number != at + 1:
+            view = self.views[at]
+            call = self._last = self.table.read(self.order[at], at + 1, self.states[view] if view >= 0 else None)
+        return call
+
+    def __iter__(self) -> Iterator[Call]:
+        for at in range(len(self.order)):
+            yield self[at]

@@ -1,0 +1,196 @@
+"""Records about a capture as a whole: the files, sessions and hosts in it, what could not be read, and counts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET
+
+from analyzer.core.events import ProblemKind
+from analyzer.results.record import Endpoint, FrameFiles, Frames, Record, Value, doc
+from analyzer.results.security import AccountSource, Granted
+
+SCHEMA = 2
+
+Decryption = Annotated[
+    Literal[
+        "decrypted",
+        "not sealed",
+        "no key given for this principal",
+        "key given, wrong",
+        "handshake not in the capture",
+        "bytes missing",
+        "algorithm unsupported",
+    ],
+    doc("whether encrypted messages could be decrypted, else why not"),
+]
+
+
+class CaptureRecord(Record, frozen=True, kw_only=True, tag="capture"):
+    """What was read: files as given, frames, captured bytes, first and last time."""
+
+    schema: Annotated[int, doc("version of this form of output")]
+    files: Annotated[tuple[str, ...], doc("the files, as given")]
+    frames: Annotated[int, doc("how many frames were read")]
+    bytes: Annotated[int, doc("how many bytes of them were captured", unit="bytes")]
+    first_time_ns: Annotated[int | None, doc("time of the first frame", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int | None, doc("time of the last frame", unit="ns since 1970 UTC")]
+
+
+class StreamRecord(Record, frozen=True, kw_only=True, tag="stream"):
+    """What follows is printed while the capture is read; `capture` comes near the end then."""
+
+    schema: Annotated[int, doc("version of this form of output")]
+    files: Annotated[tuple[str, ...], doc("the files, as given")]
+    first_time_ns: Annotated[int | None, doc("time of the first frame", unit="ns since 1970 UTC")]
+    names_from: Annotated[Literal["now"], doc("what names are taken from: what was printed before")]
+
+
+class ProblemRecord(Record, frozen=True, kw_only=True, tag="problem"):
+    """Something that could not be read, or was read with a reservation."""
+
+    kind: Annotated[
+        ProblemKind,
+        doc(
+            "`gap` not captured, `sealed` no key, `truncated` cut short, `malformed` against its specification, `unsupported` not "
+            "read by this program, `conflict` two versions of the same bytes, `limit` a bound of this program, `failed` it "
+            "failed and read no further, `note` nothing lost"
+        ),
+    ]
+    layer: Annotated[
+        str, doc("the layer that noticed: `capture`, `packet`, `tcp`, `smb`, `rpc`, `pcq`, `winperf`, ...")
+    ]
+    frames: Frames
+    frame_files: FrameFiles = UNSET
+    text: Annotated[str, doc("one sentence")]
+
+
+class SummaryRecord(Record, frozen=True, kw_only=True, tag="summary"):
+    """Counts of the whole capture, whatever is shown of it."""
+
+    calls: Annotated[int, doc("calls of all interfaces")]
+    calls_by_state: Annotated[dict[str, int], doc("calls by their `state`")]
+    calls_by_method: Annotated[dict[str, int], doc("calls by interface and method")]
+    problems: Annotated[int, doc("problems of all kinds")]
+    problems_by_kind: Annotated[dict[str, int], doc("problems by their `kind`")]
+    sessions: Annotated[int, doc("SMB sessions")]
+    calls_shown: Annotated[int, doc("calls that were printed")]
+    selected_by: Annotated[str | None, doc("what these were selected by, in words; null where all are shown")]
+
+
+class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
+    """One SMB session, as far as the capture shows it."""
+
+    session: Annotated[int, doc("number of the session in the capture, from 0; `session` of a call")]
+    session_id: Annotated[str, doc("SessionId in hexadecimal", source="[MS-SMB2] section 2.2.1.2")]
+    client: Annotated[Endpoint, doc("who opened the connection")]
+    server: Annotated[Endpoint, doc("who answered")]
+    dialect: Annotated[str | None, doc("`3.1.1`, ..., `1.0`; null where the negotiation was not captured")]
+    client_guid: Annotated[str | None, doc("ClientGuid", source="[MS-SMB2] section 2.2.3")]
+    server_guid: Annotated[str | None, doc("ServerGuid", source="[MS-SMB2] section 2.2.4")]
+    cipher: Annotated[str | None, doc("encryption by name (`AES-128-GCM`)", source="[MS-SMB2] section 2.2.3.1.2")]
+    signing: Annotated[str | None, doc("signing by name (`AES-CMAC`)", source="[MS-SMB2] section 2.2.3.1.7")]
+    mechanism: Annotated[
+        str | None, doc("how the user was authenticated: `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, ...")
+    ]
+    user: Annotated[
+        str | None,
+        doc(
+            "account, `DOMAIN\\name` or `name@REALM`; `guest` where the server let the client in as a guest, whatever it claimed. "
+            "Of a refused logon: who asked for it"
+        ),
+    ]
+    user_source: Annotated[
+        AccountSource | None,
+        doc(
+            "what names the account: the logon, an opened Kerberos ticket, the KDC's reply, which nothing verifies, or the "
+            "server's answer, which granted less than was claimed"
+        ),
+    ]
+    claimed_user: Annotated[
+        str | None,
+        doc("the account that the client claimed, where the server granted another (a guest's, a null session)"),
+    ]
+    granted: Annotated[
+        Granted | None,
+        doc(
+            "what the server granted: the account, a guest's session, a null session; null where it refused or its answer was not "
+            "captured",
+            source="[MS-SMB2] section 2.2.6, [MS-CIFS] section 2.2.4.53.2",
+        ),
+    ]
+    anonymous: Annotated[bool, doc("a null session")]
+    refused: Annotated[int | None, doc("status with which the server refused the logon")]
+    refused_name: Annotated[str | None, doc("its name", source="[MS-ERREF] section 2.3")]
+    domain: Annotated[str | None, doc("domain of the account, as the client gave it")]
+    workstation: Annotated[str | None, doc("the client's name for itself", source="[MS-NLMP] section 2.2.1.3")]
+    server_name: Annotated[str | None, doc("NetBIOS name of the server", source="[MS-NLMP] section 2.2.2.1")]
+    server_domain: Annotated[str | None, doc("NetBIOS domain of the server", source="[MS-NLMP] section 2.2.2.1")]
+    server_dns_name: Annotated[str | None, doc("DNS name of the server", source="[MS-NLMP] section 2.2.2.1")]
+    server_dns_domain: Annotated[str | None, doc("DNS domain of the server", source="[MS-NLMP] section 2.2.2.1")]
+    server_os_version: Annotated[str | None, doc("VERSION of the server", source="[MS-NLMP] section 2.2.2.10")]
+    client_os_version: Annotated[str | None, doc("VERSION of the client", source="[MS-NLMP] section 2.2.2.10")]
+    service: Annotated[str | None, doc("service principal of the Kerberos ticket", source="RFC 4120 section 5.3")]
+    realm: Annotated[str | None, doc("realm of the Kerberos ticket", source="RFC 4120 section 5.3")]
+    etype: Annotated[int | None, doc("encryption type of the ticket", source="RFC 4120 section 5.2.9")]
+    kvno: Annotated[int | None, doc("key version of the ticket", source="RFC 4120 section 5.2.9")]
+    decryption: Decryption
+    reason: Annotated[str | None, doc("a sentence about `decryption`, where there is more to say")]
+    first_time_ns: Annotated[int, doc("first frame of the session", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("last frame of the session", unit="ns since 1970 UTC")]
+    frames: Frames
+    frame_files: FrameFiles = UNSET
+    encrypted_messages: Annotated[int, doc("messages in an SMB3 transform", source="[MS-SMB2] section 2.2.41")]
+    decrypted_messages: Annotated[int, doc("how many of these were decrypted")]
+    signed_messages: Annotated[int, doc("messages with a signature")]
+    verified_messages: Annotated[int, doc("how many of the signatures were verified")]
+    trees: Annotated[tuple[str, ...], doc("paths of the shares that were connected")]
+    pipes: Annotated[tuple[str, ...], doc("names of the pipes that were opened")]
+
+
+class HostName(Value, frozen=True):
+    """A name of a host, and where it was stated."""
+
+    name: Annotated[str, doc("the name")]
+    source: Annotated[str, doc("what showed it: the message and its field, in words")]
+
+
+class HostClaim(Value, frozen=True):
+    """An account that a client claimed in an SMB logon and did not get."""
+
+    user: Annotated[str, doc("the account that was claimed")]
+    outcome: Annotated[
+        Literal["guest", "anonymous", "refused", "not captured"],
+        doc(
+            "what the server did: let the client in as a guest, without a name, or not at all; or its answer was not captured"
+        ),
+    ]
+
+
+class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
+    """One address, with everything that the traffic states about who it is."""
+
+    ip: Annotated[str, doc("address")]
+    roles: Annotated[tuple[str, ...], doc("`SMB client`, `SMB server`, `DCERPC client`, `DCERPC server`")]
+    names: Annotated[tuple[HostName, ...], doc("its names")]
+    users: Annotated[tuple[str, ...], doc("accounts that were used from there")]
+    claims: Annotated[tuple[HostClaim, ...], doc("accounts that were claimed from there and not granted")]
+    os_versions: Annotated[tuple[str, ...], doc("versions of the operating system that it sent")]
+    dialects: Annotated[tuple[str, ...], doc("SMB dialects that it negotiated as a server")]
+
+
+class OmissionRecord(Record, frozen=True, kw_only=True, tag="omission"):
+    """What was left out of the records because there was too much of it."""
+
+    text: Annotated[str, doc("one sentence")]
+
+
+class LimitRecord(Record, frozen=True, kw_only=True, tag="limit"):
+    """A bound of this program."""
+
+    name: Annotated[str, doc("its name")]
+    default: Annotated[int, doc("how much, unless an option says otherwise")]
+    unit: Annotated[str | None, doc("what is counted; null for a plain number")]
+    what: Annotated[str, doc("what is bounded, in words")]
+    reason: Annotated[str, doc("why")]
+    option: Annotated[str | None, doc("the option that changes it; null where it is fixed")]

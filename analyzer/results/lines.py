@@ -1,0 +1,66 @@
+"""Which records each command prints: what schemas, tables and the tables of docs/output.md are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analyzer.results.audit import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
+from analyzer.results.calibration import (
+    CalibrationSummaryRecord,
+    DecisionRecord,
+    DisplayedRecord,
+    StoredBufferRecord,
+)
+from analyzer.results.call import CallRecord
+from analyzer.results.capture import (
+    CaptureRecord,
+    HostRecord,
+    LimitRecord,
+    OmissionRecord,
+    ProblemRecord,
+    SessionRecord,
+    StreamRecord,
+    SummaryRecord,
+)
+from analyzer.results.handle import HandleRecord
+from analyzer.results.metadata import MetadataRecord
+from analyzer.results.record import Record
+from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
+from analyzer.results.statistics import (
+    ActivityRecord,
+    ErrorStatsRecord,
+    IdentityStatsRecord,
+    ImageRecord,
+    MethodStatsRecord,
+    PollStatsRecord,
+)
+from analyzer.results.tree import BufferRecord, PlaceRecord, ShowRecord
+from analyzer.results.triage import TriageFile, TriageFinding, TriageProcess, TriageSummary
+
+COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
+    "triage": (TriageFile, TriageFinding, TriageProcess, TriageSummary),
+    "timeline": (CaptureRecord, CallRecord, ProblemRecord, SummaryRecord, StreamRecord),
+    "samples": (SampleRecord,),
+    "counters": (CounterRecord, BucketRecord),
+    "sessions": (SessionRecord,),
+    "hosts": (HostRecord,),
+    "handles": (HandleRecord,),
+    "stats": (
+        MethodStatsRecord,
+        PollStatsRecord,
+        SessionRecord,
+        IdentityStatsRecord,
+        ErrorStatsRecord,
+        ActivityRecord,
+        ImageRecord,
+        OmissionRecord,
+    ),
+    "show": (ShowRecord, PlaceRecord),
+    "decode": (BufferRecord, SampleRecord),
+    "export-metadata": (MetadataRecord,),
+    "calibrate": (StoredBufferRecord, DisplayedRecord, DecisionRecord, CalibrationSummaryRecord),
+    "limits": (LimitRecord,),
+    "audit": (FindingRecord, CoverageRecord, AuditSummaryRecord),
+    "audit --matrix": (MatrixRecord,),
+    "audit --list": (RuleRecord,),
+}

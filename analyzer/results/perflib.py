@@ -1,0 +1,89 @@
+"""The interface of [MS-PCQ] section 1.9 and its method numbers (section 3.1.4)."""
+
+from enum import IntEnum
+
+from analyzer.results.buffer import BufferKind
+
+INTERFACE = "da5a86c5-12c2-4943-ab30-7f74a813d853"
+NAME = "PerflibV2"
+ERROR_NOT_ENOUGH_MEMORY = 8
+NONE_ID = 0xFFFFFFFF  # "all" in an identifier, "no such counter" in registration information (perflib.h)
+
+
+class Opnum(IntEnum):
+    ENUMERATE_COUNTER_SET = 0
+    QUERY_COUNTER_SET_REGISTRATION_INFO = 1
+    ENUMERATE_COUNTER_SET_INSTANCES = 2
+    OPEN_QUERY_HANDLE = 3
+    CLOSE_QUERY_HANDLE = 4
+    QUERY_COUNTER_INFO = 5
+    QUERY_COUNTER_DATA = 6
+    VALIDATE_COUNTERS = 7
+
+
+# The parameters that a whole stub has, by method and side, in the spelling of the IDL ([MS-PCQ] section 6). A handle
+# has `attributes` and `uuid`.
+_SIZES: dict[str, type] = {"pdwOutSize": int, "pdwRtnSize": int}
+_TARGET: dict[str, type] = {"szMachine": str, "CounterSetGuid": str}
+PARAMS: dict[tuple[int, str], dict[str, type]] = {
+    (Opnum.ENUMERATE_COUNTER_SET, "request"): {"szMachine": str, "dwInSize": int},
+    (Opnum.ENUMERATE_COUNTER_SET, "response"): _SIZES,
+    (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, "request"): {
+        **_TARGET,
+        "RequestCode": int,
+        "RequestLCID": int,
+        "dwInSize": int,
+    },
+    (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, "response"): _SIZES,
+    (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "request"): {**_TARGET, "dwInSize": int},
+    (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "response"): _SIZES,
+    (Opnum.OPEN_QUERY_HANDLE, "request"): {"szMachine": str},
+    (Opnum.OPEN_QUERY_HANDLE, "response"): {"phQuery": dict},
+    (Opnum.CLOSE_QUERY_HANDLE, "request"): {"phQuery": dict},
+    (Opnum.CLOSE_QUERY_HANDLE, "response"): {"phQuery": dict},
+    (Opnum.QUERY_COUNTER_INFO, "request"): {"hQuery": dict, "dwInSize": int},
+    (Opnum.QUERY_COUNTER_INFO, "response"): _SIZES,
+    (Opnum.QUERY_COUNTER_DATA, "request"): {"hQuery": dict, "dwInSize": int},
+    (Opnum.QUERY_COUNTER_DATA, "response"): _SIZES,
+    (Opnum.VALIDATE_COUNTERS, "request"): {"hQuery": dict, "dwInSize": int, "dwAdd": int},
+}
+
+
+class RequestCode(IntEnum):
+    """[MS-PCQ] section 3.1.4.1.2; the names are those of perflib.h."""
+
+    COUNTERSET_STRUCT = 1
+    COUNTER_STRUCT = 2
+    COUNTERSET_NAME_STRING = 3
+    COUNTERSET_HELP_STRING = 4
+    COUNTER_NAME_STRINGS = 5
+    COUNTER_HELP_STRINGS = 6
+    PROVIDER_NAME = 7
+    PROVIDER_GUID = 8
+    COUNTERSET_ENGLISH_NAME = 9
+    COUNTER_ENGLISH_NAMES = 10
+
+
+# What the answer to a request code is laid out as.
+BUFFER_KIND_OF_CODE: dict[RequestCode, BufferKind] = {
+    RequestCode.COUNTERSET_STRUCT: "counterset-info",
+    RequestCode.COUNTER_STRUCT: "counter-info",
+    RequestCode.COUNTERSET_NAME_STRING: "string",
+    RequestCode.COUNTERSET_HELP_STRING: "string",
+    RequestCode.COUNTER_NAME_STRINGS: "string-table",
+    RequestCode.COUNTER_HELP_STRINGS: "string-table",
+    RequestCode.PROVIDER_NAME: "string",
+    RequestCode.PROVIDER_GUID: "guid",
+    RequestCode.COUNTERSET_ENGLISH_NAME: "string",
+    RequestCode.COUNTER_ENGLISH_NAMES: "string-table",
+}
+
+# What the other methods' lpData is laid out as, by (opnum, side).
+BUFFER_KIND_OF_METHOD: dict[tuple[int, str], BufferKind] = {
+    (Opnum.ENUMERATE_COUNTER_SET, "response"): "guids",
+    (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "response"): "instances",
+    (Opnum.QUERY_COUNTER_INFO, "response"): "identifiers",
+    (Opnum.QUERY_COUNTER_DATA, "response"): "perf-data",
+    (Opnum.VALIDATE_COUNTERS, "request"): "identifiers",
+    (Opnum.VALIDATE_COUNTERS, "response"): "identifiers",
+}

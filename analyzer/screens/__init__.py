@@ -1,0 +1,1 @@
+"""What people and programs see: text, files, the page, the browser, notebooks."""

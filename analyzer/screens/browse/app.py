@@ -1,0 +1,369 @@
+"""`browse`: a capture in three panes of a terminal, with series and findings beside them (Textual).
+
+In: what reads the capture, called in a thread with what hears of its progress, and what reads its packets once more. The panes read
+calls one at a time, when their lines are drawn, so that the size of a capture does not matter; filters, series, packets and the
+audit run in threads, which look at the same calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from msgspec.structs import replace
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.suggester import Suggester
+from textual.widgets import Footer, Input, ProgressBar, Static, TabbedContent, TabPane
+from textual.worker import get_current_worker
+
+from analyzer.core.errors import InputError
+from analyzer.core.printable import printable
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.filters.fields import call_fields
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.results.analysis import Analysis
+from analyzer.results.packets import Packets
+from analyzer.results.view import CallView, Layer, Row
+from analyzer.screens.browse.lines import Lines
+from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
+from analyzer.screens.viewmodel.findings import finding_views
+from analyzer.screens.viewmodel.layers import call_view
+from analyzer.screens.viewmodel.rows import row_of
+from analyzer.screens.viewmodel.series import series_views
+
+# Called now and then with frames and bytes read.
+Progress = Callable[[int, int], None]
+Reading = Callable[[Progress], Analysis]
+PacketReading = Callable[[Analysis], Analysis]
+_WORD = re.compile(r"[\w.]*$")
+MAX_READINGS = 2_000_000
+
+
+class FieldSuggester(Suggester):
+    """Completes the name of the field that is being written."""
+
+    async def get_suggestion(self, value: str) -> str | None:
+        word = _WORD.search(value)
+        if word is None or not word[0]:
+            return None
+        found = min((name for name in call_fields() if name.startswith(word[0])), key=len, default=None)
+        return value[: word.start()] + found if found is not None else None
+
+
+class FilterInput(Input):
+    """The line for the filter. Tab completes the name of a field; where there is none to complete, it leads to the list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "complete", show=False)]
+
+    async def action_complete(self) -> None:
+        found = await self.suggester.get_suggestion(self.value) if self.suggester is not None else None
+        if found is None or found == self.value:
+            self.screen.focus_next()
+        else:
+            self.value = found
+            self.cursor_position = len(found)
+
+
+class _Tabs(Vertical):
+    """What there is to see of a capture that was read."""
+
+    def compose(self) -> ComposeResult:
+        with TabbedContent(initial="of-calls"):
+            with TabPane("Calls", id="of-calls"):
+                yield FilterInput(
+                    placeholder="filter, as for timeline -Y: /", id="filter", suggester=FieldSuggester(), compact=True
+                )
+                yield CallList(id="calls")
+                with Horizontal(id="below"):
+                    yield Tree(id="tree")
+                    with Vertical(id="right"):
+                        yield LayerTabs(id="tabs-of-layers")
+                        yield Static(id="layer")
+                        yield Bytes(id="bytes")
+                yield Static(id="status")
+            with TabPane("Series", id="of-series"):
+                yield SeriesList(id="series")
+            with TabPane("Findings", id="of-findings"):
+                yield FindingList(id="findings")
+
+
+class Browser(App[None]):
+    """The browser of one capture. `size` is that of its files in bytes, 0 where it is not known; `packets` gives an analysis its
+    packets."""
+
+    CSS = """
+    #reading { align: center middle; height: 1fr; }
+    #reading Static { width: auto; }
+    #tabs, TabbedContent, TabPane { height: 1fr; padding: 0; }
+    #calls { height: 2fr; }
+    #below { height: 3fr; border-top: solid $foreground; }
+    #tree { width: 1fr; border-right: solid $foreground; }
+    #right { width: 76; }
+    .-narrow #below { layout: vertical; }
+    .-narrow #tree { width: 1fr; border-right: none; }
+    .-narrow #right { width: 1fr; border-top: solid $foreground; }
+    #bytes { height: 1fr; }
+    #layer, #status { height: 1; }
+    #tabs-of-layers { height: 2; }
+    #filter { height: 1; border: none; padding: 0; }
+    """
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (130, "-wide")]  # noqa: RUF012  # as Textual declares it
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "filter"),
+        Binding("h", "follow", "follow handle"),
+        Binding("l", "layer(1)", "layer"),
+        Binding("L", "layer(-1)", "layer before", show=False),
+        Binding("1", "tab('of-calls')", "calls"),
+        Binding("2", "tab('of-series')", "series"),
+        Binding("3", "tab('of-findings')", "findings"),
+        Binding("escape", "leave", "no filter", show=False),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, reading: Reading, title: str, size: int = 0, packets: PacketReading | None = None) -> None:
+        super().__init__(ansi_color=True)
+        # The 16 colours that the terminal has, as its user set them.
+        self.theme = "ansi-dark"
+        self.title, self._read_capture, self._bytes_to_read = title, reading, size
+        self._read_packets = packets
+        self.analysis: Analysis | None = None
+        # The call that the tree is to show, and the place in it that becomes current then.
+        self._wanted: int | None = None
+        self._aim: tuple[str, int, int] | None = None
+        self.failure: InputError | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="reading"):
+            yield Static(printable(f"reading {self.title}"))
+            yield ProgressBar(total=self._bytes_to_read or None, show_eta=False)
+
+    def on_mount(self) -> None:
+        self.run_worker(self._read, thread=True)
+
+    def _read(self) -> None:
+        bar = self.query_one(ProgressBar)
+        try:
+            analysis = self._read_capture(lambda frames, done: self.call_from_thread(bar.update, progress=done))
+        except InputError as error:
+            self.failure = error
+            self.call_from_thread(self.exit)
+            return
+        if self._read_packets is not None:
+            analysis = replace(analysis, packets=Packets("they are being read"))
+        self.analysis = analysis
+        self.call_from_thread(self.call_later, self._begin)
+
+    async def _begin(self) -> None:
+        analysis = self.analysis
+        assert analysis is not None
+        await self.query_one("#reading").remove()
+        await self.mount(_Tabs(id="tabs"), Footer())
+        calls = self.query_one(CallList)
+        calls.row, calls.base = self._row, analysis.capture.first_time_ns or 0
+        self._pass(range(1, len(analysis.calls) + 1))
+        calls.focus()
+        self.run_worker(self._derive, thread=True)
+
+    def _row(self, number: int) -> Row:
+        assert self.analysis is not None
+        return row_of(self.analysis.calls[number - 1], self.analysis)
+
+    def _derive(self) -> None:
+        """Packets, findings and series, while the calls are looked at already."""
+        analysis = self.analysis
+        assert analysis is not None
+        if self._read_packets is not None:
+            try:
+                found = self._read_packets(analysis)
+            except InputError as error:
+                found = replace(analysis, packets=Packets(str(error)))
+            self.call_from_thread(self._show_packets, found)
+        self.call_from_thread(self._show_findings, finding_views(analysis, Audit(analysis)))
+        series, _ = series_views(analysis, MAX_READINGS)
+        self.call_from_thread(self._show_series, tuple(one for one in series if not one.hidden))
+
+    def _show_packets(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        tree = self.query_one(Tree)
+        if tree.view is not None and tree.view.row.number == self._wanted:
+            tree.look_again(call_view(analysis, tree.view.row.number))
+
+    def _show_findings(self, findings: Sequence[object]) -> None:
+        pane = self.query_one(FindingList)
+        pane.findings = findings  # type: ignore[assignment]
+        pane.show(len(findings))
+
+    def _show_series(self, series: Sequence[object]) -> None:
+        pane = self.query_one(SeriesList)
+        pane.series = series  # type: ignore[assignment]
+        pane.show(len(series))
+
+    # ------------------------------------------------------------------------------------------------ what is chosen
+
+    def on_lines_moved(self, event: Lines.Moved) -> None:
+        if isinstance(event.lines, CallList):
+            self._open(event.lines.number)
+        elif isinstance(event.lines, Tree):
+            self._light(event.lines)
+
+    def on_lines_chosen(self, event: Lines.Chosen) -> None:
+        if isinstance(event.lines, CallList):
+            self.query_one(Tree).focus()
+        elif isinstance(event.lines, FindingList):
+            finding = event.lines.findings[event.lines.current]
+            if finding.call is not None:
+                aim = (finding.layer, finding.start, finding.stop) if finding.layer is not None else None
+                self._go_to(finding.call, aim)
+
+    def _go_to(self, number: int, aim: tuple[str, int, int] | None = None) -> None:
+        """The list shows this call, whatever the filter leaves out, and the tree this place in it."""
+        assert self.analysis is not None
+        calls = self.query_one(CallList)
+        if number not in calls.order:
+            self.query_one("#filter", Input).value = ""
+            self._pass(range(1, len(self.analysis.calls) + 1))
+        calls.current = calls.order.index(number)
+        self.action_tab("of-calls")
+        self._aim = aim
+        view = self.query_one(Tree).view
+        if view is not None and view.row.number == self._wanted == number:
+            self._find()
+        else:
+            self._open(number)
+
+    def _open(self, number: int | None) -> None:
+        """Takes a call apart in a thread, so that the list goes on under held keys; a call that is passed by is left out."""
+        if number is not None and self.analysis is not None and number != self._wanted:
+            self._wanted = number
+            self.run_worker(lambda: self._make_layers(number), thread=True)
+
+    def _make_layers(self, number: int) -> None:
+        analysis = self.analysis
+        if analysis is not None and number == self._wanted:
+            self.call_from_thread(self._look_at, analysis, call_view(analysis, number))
+
+    def _look_at(self, analysis: Analysis, view: CallView) -> None:
+        if view.row.number != self._wanted:
+            return
+        if analysis is self.analysis:
+            self.query_one(Tree).look_at(view)
+            self._find()
+        else:  # its packets came meanwhile
+            self.run_worker(lambda: self._make_layers(view.row.number), thread=True)
+
+    def _find(self) -> None:
+        if self._aim is not None:
+            self.query_one(Tree).find(*self._aim)
+        self._aim = None
+
+    def _light(self, tree: Tree) -> None:
+        """The bytes of the current line of the tree."""
+        if not tree.shown:
+            return
+        one = tree.shown[tree.current]
+        pane = self.query_one(Bytes)
+        layer = one.layer if one.layer is not None else _first(tree)
+        span = (one.node.start, one.node.stop) if one.node is not None else (0, 0)
+        pane.look_at(layer, span)
+        words = "nothing was captured"
+        if layer is not None:
+            start, stop = span if one.node is not None else (0, len(layer.data))
+            frames = ", ".join(str(number) for _, number in layer.frames_at(start, stop)[:8]) or "none"
+            words = f"{layer.id}: bytes {start} to {stop} of {len(layer.data)}, frames {frames}"
+        self.query_one("#layer", Static).update(words)
+        self.query_one(LayerTabs).show(tree.view, layer)
+
+    def on_layer_tabs_picked(self, event: LayerTabs.Picked) -> None:
+        self.query_one(Tree).to_layer(event.layer)
+
+    # ------------------------------------------------------------------------------------------------ keys
+
+    def action_tab(self, name: str) -> None:
+        if self.analysis is None:
+            return
+        self.query_one(TabbedContent).active = name
+        self.query_one(f"#{name}").query(Lines).first().focus()
+
+    def action_filter(self) -> None:
+        if self.analysis is not None:
+            self.query_one("#filter", Input).focus()  # which leads to its tab
+
+    def action_leave(self) -> None:
+        if self.analysis is not None:
+            self.query_one("#filter", Input).value = ""
+            self.run_filter("")
+            self.query_one(CallList).focus()
+
+    def action_follow(self) -> None:
+        """Only calls of the current call's handle."""
+        if self.analysis is None or (number := self.query_one(CallList).number) is None:
+            return
+        handle = self._row(number).handle
+        if handle is None:
+            self.query_one("#status", Static).update(f"call #{number} has no handle")
+            return
+        self.query_one("#filter", Input).value = f"handle == {handle}"
+        self.run_filter(f"handle == {handle}")
+
+    def action_layer(self, by: int) -> None:
+        """The next layer of the call, or the one before."""
+        if self.analysis is None:
+            return
+        tree = self.query_one(Tree)
+        ids = [layer.id for side in tree.view.sides for layer in side.layers] if tree.view is not None else []
+        if ids:
+            here = tree.shown[tree.current].layer
+            at = ids.index(here.id) + by if here is not None else 0
+            tree.to_layer(ids[at % len(ids)])
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.run_filter(event.value)
+        self.query_one(CallList).focus()
+
+    def run_filter(self, source: str) -> None:
+        """Shows the calls that pass, or says what is wrong with the filter."""
+        assert self.analysis is not None
+        if not source.strip():
+            self._pass(range(1, len(self.analysis.calls) + 1))
+            return
+        try:
+            wanted = CallFilter(source)
+        except InputError as error:
+            self.query_one("#status", Static).update(printable(str(error)))
+            return
+        self.query_one("#status", Static).update("filtering ...")
+        self.run_worker(lambda: self._filtered(wanted), thread=True, exclusive=True, group="filter")
+
+    def _filtered(self, wanted: CallFilter) -> None:
+        worker, analysis = get_current_worker(), self.analysis
+        assert analysis is not None
+        found = []
+        for number in range(1, len(analysis.calls) + 1):
+            if worker.is_cancelled:
+                return
+            if wanted(number, analysis.calls[number - 1], analysis):
+                found.append(number)
+        self.call_from_thread(self._pass, found)
+
+    def _pass(self, order: Sequence[int]) -> None:
+        assert self.analysis is not None
+        calls = self.query_one(CallList)
+        before = calls.number
+        calls.order = order
+        calls.show(len(order), order.index(before) if before is not None and before in order else 0)
+        self._open(calls.number)
+        self.query_one("#status", Static).update(f"{len(order):,} of {len(self.analysis.calls):,} calls")
+
+
+def _first(tree: Tree) -> Layer | None:
+    """The layer to look at where none is chosen: what the answer holds, else what was asked."""
+    layers = [layer for side in tree.view.sides for layer in side.layers] if tree.view is not None else []
+    for wanted in ("response.buffer", "response.stub", "request.stub"):
+        for layer in layers:
+            if layer.id == wanted:
+                return layer
+    return layers[0] if layers else None

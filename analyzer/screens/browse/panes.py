@@ -1,0 +1,310 @@
+"""The panes of the browser: call list, decoded tree, bytes, series, findings, each laid out of the view model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+from rich.text import Text
+from textual import events
+from textual.message import Message
+from textual.widgets import Static
+
+from analyzer.core.printable import printable
+from analyzer.core.times import NS_PER_S
+from analyzer.results.view import CallView, FindingView, Layer, LayerKind, Node, Row, SeriesView, SideView
+from analyzer.screens.browse.lines import Lines
+from analyzer.screens.views.counters import Spark, compact
+from analyzer.screens.views.text import OUTCOME_STYLES
+from analyzer.screens.views.tree import node_words
+
+_SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+BYTES_IN_LINE = 16
+# The kinds of layers from the outside in, and what many of one are called. More than a few of one stand under one line.
+_GROUPS: dict[LayerKind, str] = {
+    "frame": "frames",
+    "tcp": "TCP payloads",
+    "smb": "SMB messages",
+    "pdu": "PDUs",
+    "sealed": "sealed stubs",
+    "stub": "stubs",
+    "buffer": "buffers",
+}
+_FEW = 3
+_SPARK_CELLS = 24
+
+
+class CallList(Lines):
+    """Calls, one a line; each is read when its line is drawn."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.order: Sequence[int] = ()
+        self.row: Callable[[int], Row] = lambda number: NotImplemented
+        self.base = 0
+
+    @property
+    def number(self) -> int | None:
+        """The number of the current call."""
+        return self.order[self.current] if self.order else None
+
+    def line(self, at: int) -> Text:
+        row = self.row(self.order[at])
+        words = f"{row.method} {row.asked}".rstrip()
+        came = row.answered if row.outcome == "ok" and row.answered else row.status
+        more = "" if row.outcome == "ok" or not row.answered else f", {row.answered}"
+        text = Text(f"{row.number:>7} {(row.time_ns - self.base) / NS_PER_S:12.6f}  ")
+        text.append(f"{(row.handle or ''):<4} ", "cyan")
+        text.append(f"{printable(words)} ")
+        text.append(f"=> {printable(came + more)}", OUTCOME_STYLES[row.outcome])
+        if row.latency_ns is not None:
+            text.append(f"  {row.latency_ns / 1e6:.3f} ms", "blue")
+        return text
+
+
+class _Line(Struct):
+    """A line of the tree: a side, a layer, or a field of it."""
+
+    depth: int
+    words: Text | None
+    layer: Layer | None = None
+    node: Node | None = None
+    opens: bool = False
+    key: str = ""
+
+    @property
+    def text(self) -> Text:
+        """What stands in it. That of a field is made when its line is drawn: a call may have ten thousand of them."""
+        if self.words is not None:
+            return self.words
+        assert self.node is not None
+        return Text(printable(node_words(self.node)))
+
+
+class Tree(Lines):
+    """The sides of a call, their layers and fields; what has fields in it opens and closes."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.view: CallView | None = None
+        self.shown: list[_Line] = []
+        self._toggled: dict[str, bool] = {}
+        self.is_all_open = False
+
+    def look_at(self, view: CallView) -> None:
+        """Another call is shown."""
+        self.view, self._toggled = view, {}
+        self._lay(0)
+
+    def look_again(self, view: CallView) -> None:
+        """The same call is shown, with layers that it did not have before; what was current stays it."""
+        here = self.shown[self.current] if self.shown else None
+        self.view = view
+        self.shown = list(self.lines())
+        same = (
+            at
+            for at, one in enumerate(self.shown)
+            if here is not None and (one.key, one.words) == (here.key, here.words)
+        )
+        self._lay(next(same, 0))
+
+    def to_layer(self, id: str) -> None:
+        """The line of a layer becomes current, in whatever group it is."""
+        self._toggled[_group_of(id)] = True
+        self._lay(self.current)
+        self._go(next((at for at, one in enumerate(self.shown) if one.key == id), self.current))
+
+    def line(self, at: int) -> Text:
+        one = self.shown[at]
+        sign = ("- " if self._is_open(one) else "+ ") if one.opens else "  "
+        return Text(f"{'  ' * one.depth}{sign}").append_text(one.text)
+
+    def action_choose(self) -> None:
+        if self.shown and (one := self.shown[self.current]).opens:
+            self._toggled[one.key] = not self._is_open(one)
+            self._lay(self.current)
+        super().action_choose()
+
+    def find(self, layer: str, start: int, stop: int) -> None:
+        """The innermost field with this range becomes current; its layer where there is none."""
+        if self.view is None:
+            return
+        for side in self.view.sides:
+            for one in side.layers:
+                self._toggled[one.id] = one.id == layer or self._toggled.get(one.id, False)
+        self._toggled[_group_of(layer)] = True
+        self._lay(self.current)
+        found = 0
+        for at, line in enumerate(self.shown):
+            if line.layer is not None and line.layer.id == layer:
+                inside = line.node is None or (line.node.start <= start and stop <= line.node.stop)
+                found = at if inside else found
+        self._go(found)
+
+    def _is_open(self, one: _Line) -> bool:
+        if self.is_all_open:
+            return True
+        is_first = one.layer is not None and one.node is None and one.layer.kind in ("stub", "buffer")
+        return self._toggled.get(one.key, is_first or one.node is not None)
+
+    def _lay(self, current: int) -> None:
+        self.shown = list(self.lines())
+        self.show(len(self.shown), current)
+        self.post_message(self.Moved(self))
+
+    def lines(self) -> Iterator[_Line]:
+        """The lines of what is open."""
+        if self.view is None:
+            return
+        for side in self.view.sides:
+            yield _Line(0, Text(side.name, "bold"))
+            yield from self._side_lines(side)
+            for problem in (side.problem, side.missing):
+                if problem is not None:
+                    yield _Line(1, Text(printable(f"stub: {problem}"), "red"))
+        for lacking in dict.fromkeys(side.lacking for side in self.view.sides if side.lacking is not None):
+            yield _Line(0, Text(printable(f"frames, TCP payload and SMB messages are not shown: {lacking}"), "yellow"))
+        for fact in self.view.facts:
+            label = fact.label if fact.layer == "frames" else f"{fact.layer} {fact.label}"
+            yield _Line(0, Text().append(f"{label}: ", "blue").append(printable(fact.text)))
+
+    def _side_lines(self, side: SideView) -> Iterator[_Line]:
+        """The layers of a side; many frames or fragments stand under one line."""
+        for kind, words in _GROUPS.items():
+            layers = [layer for layer in side.layers if layer.kind == kind]
+            if len(layers) > _FEW:
+                line = _Line(1, Text(f"{len(layers)} {words}", "cyan"), opens=True, key=f"{side.name}.{kind}s")
+                yield line
+                if not self._is_open(line):
+                    continue
+            for layer in layers:
+                yield from self._layer_lines(layer)
+
+    def _layer_lines(self, layer: Layer) -> Iterator[_Line]:
+        steps = f" ({', '.join(layer.undone_by or layer.steps)})" if layer.undone_by or layer.steps else ""
+        title = Text().append(layer.title, "cyan").append(f", {len(layer.data)} bytes{printable(steps)}")
+        line = _Line(1, title, layer, None, layer.tree is not None and bool(layer.tree.children), layer.id)
+        yield line
+        if layer.tree is not None and self._is_open(line):
+            for at, child in enumerate(layer.tree.children):
+                yield from self._node_lines(layer, child, 2, f"{layer.id}.{at}")
+        for text, style in [*((note, "cyan") for note in layer.notes), (layer.problem, "red")]:
+            if text is not None:
+                yield _Line(2, Text(printable(text), style))
+
+    def _node_lines(self, layer: Layer, node: Node, depth: int, key: str) -> Iterator[_Line]:
+        line = _Line(depth, None, layer, node, bool(node.children), key)
+        yield line
+        if line.opens and self._is_open(line):
+            for at, child in enumerate(node.children):
+                yield from self._node_lines(layer, child, depth + 1, f"{key}.{at}")
+
+
+def _group_of(layer: str) -> str:
+    """The line above the layers of its side and kind: `request.pdus` of `request.pdu12`."""
+    return f"{layer.rstrip('0123456789')}s"
+
+
+class LayerTabs(Static):
+    """The layers of a call, a line for each side; the one that is looked at stands out, and a click chooses."""
+
+    class Picked(Message):
+        """A layer was chosen."""
+
+        def __init__(self, layer: str) -> None:
+            super().__init__()
+            self.layer = layer
+
+    def show(self, view: CallView | None, current: Layer | None) -> None:
+        """The layers of another call, or another layer of the same."""
+        self.lines: list[list[tuple[int, int, str]]] = []
+        text = Text()
+        for side in view.sides if view is not None else ():
+            start = len(text)
+            places: list[tuple[int, int, str]] = []
+            text.append(f"{side.name:<9}", "bold")
+            for kind in _GROUPS:
+                layers = [layer for layer in side.layers if layer.kind == kind]
+                if not layers:
+                    continue
+                here = next((layer for layer in layers if layer is current), None)
+                words = kind + (f" {layers.index(here) + 1 if here else ''}/{len(layers)}" if len(layers) > 1 else "")
+                text.append(" ")
+                places.append((len(text) - start, len(text) - start + len(words), (here or layers[0]).id))
+                text.append(words, "reverse" if here is not None else "cyan")
+            self.lines.append(places)
+            text.append("\n")
+        self.update(text)
+
+    def on_click(self, event: events.Click) -> None:
+        for start, stop, layer in self.lines[event.y] if event.y < len(self.lines) else ():
+            if start <= event.x < stop:
+                self.post_message(self.Picked(layer))
+
+
+class Bytes(Lines):
+    """The bytes of a layer; those of the current field stand out."""
+
+    marks_current = False
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.of_layer: Layer | None = None
+        self.span = (0, 0)
+
+    def look_at(self, layer: Layer | None, span: tuple[int, int]) -> None:
+        self.of_layer, self.span = layer, span
+        count = -(-len(layer.data) // BYTES_IN_LINE) if layer is not None else 0
+        self.show(count, span[0] // BYTES_IN_LINE)
+
+    def line(self, at: int) -> Text:
+        assert self.of_layer is not None
+        start = at * BYTES_IN_LINE
+        row = self.of_layer.data[start : start + BYTES_IN_LINE]
+        text = Text().append(f"{start:06x}  ", "blue")
+        for position, byte in enumerate(row, start):
+            text.append(f"{byte:02x}", "bold black on yellow" if self._is_in(position) else "default")
+            text.append("  " if position % 8 == 7 else " ")
+        text.append("   " * (BYTES_IN_LINE - len(row)))
+        for position, byte in enumerate(row, start):
+            letter = chr(byte) if 32 <= byte < 127 else "."
+            text.append(letter, "bold black on yellow" if self._is_in(position) else "default")
+        return text
+
+    def _is_in(self, position: int) -> bool:
+        return self.span[0] <= position < self.span[1]
+
+
+class SeriesList(Lines):
+    """Series with their course as a sparkline."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.series: Sequence[SeriesView] = ()
+
+    def line(self, at: int) -> Text:
+        one = self.series[at]
+        spark = Spark(_SPARK_CELLS)
+        for value in one.values:
+            spark.take(value)
+        known = [value for value in one.values if value is not None]
+        text = Text().append(f"{spark!s:<{_SPARK_CELLS}} ", "green")
+        text.append(f"{compact(known[-1]) if known else '-':>11} {one.unit or '':<3}", "bold")
+        text.append(f" {len(known):>4}/{len(one.values):<4} ")
+        return text.append(f"{printable(one.path)}  ").append(one.handle, "cyan")
+
+
+class FindingList(Lines):
+    """Findings; choosing one leads to its call and bytes."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.findings: Sequence[FindingView] = ()
+
+    def line(self, at: int) -> Text:
+        one = self.findings[at]
+        text = Text().append(f"{one.severity:<8}", _SEVERITIES[one.severity]).append(f"{one.rule} ", "bold")
+        where = f"#{one.call} " if one.call is not None else ""
+        values = [f"{name} {value}" for name, value in (("expected", one.expected), ("seen", one.seen)) if value]
+        text.append(where, "cyan").append(printable(one.message))
+        return text.append(f" ({printable(', '.join(values))})" if values else "", "yellow")

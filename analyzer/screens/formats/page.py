@@ -1,0 +1,135 @@
+"""The page that `report` writes: one HTML file with its script, its style and all of its data (docs/report.md).
+
+It loads nothing: its Content-Security-Policy allows the script and the style that are in it, by their SHA-256, and nothing else, so
+that text from a capture cannot become code whatever it says. The script is built from `web/` and lies in `page_assets/`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from analyzer.core.output.gate import Destination
+from analyzer.core.output.json import dumps
+from analyzer.questions.filters.names import vocabulary
+from analyzer.results.evidence import EvidenceRecord
+from analyzer.screens.formats.page_data import (
+    DETAILS_IN_BLOCK,
+    HEADS_IN_BLOCK,
+    detail_blocks,
+    exact,
+    packed,
+    record_blocks,
+    rows_block,
+    series_block,
+)
+from analyzer.screens.views.report import Report
+
+# What a browser was measured to hold with ease (docs/report.md). Calls beyond these stay in the list, without their layers.
+MAX_DETAILS = 50_000
+MAX_DETAIL_BYTES = 96 << 20
+MAX_READINGS = 2_000_000
+
+
+def write_page(report: Report, destination: Destination, evidence: EvidenceRecord | None = None) -> None:
+    """Writes the page of a report, with what it was made from."""
+    with destination.sparing(report.inputs()).opened() as out:
+        for part in page_parts(report, evidence):
+            out.write(part)
+
+
+def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterator[bytes]:
+    """The page in parts, in the order of the file: what is shown first comes first."""
+    analysis = report.analysis
+    script, style = asset("report.js"), asset("report.css")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    title = escape(report.title)
+    series, readings_left_out = report.series(MAX_READINGS)
+    base = analysis.capture.first_time_ns or 0
+    head = {
+        "title": report.title,
+        "tool": report.tool,
+        "overview": exact(report.overview),
+        "base": str(base),
+        "heads": HEADS_IN_BLOCK,
+        "details": DETAILS_IN_BLOCK,
+        "profile": report.profile,
+        "readings_left_out": readings_left_out,
+        "evidence": evidence,
+    }
+    yield f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>""".encode()
+    yield style
+    yield (
+        b'</style>\n</head>\n<body>\n<div id="app"><main class="starting"><h1>'
+        + title.encode()
+        + b"</h1></main></div>\n"
+    )
+    yield b"<noscript><p>This page shows its data with a script that is part of it. Allow scripts to see it.</p></noscript>\n"
+    yield b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
+    yield from _block("rows", rows_block(analysis))
+    findings, coverage = exact(list(report.findings)), exact(list(report.coverage))
+    yield from _block("audit", {"findings": findings, "coverage": coverage, "nothing": report.nothing_found})
+    yield from _block("fields", vocabulary())
+    yield b"<script>" + script + b"</script>\n"
+    # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
+    yield from _block("series", series_block(series, base))
+    yield from _calls(report)
+    yield b"</body>\n</html>\n"
+
+
+def _calls(report: Report) -> Iterator[bytes]:
+    """The records and layers of calls, up to what a browser holds; then what was left out."""
+    analysis = report.analysis
+    numbers = range(1, min(len(analysis.calls), MAX_DETAILS) + 1)
+    held = 0
+    shown = 0
+    for number, block in enumerate(detail_blocks(analysis, numbers)):
+        text = packed(block)
+        held += len(text)
+        if held > MAX_DETAIL_BYTES:
+            break
+        shown = min((number + 1) * DETAILS_IN_BLOCK, len(numbers))
+        yield _script(f"details-{number}", text)
+    for number, (heads, buffers) in enumerate(record_blocks(analysis, range(1, len(analysis.calls) + 1))):
+        yield _script(f"heads-{number}", packed(heads))
+        if number * HEADS_IN_BLOCK < shown:
+            yield _script(f"buffers-{number}", packed(buffers))
+    yield from _block("tail", {"details": shown})
+
+
+def _block(name: str, value: Any) -> Iterator[bytes]:
+    yield _script(name, packed(value))
+
+
+def _script(name: str, text: bytes) -> bytes:
+    return b'<script type="text/plain" id="' + name.encode() + b'">' + text + b"</script>\n"
+
+
+def _harmless(text: bytes) -> bytes:
+    """JSON in which no `</script>` and no comment can begin."""
+    return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
+
+
+def _hash(text: bytes) -> str:
+    return f"sha256-{b64encode(sha256(text).digest()).decode()}"
+
+
+def asset(name: str) -> bytes:
+    """A built file of the page."""
+    return (files("analyzer.screens.formats") / "page_assets" / name).read_bytes()

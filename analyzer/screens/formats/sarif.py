@@ -1,0 +1,256 @@
+"""Findings as SARIF 2.1.0 (OASIS), for the viewers and code-scanning services that read it.
+
+SARIF knows files and byte offsets; what we have are frames and bytes of a stub that was joined and decrypted from them. The region
+of a finding is that of its bytes as they were captured, sealed or not; where nothing says where they stand, as in a compressed
+file, it is the whole file. Frames and ranges are properties. What a profile excuses is a suppressed result. A result is known
+again by rule, requirement, method and field, and by its place among those alike, whatever the number of its call.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from importlib.metadata import metadata, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import to_builtins
+
+from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.output.json import document
+from analyzer.core.paths import path_of_text
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.findings import Finding
+from analyzer.questions.audit.records import finding_record
+from analyzer.questions.audit.rule import RulePage
+from analyzer.questions.audit.verdicts import Severity
+from analyzer.results.analysis import CaptureFacts
+from analyzer.results.evidence import EvidenceRecord, FileDigest
+from analyzer.screens.views.audit import AuditView
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+# Where what a rule judges is written, by the beginning of its requirements.
+_SPECIFICATIONS = {
+    "PCQ": "https://learn.microsoft.com/en-us/openspecs/windows_protocols/ms-pcq/",
+    "WP": "https://learn.microsoft.com/en-us/windows/win32/api/winperf/ns-winperf-perf_data_block",
+    "PL": "https://learn.microsoft.com/en-us/windows/win32/api/perflib/nf-perflib-perfquerycounterdata",
+}
+_ROOT = "SRCROOT"
+_MIME = {".pcap": "application/vnd.tcpdump.pcap", ".cap": "application/vnd.tcpdump.pcap"}
+_POSITION = re.compile(r"\[[^\]]*\]")
+# So many further places of one finding are listed.
+_MOST_RELATED = 10
+
+# Finds where frames (by number) stand in a file: their offsets, as far as they are known.
+Locate = Callable[[Path, Collection[int]], Mapping[int, int]]
+
+
+def sarif_log(
+    view: AuditView, pages: tuple[RulePage, ...], locate: Locate, evidence: EvidenceRecord | None = None
+) -> dict[str, Any]:
+    """The log of one audit: one run, with the rules that were asked and a result for each finding."""
+    stated = {} if evidence is None else {"evidence": document(evidence)}
+    facts = view.analysis.capture
+    digests = {digest.name: digest for digest in facts.digests}
+    index = {page.rule.code: number for number, page in enumerate(pages)}
+    alike: Counter[str] = Counter()
+    results = []
+    placed: list[tuple[dict[str, Any], Finding]] = []
+    for finding in view.findings():
+        result = _result(finding, index[finding.rule.code], facts, alike)
+        results.append(result)
+        if finding.place is not None and finding.place.extents:
+            placed.append((result, finding))
+    _add_regions(placed, facts, locate)
+    sizes = [_size(path_of_text(name)) for name in facts.files]
+    for result in results:
+        place = result["locations"][0]["physicalLocation"]
+        size = sizes[place["artifactLocation"]["index"]]
+        if size >= 0:
+            place.setdefault("region", {"byteOffset": 0, "byteLength": size})
+    sentence = view.undecrypted
+    notes = [{"level": "warning", "message": {"text": sentence}}] if sentence is not None else []
+    return {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "pcq-analyzer",
+                        "version": version("pcq-analyzer"),
+                        "semanticVersion": version("pcq-analyzer"),
+                        **_home(),
+                        "rules": [_descriptor(page) for page in pages],
+                    }
+                },
+                "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
+                "automationDetails": {"id": f"pcq-analyzer/{view.audit.profile.value}/"},
+                "originalUriBaseIds": {
+                    _ROOT: {"description": {"text": "The directory in which the audit was started."}}
+                },
+                "artifacts": [
+                    _artifact(name, size, digests.get(name)) for name, size in zip(facts.files, sizes, strict=True)
+                ],
+                "results": results,
+                "columnKind": "unicodeCodePoints",
+                "properties": {
+                    **stated,
+                    "profile": view.audit.profile.value,
+                    "actor": view.audit.actor.value,
+                    "coverage": {name: coverage.verdict for name, coverage in view.audit.coverage.items()},
+                },
+            }
+        ],
+    }
+
+
+def _home() -> dict[str, str]:
+    """The page of this program, where its package names one."""
+    for entry in metadata("pcq-analyzer").get_all("Project-URL") or ():
+        _, _, address = str(entry).partition(", ")
+        if address:
+            return {"informationUri": address}
+    return {}
+
+
+def _size(path: Path) -> int:
+    """The size of a file; -1, SARIF's word for an unknown length, of what is none, such as standard input."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _uri(name: str) -> str:
+    """The file relative to the working directory; one elsewhere by its name alone."""
+    path = path_of_text(name)
+    relative = os.path.relpath(path)
+    return quote(os.fsencode(path.name if relative.startswith("..") else Path(relative).as_posix()))
+
+
+def _artifact(name: str, size: int, digest: FileDigest | None) -> dict[str, Any]:
+    hashed = digest is not None and digest.sha256 is not None
+    return {
+        "location": {"uri": _uri(name), "uriBaseId": _ROOT},
+        "length": digest.size if digest is not None and hashed else size,
+        **({"hashes": {"sha-256": digest.sha256}} if digest is not None and hashed else {}),
+        "roles": ["analysisTarget"],
+        "mimeType": _MIME.get(Path(name).suffix, "application/octet-stream"),
+    }
+
+
+def _descriptor(page: RulePage) -> dict[str, Any]:
+    rule = page.rule
+    required = [catalogue()[name] for name in rule.requirements]
+    sections = sorted({requirement.section for requirement in required})
+    return {
+        "id": rule.code,
+        # Pascal case, in which a word of one letter is no word.
+        "name": "".join(word.capitalize() for word in rule.name.split("-") if len(word) > 1),
+        "shortDescription": {"text": page.title},
+        "fullDescription": {"text": " ".join(page.page.split())},
+        "helpUri": _SPECIFICATIONS[rule.requirements[0].partition("-")[0]],
+        "help": {"text": page.page, "markdown": _markdown(page)},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"tags": [rule.level.value], "requirements": list(rule.requirements), "sections": sections},
+    }
+
+
+def _markdown(page: RulePage) -> str:
+    """The page of a rule, its headings in bold, and the requirements it judges."""
+    paragraphs = [f"# {page.rule.code} {page.rule.name}"]
+    for paragraph in page.page.split("\n\n"):
+        heading, colon, rest = paragraph.partition(":")
+        is_heading = colon and "\n" not in heading and len(heading) < 20
+        paragraphs.append(f"**{heading}:**{rest}" if is_heading else paragraph)
+    required = (catalogue()[name] for name in page.rule.requirements)
+    paragraphs.append("\n".join(f"- `{one.id}` ({one.level}, {one.actor}): {one.statement}" for one in required))
+    return "\n\n".join(paragraphs)
+
+
+def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[str]) -> dict[str, Any]:
+    record = finding_record(finding, facts)
+    stated = (("expected", record.expected), ("seen", record.seen))
+    details = [f"{name} {value}" for name, value in stated if value is not None]
+    words = record.message[:1].upper() + record.message[1:] + ("" if not details else f" ({', '.join(details)})") + "."
+    place = ".".join(part for part in (record.side, record.field) if part) or "capture"
+    method = record.method or "capture"
+    key = f"{finding.rule.code}:{record.requirement[0]}:{method}:{_POSITION.sub('[]', place)}"
+    alike[key] += 1
+    file = file_of(finding.frames[0]) if finding.frames else 0
+    out: dict[str, Any] = {
+        "ruleId": finding.rule.code,
+        "ruleIndex": index,
+        "kind": "fail",
+        "level": _LEVELS[finding.severity],
+        "message": {"text": words},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(facts.files[file]), "uriBaseId": _ROOT, "index": file}
+                },
+                "logicalLocations": [{"name": place, "fullyQualifiedName": f"{method}/{place}", "kind": "member"}],
+            }
+        ],
+        "partialFingerprints": {"ruleRequirementField/v2": f"{key}:{alike[key]}"},
+        "properties": {
+            key: to_builtins(value)
+            for key in (
+                "requirement",
+                "actor",
+                "verdict",
+                "call",
+                "frames",
+                "part",
+                "bytes",
+                "extents",
+                "expected",
+                "seen",
+                "confidence",
+                "follow",
+            )
+            if (value := getattr(record, key)) is not None
+        },
+    }
+    if finding.is_excused and finding.judgement.deviation is not None:
+        known = finding.judgement.deviation
+        out["suppressions"] = [{"kind": "external", "justification": f"{known.text} ({known.authority})"}]
+    return out
+
+
+def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> None:
+    """Gives results the regions of the bytes that show them."""
+    wanted: dict[int, set[int]] = {}
+    for _, finding in placed:
+        assert finding.place is not None
+        for extent in finding.place.extents:
+            wanted.setdefault(file_of(extent.frame), set()).add(number_of(extent.frame))
+    offsets = {
+        frame_id(file, number): offset
+        for file, numbers in wanted.items()
+        for number, offset in locate(path_of_text(facts.files[file]), numbers).items()
+    }
+    for result, finding in placed:
+        assert finding.place is not None
+        places = [
+            {
+                "artifactLocation": {
+                    "uri": _uri(facts.files[file_of(extent.frame)]),
+                    "uriBaseId": _ROOT,
+                    "index": file_of(extent.frame),
+                },
+                "region": {"byteOffset": offsets[extent.frame] + extent.start, "byteLength": extent.length},
+            }
+            for extent in finding.place.extents
+            if extent.frame in offsets
+        ]
+        if places and len(places) == len(finding.place.extents):
+            result["locations"][0]["physicalLocation"] = places[0]
+            if len(places) > 1:
+                related = places[1 : _MOST_RELATED + 1]
+                result["relatedLocations"] = [{"physicalLocation": place} for place in related]

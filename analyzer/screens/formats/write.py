@@ -1,0 +1,125 @@
+"""Writes a view: text for people, JSON Lines and JSON for programs, CSV and Parquet for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, cast
+
+from analyzer.core.output.gate import Destination, is_read
+from analyzer.core.output.json import dumps, line, lines
+from analyzer.core.output.terminal import write_markup
+from analyzer.results.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.timeline import Timeline
+from analyzer.screens.views.view import View
+
+if TYPE_CHECKING:
+    from analyzer.screens.views.entries import Entries
+    from analyzer.screens.views.streamed import StreamedTimeline
+
+# The forms that are made of entries.
+FOR_OTHERS = ("timesketch", "ecs", "zeek")
+
+
+def write(
+    view: View,
+    form: str,
+    destination: Destination,
+    *,
+    raw_cells: bool = False,
+    evidence: EvidenceRecord | None = None,
+    pager: list[str] | None = None,
+) -> None:
+    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`; calls, sessions and findings also as `timesketch`, `ecs` or
+    `zeek`.
+
+    `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them. `evidence` is the
+    first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text, which a `pager` shows on terminals.
+    """
+    destination = destination.sparing(view.inputs())
+    if form == "text":
+        write_markup(lambda width: _with_evidence(view.lines(width), lambda: evidence), destination, pager=pager)
+        return
+    with destination.opened() as out:
+        if form in FOR_OTHERS:
+            for text in lines_for_others(cast("Entries", view), form):
+                out.write(text)
+        elif form == "jsonl":
+            if evidence is not None:
+                out.write(line(evidence))
+            for text in json_lines(view):
+                out.write(text)
+        elif form == "json":
+            separator = b"[\n"
+            for record in chain([] if evidence is None else [evidence], view.records()):
+                out.write(separator + dumps(record))
+                separator = b",\n"
+            out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
+        elif form == "csv":
+            if evidence is not None:
+                out.write(b"# " + line(evidence))
+            from analyzer.screens.formats.tables import write_csv
+
+            write_csv(view, out, raw_cells=raw_cells)
+        else:
+            from analyzer.screens.formats.tables import write_parquet
+
+            write_parquet(view, out, None if evidence is None else {EVIDENCE_KEY: dumps(evidence).decode()})
+
+
+def write_streamed(
+    view: StreamedTimeline, form: str, destination: Destination, *, evidence: Callable[[], EvidenceRecord | None]
+) -> None:
+    """Writes a view as it is made, as `text` or `jsonl`; `evidence` comes last, when everything was read."""
+    destination = destination.sparing(view.inputs())
+    if form == "text":
+        write_markup(lambda width: _with_evidence(view.lines(width), evidence), destination, at_once=True)
+        return
+    with destination.opened() as out:
+        for batch in view.batches():
+            for text in lines(batch):
+                out.write(text)
+            out.flush()
+            if not is_read(out):
+                return
+        if (record := evidence()) is not None:
+            out.write(line(record))
+
+
+def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
+    """Calls, sessions or findings as lines for programs of others."""
+    from analyzer.screens.views.entries import entries, kind_of
+
+    if form == "timesketch":
+        from analyzer.screens.formats.timesketch import timesketch_lines
+
+        return timesketch_lines(entries(view))
+    if form == "ecs":
+        from analyzer.screens.formats.ecs import ecs_lines
+
+        return ecs_lines(entries(view))
+    from analyzer.screens.formats.zeek import zeek_lines
+
+    capture = view.analysis.capture
+    return zeek_lines(kind_of(view), entries(view), capture.first_time_ns, capture.last_time_ns)
+
+
+def _with_evidence(lines: Iterable[str], evidence: Callable[[], EvidenceRecord | None]) -> Iterator[str]:
+    from analyzer.screens.views.text import safe
+
+    yield from lines
+    if (record := evidence()) is not None:
+        yield ""
+        yield from map(safe, evidence_lines(record))
+
+
+def json_lines(view: View) -> Iterator[bytes]:
+    """The records of a view as JSON, each with a newline; any number of lines at a time, or a long one in pieces."""
+    if isinstance(view, Timeline):
+        return lines(view.records(for_json=True))
+    if isinstance(view, Samples):
+        from analyzer.screens.formats.sample_lines import sample_json_lines
+
+        return sample_json_lines(view.chunks())
+    return lines(view.records())

@@ -1,0 +1,205 @@
+"""Entries in, a log in Zeek's ASCII form out: calls as in dce_rpc.log, sessions, findings as in notice.log.
+
+The first columns of each log are Zeek's own, with its names and types; ours follow. `uid` is made of the ends of the connection.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+from analyzer.core.times import NS_PER_S
+from analyzer.results.record import Endpoint
+from analyzer.screens.views.entries import Entry, EntryKind
+
+_UNSET, _EMPTY = "-", "(empty)"
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+# Uid lengths of Zeek: `C` and 96 bits to base 62.
+_UID_LETTERS = 17
+
+
+class _Column(Struct, frozen=True):
+    name: str
+    type: str
+    value: Callable[[Entry], Any]
+
+
+def _key(*path: str) -> Callable[[Entry], Any]:
+    """A value of the record, None where something on the way is not there."""
+
+    def value(entry: Entry) -> Any:
+        found: Any = entry.record
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    return value
+
+
+_CONNECTION = (
+    _Column("ts", "time", lambda entry: entry.time_ns),
+    _Column("uid", "string", lambda entry: _uid(entry.client, entry.server)),
+    _Column("id.orig_h", "addr", lambda entry: entry.client and entry.client.ip),
+    _Column("id.orig_p", "port", lambda entry: entry.client and entry.client.port),
+    _Column("id.resp_h", "addr", lambda entry: entry.server and entry.server.ip),
+    _Column("id.resp_p", "port", lambda entry: entry.server and entry.server.port),
+)
+# Name of the log, and its columns.
+_LOGS: dict[EntryKind, tuple[str, tuple[_Column, ...]]] = {
+    "call": (
+        "dce_rpc",
+        (
+            *_CONNECTION,
+            _Column("rtt", "interval", _key("latency_ns")),
+            _Column("named_pipe", "string", lambda entry: _named_pipe(entry)),
+            _Column("endpoint", "string", lambda entry: _endpoint(entry)),
+            _Column("operation", "string", _key("method")),
+            _Column("call", "count", _key("number")),
+            _Column("call_id", "count", _key("call_id")),
+            _Column("opnum", "count", _key("opnum")),
+            _Column("user", "string", lambda entry: entry.user),
+            _Column("claimed_user", "string", _key("auth", "claimed_user")),
+            _Column("auth_type", "string", _key("auth", "type")),
+            _Column("auth_level", "string", _key("auth", "level")),
+            _Column("encrypted", "bool", _key("smb", "encrypted")),
+            _Column("state", "string", _key("state")),
+            _Column("reason", "string", _key("reason")),
+            _Column("status", "count", _key("status")),
+            _Column("status_name", "string", _key("status_name")),
+            _Column("fault", "string", _key("fault_name")),
+            _Column("handle", "string", _key("handle")),
+            _Column("asked", "string", _key("asked")),
+            _Column("answered", "string", _key("answered")),
+        ),
+    ),
+    "session": (
+        "smb_session",
+        (
+            *_CONNECTION,
+            _Column("duration", "interval", lambda entry: (entry.end_ns or entry.time_ns) - entry.time_ns),
+            _Column("user", "string", lambda entry: entry.user),
+            _Column("claimed_user", "string", _key("claimed_user")),
+            _Column("granted", "string", _key("granted")),
+            _Column("success", "bool", lambda entry: {"success": True, "failure": False}.get(entry.ending)),
+            _Column("session_id", "string", _key("session_id")),
+            _Column("dialect", "string", _key("dialect")),
+            _Column("mechanism", "string", _key("mechanism")),
+            _Column("workstation", "string", _key("workstation")),
+            _Column("server_nb_computer_name", "string", _key("server_name")),
+            _Column("server_dns_computer_name", "string", _key("server_dns_name")),
+            _Column("service", "string", _key("service")),
+            _Column("cipher", "string", _key("cipher")),
+            _Column("signing", "string", _key("signing")),
+            _Column("decryption", "string", _key("decryption")),
+            _Column("trees", "vector[string]", _key("trees")),
+            _Column("pipes", "vector[string]", _key("pipes")),
+        ),
+    ),
+    "finding": (
+        "notice",
+        (
+            *_CONNECTION,
+            _Column("proto", "enum", lambda entry: "tcp" if entry.client is not None else None),
+            _Column("note", "enum", lambda entry: f"PCQ::{entry.record['rule']}"),
+            _Column("msg", "string", lambda entry: entry.message),
+            _Column("sub", "string", _key("name")),
+            _Column("src", "addr", lambda entry: entry.client and entry.client.ip),
+            _Column("dst", "addr", lambda entry: entry.server and entry.server.ip),
+            _Column("p", "port", lambda entry: entry.server and entry.server.port),
+            _Column("severity", "string", _key("severity")),
+            _Column("verdict", "string", _key("verdict")),
+            _Column("confidence", "string", _key("confidence")),
+            _Column("requirement", "vector[string]", _key("requirement")),
+            _Column("actor", "string", _key("actor")),
+            _Column("call", "count", _key("call")),
+            _Column("field", "string", _key("field")),
+            _Column("frames", "vector[count]", _key("frames")),
+        ),
+    ),
+}
+
+
+def zeek_lines(
+    kind: EntryKind, entries: Iterable[Entry], begun_ns: int | None, ended_ns: int | None
+) -> Iterator[bytes]:
+    """The lines of a log; `#open` and `#close` have the times of the capture."""
+    path, columns = _LOGS[kind]
+    head = (
+        ("#separator \\x09",),
+        ("#set_separator", ","),
+        ("#empty_field", _EMPTY),
+        ("#unset_field", _UNSET),
+        ("#path", path),
+        ("#open", _day(begun_ns)),
+        ("#fields", *(column.name for column in columns)),
+        ("#types", *(column.type for column in columns)),
+    )
+    for cells in head:
+        yield _line(cells)
+    for entry in entries:
+        yield _line(_written(column.type, column.value(entry)) for column in columns)
+    yield _line(("#close", _day(ended_ns)))
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    return "\t".join(cells).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _day(time_ns: int | None) -> str:
+    return datetime.fromtimestamp((time_ns or 0) // NS_PER_S, UTC).strftime("%Y-%m-%d-%H-%M-%S")
+
+
+def _written(kind: str, value: Any) -> str:
+    """A value as Zeek's ASCII writer has it."""
+    if value is None:
+        return _UNSET
+    if kind.startswith("vector["):
+        return ",".join(_text(str(one), "\\,") for one in value) if value else _EMPTY
+    if kind in ("time", "interval"):
+        return f"{value // NS_PER_S}.{value % NS_PER_S // 1000:06d}" if value >= 0 else f"{value / NS_PER_S:.6f}"
+    if kind == "bool":
+        return "T" if value else "F"
+    if kind == "string":
+        return _text(value, "\\") or _EMPTY
+    return str(value)
+
+
+def _text(text: str, special: str) -> str:
+    """Separators and what does not print as `\\xHH`; so is the first character of what would be taken for no value."""
+    out = "".join(
+        "\\\\" if letter == "\\" else _escaped(letter) if letter in special or not letter.isprintable() else letter
+        for letter in text
+    )
+    return _escaped(out[0]) + out[1:] if out in (_UNSET, _EMPTY) or out.startswith("#") else out
+
+
+def _escaped(letter: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "surrogatepass"))
+
+
+def _uid(client: Endpoint | None, server: Endpoint | None) -> str | None:
+    if client is None or server is None:
+        return None
+    number = int.from_bytes(hashlib.sha256(f"{client} {server}".encode()).digest()[:13], "big")
+    letters = []
+    for _ in range(_UID_LETTERS):
+        number, rest = divmod(number, len(_LETTERS))
+        letters.append(_LETTERS[rest])
+    return "C" + "".join(letters)
+
+
+def _named_pipe(entry: Entry) -> str | None:
+    """The pipe; over TCP the port, which is what the secondary address of a bind_ack names there."""
+    if entry.record["transport"] == "ncacn_np":
+        pipe = entry.record["pipe"]
+        return f"\\PIPE\\{pipe}" if pipe is not None else None
+    return str(entry.server.port) if entry.server is not None else None
+
+
+def _endpoint(entry: Entry) -> str | None:
+    interface = entry.record["interface"]
+    return interface["name"] or (f"unknown-{interface['uuid']}" if interface["uuid"] is not None else None)

@@ -1,0 +1,8 @@
+"""What `import analyzer as pcq` offers: reading captures, cases, tables, parts, charts."""
+
+from analyzer.screens.notebook.capture import CallDocument as CallDocument
+from analyzer.screens.notebook.capture import Capture as Capture
+from analyzer.screens.notebook.capture import Findings as Findings
+from analyzer.screens.notebook.capture import analyze as analyze
+from analyzer.screens.notebook.capture import iter_calls as iter_calls
+from analyzer.screens.notebook.capture import open as open

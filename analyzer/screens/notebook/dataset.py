@@ -1,0 +1,550 @@
+"""A dataset of `collect` in a notebook: what a `Capture` has of one capture, of a set, with tables that are read when asked for.
+
+ds = pcq.open("dataset")
+ds.between("2026-11-20", "2026-11-21").filter("opnum == 6 && status != 0").samples.collect()
+ds.conversation(12).plot.timeline()
+
+Tables of the whole are Parquet files. Of a part, calls are chosen in the table of calls, and rows of other tables by the numbers of
+these calls; what is computed from more than rows (handles, problems, hosts, statistics, readings over intervals) is made from the
+cases of the conversations that have such calls, one at a time, as a `Capture` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.collect.facts import ConversationFacts, Judged
+from analyzer.collect.manifest import MANIFEST, Facts, Manifest, read_facts, read_manifest
+from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, handles_of
+from analyzer.collect.schemas import PARTITIONED, STORED, TABLES, restored
+from analyzer.collect.shared import coverage_of, merged_hosts
+from analyzer.core.errors import InputError
+from analyzer.core.output.store import StorageError, Store
+from analyzer.core.printable import printable
+from analyzer.pipeline.case import open_case
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.results.analysis import CaptureFacts
+from analyzer.results.audit import CoverageRecord, FindingRecord
+from analyzer.results.capture import HostRecord
+from analyzer.results.lines import COMMANDS
+from analyzer.results.sample import BucketRecord
+from analyzer.results.triage import TriageFinding
+from analyzer.screens.formats.schema import table_of_records, table_schema
+from analyzer.screens.notebook.charts import Plots
+from analyzer.screens.notebook.html import table_of, text_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from analyzer.screens.notebook.capture import CallDocument, Capture, Interval, Moment
+
+# A call's number in its conversation is the lower half of its number in the dataset.
+_IN_CONVERSATION = (1 << NUMBER_SHIFT) - 1
+Numbers = Mapping[int, list[int]]
+Found = TypeVar("Found")
+
+
+def is_dataset(path: str | Path) -> bool:
+    """Whether a path or URL is taken for a dataset: a directory with a manifest, which is no case."""
+    if "://" in str(path):
+        return True
+    place = Path(path)
+    return place.is_dir() and (place / MANIFEST).is_file() and not (place / "state").is_dir()
+
+
+class _Condition(Struct, frozen=True):
+    """What calls must fulfil: in words, as a change to the table of calls, and of which servers they are alone (None: any)."""
+
+    words: str
+    chosen: Callable[[pl.LazyFrame], pl.LazyFrame]
+    servers: tuple[str, ...] | None = None
+
+
+class _Loaded(Struct, frozen=True):
+    """Conversations that are loaded one at a time, and again each time somebody asks for them."""
+
+    load: Callable[[], Iterator[tuple[ConversationFacts, Capture]]]
+
+    def __iter__(self) -> Iterator[tuple[ConversationFacts, Capture]]:
+        return self.load()
+
+
+class Dataset:
+    """A dataset as its manifest states it, or a part of one (`filter`, `between`, `handle`, `series`).
+
+    Tables are `polars.LazyFrame`s: nothing is read before `collect()`, and then only the columns, days and servers that are
+    asked for. Each has the columns `day` and `server` besides its own, where it is so divided. What a `Capture` has of one
+    capture, this has of a set, but for `analysis` and `save`: these are of one analysis, and so of a `conversation(number)`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        manifest: Manifest,
+        conditions: tuple[_Condition, ...] = (),
+        bounds: tuple[int | None, int | None] = (None, None),
+        paths: tuple[str, ...] = (),
+    ) -> None:
+        self._store, self.manifest = store, manifest
+        self._conditions, self._bounds, self._paths = conditions, bounds, paths
+
+    @classmethod
+    def open(cls, path: str | Path) -> Dataset:
+        """Raises `InputError` for what is no dataset, of a later version, or cannot be reached."""
+        store = Store(str(path))
+        try:
+            manifest = read_manifest(store)
+        except StorageError as error:
+            raise InputError(str(error)) from None
+        if manifest is None:
+            raise InputError(f"{path} is no dataset: it has no {MANIFEST}", hint="collect writes one.")
+        return cls(store, manifest)
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"{table.rows:,} {name}" for name, table in self.manifest.tables.items() if table.rows)
+        part = f"; shown: {self._words}" if self._is_part else ""
+        return printable(f"Dataset({self._store.root}: {len(self.manifest.sources)} files, {tables}{part})")
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{table.rows:,}", len(table.columns)) for name, table in self.manifest.tables.items()]
+        whole = self.manifest
+        facts = f"{len(whole.sources):,} files, {whole.frames:,} frames, {whole.conversations:,} conversations"
+        part = f"<p>shown: {text_of(self._words)}</p>" if self._is_part else ""
+        return f"<p><b>{text_of(self._store.root)}</b>: {facts}</p>{part}" + table_of(
+            ("table", "rows", "columns"), rows
+        )
+
+    @property
+    def _is_part(self) -> bool:
+        return bool(self._conditions)
+
+    @property
+    def _words(self) -> str:
+        return ", ".join(one.words for one in self._conditions)
+
+    # ------------------------------------------------------------------------------------------------ parts
+
+    def filter(self, text: str) -> Dataset:
+        """The calls that pass a filter (docs/filters.md), over the columns of the table of calls. Where it asks for `server.ip`,
+        other servers are not read. Raises `InputError` for what is no filter.
+
+            ds.filter("server.ip == 10.0.0.5 && opnum == 6").samples.collect()
+        """
+        from analyzer.screens.formats.call_filter import passing, servers_of
+
+        passes = CallFilter(text)
+        servers = tuple(servers_of(passes, self._servers)) if passes.asks_for("server.ip") else None
+        return self._part(_Condition(f"filter {passes}", lambda calls: passing(calls, passes), servers))
+
+    def between(self, since: Moment | None = None, until: Moment | None = None) -> Dataset:
+        """The calls whose requests are of a time, bounds included; calls of other days are not read. Bounds as for
+        `Capture.between`; those that are relative count from the first frame of the dataset.
+
+            ds.between("2026-11-20T13:50", "2026-11-20T13:55").calls.collect()
+        """
+        from analyzer.screens.notebook.capture import bound_of
+
+        bounds = bound_of(since), bound_of(until)
+        words = [f"{name} {bound.text}" for name, bound in zip(("since", "until"), bounds, strict=True) if bound]
+        if not words:
+            return self
+        first, last = (bound.at(self._facts_of_time) if bound is not None else None for bound in bounds)
+        narrowed = self._part(_Condition(", ".join(words), lambda calls: calls))
+        narrowed._bounds = _later(self._bounds[0], first, max), _later(self._bounds[1], last, min)
+        return narrowed
+
+    def handle(self, name: str) -> Dataset:
+        """The calls on one handle, `q12-1` as the tables name it, or its UUID.
+
+        ds.handle("q12-1").counters(interval="5s").collect()
+        """
+        import polars as pl
+
+        on_it = (pl.col("handle") == name) | (pl.col("handle_uuid") == name)
+        return self._part(_Condition(f"handle {name}", lambda calls: calls.filter(on_it)))
+
+    def series(self, *paths: str) -> Dataset:
+        """The calls that answered with these counters; `counters` and `plot.counters` then show these alone. They are looked for
+        at once, in the cases of the conversations. Raises `InputError` for a path that means nothing in any of them.
+
+            ds.series(r"\\Memory\\Available Bytes").plot.counters()
+        """
+        import polars as pl
+
+        numbers = [
+            (one.number << NUMBER_SHIFT) + number
+            for one, cap in _asked(self._parts(), lambda cap: cap.series(*paths))
+            for number in cap.analysis.shown.numbers
+        ]
+        wanted = pl.Series("number", numbers, dtype=pl.Int64).implode()
+        chosen = _Condition(f"counters {', '.join(paths)}", lambda calls: calls.filter(pl.col("number").is_in(wanted)))
+        return self._part(chosen, paths)
+
+    def _part(self, condition: _Condition, paths: tuple[str, ...] | None = None) -> Dataset:
+        conditions = (*self._conditions, condition)
+        return Dataset(self._store, self.manifest, conditions, self._bounds, self._paths if paths is None else paths)
+
+    @property
+    def _facts_of_time(self) -> CaptureFacts:
+        whole = self.manifest
+        return CaptureFacts((), whole.frames, whole.bytes, whole.first_time_ns, whole.last_time_ns)
+
+    @property
+    def _servers(self) -> list[str]:
+        """The servers that the directories of the table of calls are of."""
+        from urllib.parse import unquote
+
+        parts = (part for file in self.manifest.tables["calls"].files for part in file.split("/"))
+        return sorted({unquote(part.removeprefix("server=")) for part in parts if part.startswith("server=")})
+
+    # ------------------------------------------------------------------------------------------------ tables
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """A table of the whole by its name. Raises `InputError` where there is none of it."""
+        return restored(self._scanned(name), name)
+
+    def _scanned(self, name: str) -> pl.LazyFrame:
+        """A table as it is stored."""
+        import polars as pl
+
+        entry = self.manifest.tables.get(name)
+        if entry is None:
+            raise InputError(f"there is no table {name}", hint=f"there are {', '.join(self.manifest.tables)}")
+        divided = {"day": pl.Date(), "server": pl.String()} if name in PARTITIONED else {}
+        if name == "metadata":
+            divided = {"server": pl.String()}
+        if not entry.files:
+            return pl.LazyFrame(schema={**STORED[name], **divided})
+        files = [self._store.url(file) for file in entry.files]
+        # The columns are known: no file is opened for them.
+        if not divided:
+            return pl.scan_parquet(files, schema=dict(STORED[name]))
+        return pl.scan_parquet(files, schema=dict(STORED[name]), hive_partitioning=True, hive_schema=divided)
+
+    def _of_servers(self, table: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows of the servers whose calls are shown, where that is known without reading."""
+        import polars as pl
+
+        for condition in self._conditions:
+            if condition.servers is not None:
+                table = table.filter(pl.col("server").is_in(list(condition.servers)))
+        return table
+
+    @property
+    def calls(self) -> pl.LazyFrame:
+        """One row a call."""
+        import polars as pl
+
+        calls = self._of_servers(self._scanned("calls"))
+        since, until = self._bounds
+        if since is not None:
+            day = pl.lit(since).cast(pl.Datetime("ns")).dt.date()
+            calls = calls.filter(pl.col("day") >= day, pl.col("time_ns") >= since)
+        if until is not None:
+            day = pl.lit(until).cast(pl.Datetime("ns")).dt.date()
+            calls = calls.filter(pl.col("day") <= day, pl.col("time_ns") <= until)
+        calls = restored(calls, "calls")
+        for condition in self._conditions:
+            calls = condition.chosen(calls)
+        return calls
+
+    def _of_calls(self, name: str, column: str = "call", of_call: str = "number") -> pl.LazyFrame:
+        """The rows of a table that belong to calls that are shown."""
+        if not self._is_part:
+            return self.table(name)
+        numbers = self.calls.select(of_call).unique()
+        return restored(self._of_servers(self._scanned(name)), name).join(
+            numbers, left_on=column, right_on=of_call, how="semi"
+        )
+
+    @property
+    def samples(self) -> pl.LazyFrame:
+        """One row a raw counter value."""
+        return self._of_calls("samples")
+
+    @property
+    def sessions(self) -> pl.LazyFrame:
+        """One row an SMB session."""
+        return self._of_calls("sessions", "session", "session")
+
+    @property
+    def hosts(self) -> pl.LazyFrame:
+        """One row an address of a site."""
+        import polars as pl
+
+        from analyzer.questions.statistics.hosts import host_records
+
+        if not self._is_part:
+            return self.table("hosts")
+
+        parts = self._parts()
+
+        def merged() -> Iterator[pl.DataFrame]:
+            sites = {source.number: source.site for source in self.manifest.sources}
+            of_site: dict[str, list[HostRecord]] = {}
+            for one, cap in parts:
+                of_site.setdefault(sites[one.files[0]], []).extend(host_records(cap.analysis))
+            for site, hosts in of_site.items():
+                table = table_of_records(HostRecord, merged_hosts(hosts))
+                yield table.with_columns(pl.lit(site).alias("site"))
+
+        return _lazy(TABLES["hosts"], merged)
+
+    @property
+    def handles(self) -> pl.LazyFrame:
+        """One row a query handle; of a part, with the calls that are shown."""
+        if not self._is_part:
+            return self.table("handles")
+        return self._made("handles", lambda cap, numbers: handles_of(cap.analysis, numbers))
+
+    @property
+    def problems(self) -> pl.LazyFrame:
+        """One row for each thing that could not be read; of a part, what concerns its calls."""
+        if not self._is_part:
+            return self.table("problems")
+        return self._made("problems", lambda cap, numbers: numbers.of("problems", cap.problems))
+
+    @property
+    def metadata(self) -> pl.LazyFrame:
+        """One row a server: what it reported of its counters, also where only a part is shown."""
+        return self.table("metadata")
+
+    def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.LazyFrame:
+        """One row a displayed value, as a performance monitor would have shown it, as `Capture.counters` gives them. Without
+        arguments it is a table that was stored; with any, it is made from the cases of conversations when it is collected, and a
+        path that means nothing in any of them is an error then.
+
+            ds.counters(r"\\Memory\\*", interval="1min").collect()
+        """
+        from analyzer.screens.formats.counter_tables import reading_schema
+
+        wanted = paths or self._paths
+        if not wanted and interval is None and not exact:
+            return self._of_calls("counters")
+        schema = table_schema(BucketRecord) if interval is not None else reading_schema(exact=exact)
+        parts = self._parts()
+
+        def made() -> Iterator[pl.DataFrame]:
+            for one, table in _asked(parts, lambda cap: cap.counters(*wanted, interval=interval, exact=exact)):
+                yield Numbering(one.number, one.files).of("counters", table)
+
+        return _lazy(_in_text(schema), made)
+
+    def audit(self, profile: str | None = None) -> dict[str, pl.LazyFrame]:
+        """`findings`, one row each, and `coverage`, one row a requirement, under the profile that the dataset was collected with,
+        or another (`spec`, `windows`, `strict`). Raises `InputError` for what is no profile."""
+        from analyzer.questions.audit.engine import Audit, Profile
+        from analyzer.questions.audit.records import finding_record
+
+        stored = self.manifest.options.get("profile", "windows")
+        chosen = stored if profile is None else profile
+        if chosen not in tuple(Profile):
+            raise InputError(f"{chosen} is no profile", hint=f"there are {', '.join(Profile)}")
+        if chosen == stored and not self._is_part:
+            return {"findings": self.table("findings"), "coverage": self.table("coverage")}
+
+        def found(cap: Capture, numbers: Numbering) -> pl.DataFrame:
+            audit = Audit(cap.analysis, profile=Profile(chosen))
+            records = (finding_record(one, cap.analysis.capture) for one in audit.findings())
+            return numbers.of("findings", table_of_records(FindingRecord, records))
+
+        parts = self._parts()
+
+        def covered() -> Iterator[pl.DataFrame]:
+            judged: dict[str, Judged] = {}
+            for _, cap in parts:
+                audit = Audit(cap.analysis, profile=Profile(chosen))
+                for _ in audit.findings():
+                    pass
+                add_judged(judged, audit)
+            yield table_of_records(CoverageRecord, coverage_of([judged]))
+
+        findings = self._of_calls("findings") if chosen == stored else self._made("findings", found)
+        return {"findings": findings, "coverage": _lazy(TABLES["coverage"], covered)}
+
+    @property
+    def stats(self) -> dict[str, pl.LazyFrame]:
+        """A table for each kind of record that `stats` prints, a conversation after the other (`conversation`): numbers of calls
+        are those of the conversation."""
+        return {
+            str(kind.__struct_config__.tag): self._by_conversation(
+                table_schema(kind),
+                lambda cap, name=str(kind.__struct_config__.tag): cap.stats[name],  # type: ignore[misc]
+            )
+            for kind in COMMANDS["stats"]
+        }
+
+    @property
+    def triage(self) -> pl.LazyFrame:
+        """What a responder looks at first, a conversation after the other (`conversation`), the gravest first of each: numbers of
+        calls are those of the conversation."""
+        return self._by_conversation(table_schema(TriageFinding), lambda cap: cap.triage)
+
+    @property
+    def plot(self) -> Plots:
+        """Charts of what is shown: `timeline`, `counters`, `latency`, `polls`. What they draw is read then.
+
+        ds.between("13:50", "13:55").plot.latency()
+        """
+        return Plots(self)
+
+    # ------------------------------------------------------------------------------------------------ conversations
+
+    def conversations(self) -> pl.DataFrame:
+        """One row a conversation of the whole: its number, server, hosts, frames, calls and times."""
+        return _conversations(self._facts)
+
+    def conversation(self, number: int) -> Capture:
+        """A conversation as a capture of its own, with numbers of its own: that of a call here is the lower 32 bits of its number
+        in the tables. Raises `InputError` where there is none of this number."""
+        for one in self._facts.conversations:
+            if one.number == number and one.state is not None:
+                return self._capture(one)
+        raise InputError(f"there is no conversation {number}", hint="conversations() lists them")
+
+    def call(self, number: int) -> CallDocument:
+        """The record of a call by its number in the tables, as `Capture.call` gives it; in it are the numbers of its conversation.
+        Raises `InputError` where there is no such call.
+
+            ds.call(51539607553)["response"]["params"]
+        """
+        return self.conversation(number >> NUMBER_SHIFT).call(number & _IN_CONVERSATION)
+
+    def iter_calls(self) -> Iterator[CallDocument]:
+        """The calls that are shown, a conversation after the other, each as `call` gives it; none is held on to."""
+        for _, cap in self._parts():
+            yield from cap.iter_calls()
+
+    @cached_property
+    def _facts(self) -> Facts:
+        return read_facts(self._store, self.manifest)
+
+    def _capture(self, one: ConversationFacts) -> Capture:
+        from analyzer.screens.notebook.capture import Capture
+
+        assert one.state is not None
+        if self._store.local is not None:
+            return Capture(open_case(self._store.local / one.state))
+        with TemporaryDirectory(prefix="pcq-") as directory:
+            return Capture(open_case(self._store.fetch(one.state, Path(directory) / "case.pcq")))
+
+    def _parts(self) -> _Loaded:
+        """The conversations that have calls that are shown. Which these are is found out now: polars waits for ever for a table
+        that is collected while another one is."""
+        numbers = self._shown if self._is_part else None
+        return _Loaded(lambda: self._captures(numbers))
+
+    def _captures(self, numbers: Numbers | None) -> Iterator[tuple[ConversationFacts, Capture]]:
+        """Conversations as captures, of which these calls are shown (None: all)."""
+        for one in self._facts.conversations:
+            if one.state is None or (numbers is not None and one.number not in numbers):
+                continue
+            cap = self._capture(one)
+            # Times are counted from the first frame of the dataset.
+            facts = replace(cap.analysis.capture, first_time_ns=self.manifest.first_time_ns)
+            cap.analysis = replace(cap.analysis, capture=facts)
+            yield one, cap if numbers is None else cap.only(numbers[one.number], self._words)
+
+    @cached_property
+    def _shown(self) -> Numbers:
+        """By conversation the numbers of its calls that are shown, those that they have in it."""
+        found: dict[int, list[int]] = {}
+        for number in self.calls.select("number").collect()["number"].sort().to_list():
+            found.setdefault(number >> NUMBER_SHIFT, []).append(number & _IN_CONVERSATION)
+        return found
+
+    def _made(self, name: str, make: Callable[[Capture, Numbering], pl.DataFrame]) -> pl.LazyFrame:
+        """A table of records of this kind, made from conversations, with numbers of the dataset."""
+        parts = self._parts()
+        return _lazy(TABLES[name], lambda: (make(cap, Numbering(one.number, one.files)) for one, cap in parts))
+
+    def _by_conversation(self, schema: Mapping[str, Any], make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
+        import polars as pl
+
+        parts = self._parts()
+
+        def made() -> Iterator[pl.DataFrame]:
+            for one, cap in parts:
+                yield make(cap).select(pl.lit(one.number, pl.Int64).alias("conversation"), *schema)
+
+        return _lazy({"conversation": pl.Int64(), **schema}, made)
+
+
+def _conversations(facts: Facts) -> pl.DataFrame:
+    import polars as pl
+
+    rows = [
+        (
+            one.number,
+            one.server,
+            sorted({host for pair in one.pairs for host in pair}),
+            one.frames,
+            one.calls,
+            one.first_time_ns,
+            one.last_time_ns,
+        )
+        for one in facts.conversations
+    ]
+    time = pl.Datetime("ns", "UTC")
+    kinds: dict[str, Any] = {
+        "conversation": pl.Int64,
+        "server": pl.String,
+        "hosts": pl.List(pl.String),
+        "frames": pl.Int64,
+        "calls": pl.Int64,
+        "first_time": time,
+        "last_time": time,
+    }
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def _asked(parts: _Loaded, ask: Callable[[Capture], Found]) -> Iterator[tuple[ConversationFacts, Found]]:
+    """What conversations answer, but for those in which it means nothing. Raises `InputError` where it does in none."""
+    refused: list[InputError] = []
+    answered = False
+    for one, cap in parts:
+        try:
+            found = ask(cap)
+        except InputError as error:
+            refused.append(error)
+            continue
+        answered = True
+        yield one, found
+    if refused and not answered:
+        raise refused[0]
+
+
+def _later(one: int | None, other: int | None, choose: Callable[[int, int], int]) -> int | None:
+    return other if one is None else one if other is None else choose(one, other)
+
+
+def _in_text(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with text in the place of categories, which differ from table to table."""
+    import polars as pl
+
+    return {name: pl.String() if kind == pl.Categorical else kind for name, kind in schema.items()}
+
+
+def _lazy(schema: Mapping[str, Any], make: Callable[[], Iterable[pl.DataFrame]]) -> pl.LazyFrame:
+    """A table that is made when it is collected, piece by piece."""
+    from polars.io.plugins import register_io_source
+
+    def read(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
+    ) -> Iterator[pl.DataFrame]:
+        for piece in make():
+            table = piece.select(list(schema)) if rows is None else piece.select(list(schema)).head(rows)
+            rows = None if rows is None else rows - table.height
+            chosen = table if predicate is None else table.filter(predicate)
+            yield chosen if columns is None else chosen.select(columns)
+            if rows == 0:
+                return
+
+    return register_io_source(read, schema=dict(schema))

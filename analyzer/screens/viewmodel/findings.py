@@ -1,0 +1,68 @@
+"""Findings of an audit with the layer and range that show each, and the coverage of each section."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.findings import JUDGED, Finding
+from analyzer.results.analysis import Analysis
+from analyzer.results.view import FindingView, SectionCoverage
+from analyzer.screens.viewmodel.rows import frame_label
+from analyzer.screens.viewmodel.words import section_words
+
+
+def finding_views(analysis: Analysis, audit: Audit) -> tuple[FindingView, ...]:
+    """What the audit found, in the order of the calls; it is exhausted by this."""
+    return tuple(_view(finding, analysis, audit) for finding in audit.findings())
+
+
+def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
+    """What an exhausted audit says of each section."""
+    sections: dict[str, Counter[str]] = {}
+    for coverage in audit.coverage.values():
+        sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
+    return tuple(SectionCoverage(section, dict(verdicts)) for section, verdicts in sections.items())
+
+
+def nothing_found(verdicts: Mapping[str, int]) -> str:
+    """What an audit without a finding says of the requirements with these verdicts."""
+    judged = sum(verdicts.get(verdict, 0) for verdict in JUDGED)
+    unjudged = verdicts.get("inconclusive", 0)
+    if not judged:
+        why = "what they bind could not be read" if unjudged else "nothing put one to the test"
+        return f"no requirement could be judged: {why}"
+    more = f"; {unjudged} could not be judged" if unjudged else ""
+    return f"nothing was found in the {judged} requirement{'s' if judged != 1 else ''} that could be judged{more}"
+
+
+def _view(finding: Finding, analysis: Analysis, audit: Audit) -> FindingView:
+    judgement, place, rule = finding.judgement, finding.place, finding.rule
+    requirement = audit.coverage[judgement.requirement].requirement
+    return FindingView(
+        rule=rule.code,
+        name=rule.name,
+        severity=finding.severity.value,
+        verdict=judgement.outcome.value,
+        confidence=judgement.confidence.name.lower(),
+        requirements=judgement.requirements,
+        section=section_words(requirement),
+        statement=requirement.statement,
+        actor=finding.actor.value,
+        message=judgement.message,
+        expected=judgement.expected,
+        seen=judgement.seen,
+        call=finding.call,
+        layer=_layer_id(place.part) if place is not None else None,
+        start=place.start if place is not None else 0,
+        stop=place.stop if place is not None else 0,
+        field=judgement.at.spelled if judgement.at is not None and place is not None else None,
+        frames=tuple(frame_label(frame, analysis.capture) for frame in finding.frames),
+        excused=finding.is_excused,
+    )
+
+
+def _layer_id(part: str) -> str:
+    """`request.pdu1` of the part `request PDU 1`, `response.stub` of `response stub`."""
+    return part.lower().replace(" ", ".", 1).replace(" ", "")

@@ -1,0 +1,200 @@
+"""One call taken apart: frames, TCP payload and SMB messages where its packets are at hand, PDUs, sealed stubs, stub and buffer as
+layers, each with the fields in it and the frames behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analyzer.core.absence import Missing
+from analyzer.core.errors import InputError
+from analyzer.core.times import shown_time
+from analyzer.core.traced import TracedBytes
+from analyzer.interfaces.buffers import Field, FieldMap
+from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, Side, SideName
+from analyzer.results.packets import Packets
+from analyzer.results.pdus import Fragment
+from analyzer.results.security import who_words
+from analyzer.results.view import CallView, Fact, Layer, Node, SideView
+from analyzer.screens.viewmodel.pdu import pdu_tree
+from analyzer.screens.viewmodel.rows import frame_label, row_of
+from analyzer.screens.viewmodel.runs import place_of, runs_of
+
+NOT_READ = "the captured packets were not read for it"
+
+
+def the_call(analysis: Analysis, number: int) -> Call:
+    """Call `number` of the timeline; raises `InputError` where there is none."""
+    if not 1 <= number <= len(analysis.calls):
+        raise InputError(
+            f"there is no call {number}: the capture has {len(analysis.calls)} calls",
+            hint="`timeline` prints the number of each call behind a #",
+        )
+    return analysis.calls[number - 1]
+
+
+def call_view(analysis: Analysis, number: int) -> CallView:
+    """Call `number`, taken apart. Raises `InputError` where there is no such call."""
+    call = the_call(analysis, number)
+    return CallView(row_of(call, analysis), tuple(_facts(call, analysis)), tuple(side_views(call, analysis.packets)))
+
+
+def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]:
+    """Request and response, as far as they were captured, from the frames up where there are packets."""
+    names: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
+    for name, side in names:
+        if side is not None:
+            stub, pdus = side.stub, side.pdus
+            carriers: Sequence[Layer] = ()
+            lacking: str | None = NOT_READ
+            if packets is not None:
+                from analyzer.screens.viewmodel.carriers import carrier_layers
+
+                carriers, lacking = carrier_layers(name, pdus, packets, has_smb=call.smb is not None)
+            yield SideView(
+                name=name,
+                missing=stub.value if isinstance(stub, Missing) else None,
+                buffer_kind=side.buffer_kind,
+                layers=(*carriers, *_layers(call, name, side, stub, carriers)),
+                problem=str(side.problem) if side.problem is not None else None,
+                lacking=lacking,
+            )
+
+
+def _layers(
+    call: Call, name: SideName, side: Side, stub: TracedBytes | Missing, carriers: Sequence[Layer]
+) -> Iterator[Layer]:
+    fragments = side.pdus
+    inner = [layer for layer in carriers if layer.kind != "frame"]
+    for number, fragment in enumerate(fragments, 1):
+        parent = place_of(fragment.pdu, inner) if inner else None
+        yield from _fragment_layers(name, number, len(fragments), fragment, parent)
+    if isinstance(stub, Missing):
+        return
+    fields = stub_fields(call, name)
+    yield _layer(f"{name}.stub", "Stub", stub, fields)
+    if side.buffer is not None and side.buffer_span is not None:
+        start, _ = side.buffer_span
+        kind = side.buffer_kind or "of a kind this program does not know"
+        yield _layer(
+            f"{name}.buffer", f"lpData, {kind}", side.buffer, buffer_fields(side), parent=f"{name}.stub", at=start
+        )
+
+
+def _fragment_layers(
+    name: SideName, number: int, count: int, fragment: Fragment, parent: tuple[str, int] | None
+) -> Iterator[Layer]:
+    """A PDU as it was sent, where it lies in what carried it, and what is encrypted of it."""
+    pdu, start, stop = fragment.pdu, fragment.stub_start, fragment.stub_stop
+    data = pdu.data
+    place = f" {number} of {count}" if count > 1 else ""
+    id = f"{name}.pdu{number}"
+    yield Layer(
+        id=id,
+        kind="pdu",
+        title=f"PDU{place}",
+        data=data,
+        runs=runs_of(pdu),
+        steps=pdu.steps,
+        parent=parent[0] if parent is not None else None,
+        offset=parent[1] if parent is not None else 0,
+        tree=pdu_tree(data, start, stop),
+        stub_start=start,
+        stub_stop=stop,
+    )
+    if isinstance(fragment.plain, Missing) or len(fragment.plain.steps) > len(pdu.steps):
+        sealed = pdu[start:stop]
+        undone = () if isinstance(fragment.plain, Missing) else fragment.plain.steps[len(pdu.steps) :]
+        yield Layer(
+            id=f"{name}.sealed{number}",
+            kind="sealed",
+            title=f"Sealed stub{place}",
+            data=sealed.data,
+            runs=runs_of(sealed),
+            steps=sealed.steps,
+            parent=id,
+            offset=start,
+            undone_by=undone,
+            problem=fragment.plain.value if isinstance(fragment.plain, Missing) else None,
+        )
+
+
+def _layer(
+    id: str, title: str, source: TracedBytes, fields: FieldMap | None, parent: str | None = None, at: int = 0
+) -> Layer:
+    return Layer(
+        id=id,
+        kind="buffer" if parent is not None else "stub",
+        title=title,
+        data=source.data,
+        runs=runs_of(source),
+        steps=source.steps,
+        parent=parent,
+        offset=at,
+        tree=node_of(fields.root) if fields is not None else None,
+        notes=fields.notes if fields is not None else (),
+        problem=str(fields.problem) if fields is not None and fields.problem is not None else None,
+    )
+
+
+def buffer_layer(data: TracedBytes, kind: str, fields: FieldMap) -> Layer:
+    """A buffer that came without a call."""
+    return _layer("buffer", kind, data, fields, parent="")
+
+
+def node_of(field: Field) -> Node:
+    """A field and the fields in it, without their bytes."""
+    value = field.value
+    assert not isinstance(value, dict | list)
+    return Node(
+        field.name,
+        field.spelling,
+        field.type,
+        field.start,
+        field.length,
+        value,
+        field.meaning,
+        field.doc_ref,
+        tuple(map(node_of, field.children)),
+    )
+
+
+def _facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
+    """What carried a call and how it was secured, from the frames up."""
+    for name, side in (("request", call.request), ("response", call.response)):
+        if side is not None:
+            frames = ", ".join(frame_label(frame, analysis.capture) for frame in side.frames)
+            yield Fact("frames", f"frames of the {name}", frames or "none")
+            if side.pdus:
+                yield Fact("frames", f"time of the {name}", shown_time(side.first_time_ns))
+    yield Fact("TCP", "client", str(call.client))
+    yield Fact("TCP", "server", str(call.server))
+    if (smb := call.smb) is not None:
+        yield Fact("SMB", "dialect", smb.dialect or "not captured")
+        yield Fact("SMB", "session", smb.session_id)
+        yield Fact("SMB", "pipe", call.pipe or "of unknown name")
+        yield Fact("SMB", "encrypted", "yes" if smb.encrypted else "no")
+        yield Fact("SMB", "signed", _signed(smb.signed, smb.signature_ok))
+        yield Fact("SMB", "compressed", "yes" if smb.compressed else "no")
+    interface = call.interface
+    yield Fact(
+        "DCERPC", "interface", " ".join(word for word in (interface.name, interface.uuid, interface.version) if word)
+    )
+    yield Fact("DCERPC", "transfer syntax", call.syntax)
+    yield Fact("DCERPC", "call id, context", f"{call.call_id}, {call.context_id}")
+    auth = call.auth
+    yield Fact("DCERPC", "security", f"{auth.type}, level {auth.level}")
+    if auth.user is not None:
+        who = who_words(auth.user, auth.claimed_user)
+        yield Fact("DCERPC", "user", who + (f" on {auth.workstation}" if auth.workstation else ""))
+    if auth.decryption is not None:
+        yield Fact("DCERPC", "decryption", str(auth.decryption))
+    if auth.decrypted_by is not None:
+        yield Fact("DCERPC", "decrypted by", auth.decrypted_by)
+
+
+def _signed(signed: bool, fits: bool | None) -> str:
+    if not signed:
+        return "no"
+    return "yes" if fits is None else "yes, the signature fits" if fits else "yes, the signature does not fit"

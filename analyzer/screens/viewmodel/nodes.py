@@ -1,0 +1,53 @@
+"""Fields of headers beside their bytes, from tables of names and lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from analyzer.results.view import Node
+
+# A field of so many bytes: its id, its name in the specification, its length, and what makes a word of its value. A field
+# whose length is negative is bytes, not a number.
+FieldSpec = tuple[str, str, int, Callable[[int], str | None] | None]
+
+
+def numbers(data: bytes, at: int, fields: Sequence[FieldSpec], order: Literal["little", "big"]) -> Iterator[Node]:
+    """The fields from `at` on, as far as the data reaches."""
+    for name, spelling, size, meaning in fields:
+        length = abs(size)
+        raw = data[at : at + length]
+        if len(raw) < length:
+            return
+        if size < 0:
+            yield Node(name, spelling, "bytes", at, length, raw.hex(), None, "")
+        else:
+            value = int.from_bytes(raw, order)
+            yield Node(name, spelling, f"u{length}", at, length, value, meaning(value) if meaning else None, "")
+        at += length
+
+
+def raw(data: bytes, name: str, start: int, stop: int, meaning: str | None = None) -> Iterator[Node]:
+    """Bytes as a field; nothing where there are none."""
+    if start < stop:
+        yield Node(name, name, "bytes", start, stop - start, data[start:stop].hex(), meaning, "")
+
+
+def structure(name: str, spelling: str, start: int, stop: int, reference: str, children: Sequence[Node]) -> Node:
+    """A structure of these fields."""
+    return Node(name, spelling, spelling, start, stop - start, None, None, reference, tuple(children))
+
+
+def size_of(fields: Sequence[FieldSpec]) -> int:
+    """The length of all fields in bytes."""
+    return sum(abs(size) for _, _, size, _ in fields)
+
+
+def bits(names: dict[int, str]) -> Callable[[int], str | None]:
+    """The names of the bits of a value: `ACK | PSH`."""
+    return lambda value: " | ".join(word for bit, word in names.items() if value & bit) or None
+
+
+def one_of(names: dict[int, str]) -> Callable[[int], str | None]:
+    """The name of a value."""
+    return names.get

@@ -1,0 +1,404 @@
+"""What a call asked for and what it was answered, in words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from analyzer.core.absence import Missing
+from analyzer.core.labels import label
+from analyzer.interfaces.buffers import PERF_NO_INSTANCES, BufferDecode
+from analyzer.interfaces.buffers.names import counter_type_name
+from analyzer.interfaces.buffers.regular import Grid, Layout, read_regular
+from analyzer.interfaces.contents.fields import status_name
+from analyzer.interfaces.contents.lines import Damages, decoded_buffer
+from analyzer.interfaces.pcq.samples import counterset_of, perflib_samples
+from analyzer.interfaces.winperf.samples import winperf_samples
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, Side
+from analyzer.results.catalog import Catalog
+from analyzer.results.name_tables import NameTable, table_language, value_in_words
+from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, NONE_ID, Opnum, RequestCode
+from analyzer.results.query import QueryView
+from analyzer.results.registry import RegistryValue, registry_value
+from analyzer.results.scmr import DECODED
+from analyzer.results.winreg import ERROR_MORE_DATA
+from analyzer.results.winreg import Opnum as WinregOpnum
+from analyzer.screens.viewmodel.service_words import service_answer_words, service_request_words
+from analyzer.transport.rpc.status import fault_name
+
+if TYPE_CHECKING:
+    from analyzer.questions.audit.catalogue import Requirement
+
+_SHOWN_ITEMS = 6
+_SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200
+_SHOWN_BYTES = 16
+
+
+def status_words(call: Call) -> str:
+    """The outcome by name: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
+    if call.fault is not None:
+        return f"fault {fault_name(call.fault) or hex(call.fault)}"
+    if call.status is not None:
+        return status_name(call.status)
+    if call.state == "request-only":
+        return "no answer"
+    if call.state != "complete":
+        return call.state
+    return "answered"
+
+
+def handle_words(call: Call) -> str:
+    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+    label = call.handle
+    return f"{label} " if label is not None else ""
+
+
+def method_words(call: Call) -> str:
+    """The method, without what its interface's name already says."""
+    opnum = call.opnum
+    name = call.method or (f"opnum {opnum}" if opnum is not None else "unknown method")
+    if call.is_perflib:
+        return name.removeprefix("PerflibV2")
+    interface = call.interface.name or call.interface.uuid
+    return f"{interface}.{name}" if interface is not None else name
+
+
+def request_words(call: Call, analysis: Analysis) -> str:
+    """The parameters of the request that matter."""
+    if call.request is None:
+        return "(request not captured)"
+    if call.request.problem is not None:
+        return _broken_words(call, call.request)
+    if isinstance(call.request.stub, Missing) or not call.request.params:
+        why = call.request.stub.value if isinstance(call.request.stub, Missing) else ""
+        return f"({call.request.wire_length} bytes{', ' + why if why else ''})"
+    if call.is_perflib:
+        return _perflib_request_words(call, analysis.catalogs.of(call.server))
+    if call.is_winreg:
+        return _winreg_request_words(call, analysis)
+    if call.is_svcctl:
+        return service_request_words(call)
+    return f"({len(call.request.stub)} bytes)"
+
+
+def answer_words(call: Call, analysis: Analysis, damages: Damages | None = None) -> str:
+    """What the answer holds, after its status. What is wrong with its buffer is noted in `damages`."""
+    damages = Damages() if damages is None else damages
+    side = call.response
+    if side is None or isinstance(side.stub, Missing):
+        return f"{side.wire_length} bytes" if side is not None and side.stub is Missing.SEALED else ""
+    if side.problem is not None:
+        return _broken_words(call, side) if side.params else f"{len(side.stub)} bytes"
+    if call.is_perflib:
+        return _perflib_answer_words(call, analysis.catalogs.of(call.server), damages)
+    if call.is_winreg:
+        return _winreg_answer_words(call, analysis, damages)
+    if call.is_svcctl and call.opnum in DECODED:
+        return service_answer_words(call)
+    return f"{len(side.stub)} bytes" if call.fault is None else ""
+
+
+def _broken_words(call: Call, side: Side) -> str:
+    """The parameters of a stub that breaks off, up to there, by the names of the IDL; handles stand elsewhere."""
+    assert side.problem is not None
+    shown = {name: value for name, value in side.params.items() if isinstance(value, int | str)}
+    words = [
+        f'{name} "{shortened(value)}"' if isinstance(value, str) else f"{name} {value}" for name, value in shown.items()
+    ]
+    left = side.problem.undecoded
+    if not words or left is None:
+        return f"({side.wire_length} bytes, not decoded)"
+    if call.path is not None:
+        words.insert(0, shortened(call.path, _SHOWN_VALUE_NAME))
+    return f"{', '.join(words)} ({left} of {side.stub_length} bytes not decoded)"
+
+
+def counterset_words(guid: str | None, catalog: Catalog) -> str:
+    return (catalog.label(guid) or guid) if guid is not None else "?"
+
+
+def _perflib_request_words(call: Call, catalog: Catalog) -> str:
+    assert call.request is not None
+    params, opnum = call.request.params, call.opnum
+    if opnum == Opnum.ENUMERATE_COUNTER_SET:
+        return f"{params['szMachine']}, room for {_number(params['dwInSize'], 'GUID')}"
+    if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
+        code, lcid = params["RequestCode"], params["RequestLCID"]
+        what = label(RequestCode, code)
+        if code == RequestCode.COUNTER_STRUCT:
+            entry = catalog.counter(call.counterset, lcid)
+            what += f" of counter {lcid}" + (f" {entry.label}" if entry is not None and entry.label else "")
+        elif lcid:
+            what += f" in language {lcid:#06x}"
+        return f"{counterset_words(call.counterset, catalog)}: {what}"
+    if opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
+        return counterset_words(call.counterset, catalog)
+    if opnum == Opnum.OPEN_QUERY_HANDLE:
+        return str(params["szMachine"])
+    if opnum == Opnum.VALIDATE_COUNTERS:
+        verb = "add" if params["dwAdd"] else "remove"
+        decoded = decoded_buffer(call.request)
+        items = decoded.tree.get("identifiers", []) if decoded is not None else []
+        return f"{verb} {_listed([_identifier_words(item, catalog) for item in items], 'counters')}"
+    if opnum in (Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA):
+        return f"room for {params['dwInSize']} bytes"
+    return ""
+
+
+def _identifier_words(item: dict[str, Any], catalog: Catalog) -> str:
+    guid, counter_id = item.get("counterset_guid"), item.get("counter_id")
+    if counter_id == NONE_ID:
+        counter = "all counters"
+    elif counter_id is None:
+        counter = "(cut off)"
+    else:
+        entry = catalog.counter(guid, counter_id)
+        counter = entry.label if entry is not None and entry.label else f"counter {counter_id}"
+    name = item.get("name")
+    return f"{counterset_words(guid, catalog)}" + (f"({name})" if name else "") + f"\\{counter}"
+
+
+def _listed(items: list[str], noun: str) -> str:
+    if not items:
+        return f"no {noun}"
+    more = len(items) - _SHOWN_ITEMS
+    return ", ".join(items[:_SHOWN_ITEMS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _perflib_answer_words(call: Call, catalog: Catalog, damages: Damages) -> str:
+    side = call.response
+    assert side is not None
+    params, opnum = side.params, call.opnum
+    if call.status != 0 and "pdwRtnSize" in params:
+        # With any other error the size is undefined (perflib.h, PerfQueryCounterData).
+        if call.status != ERROR_NOT_ENOUGH_MEMORY:
+            return ""
+        unit = "GUID" if opnum == Opnum.ENUMERATE_COUNTER_SET else "byte"
+        return f"{_number(params['pdwRtnSize'], unit)} needed" if params["pdwRtnSize"] else ""
+    size = f"{params['pdwOutSize']} bytes: " if "pdwOutSize" in params and side.buffer_kind != "guids" else ""
+    if side.buffer is not None and side.buffer_kind == "perf-data":
+        read = read_regular(side.buffer.data)
+        if read is not None:
+            damages.note(call.number, "response", side, None)
+            return size + _parts_words(read.layout, call.query, catalog)
+    decoded = _decoded(call, side, damages)
+    if decoded is None:
+        return _number(len(side.buffer), "byte") if side.buffer is not None else ""
+    tree = decoded.tree
+    damage = f" (damaged: {decoded.problem})" if decoded.problem is not None else ""
+    words = _buffer_words(side.buffer_kind, tree, catalog)
+    if side.buffer_kind == "perf-data":
+        values = [sample for sample in perflib_samples(call, catalog) if sample.data_size is not None]
+        names = dict.fromkeys(sample.counterset_name or sample.counterset for sample in values)
+        words += _values_words(len(values), names)
+    return size + words + damage
+
+
+def _decoded(call: Call, side: Side, damages: Damages) -> BufferDecode | None:
+    decoded = decoded_buffer(side)
+    problem = decoded.problem if decoded is not None else None
+    damages.note(call.number, "response", side, problem.alone() if problem is not None else None)
+    return decoded
+
+
+def _parts_words(layout: Layout, query: QueryView | None, catalog: Catalog) -> str:
+    """The words for an undamaged answer of numbers, in arrays."""
+    failed = sorted({status_name(status) for status in layout.statuses.tolist() if status})
+    words = _number(len(layout.statuses), "block") + (f", some failed: {', '.join(failed)}" if failed else "")
+    blocks: list[int] = []
+    for part in layout.parts:
+        if isinstance(part, Grid):
+            blocks += [part.block] if len(part) else []
+        else:
+            blocks += part.block[part.data_size >= 0].tolist()
+    sets = (counterset_of(query, block) for block in dict.fromkeys(blocks))
+    names = dict.fromkeys(catalog.label(guid) or guid for guid in sets)
+    return words + _values_words(int((layout.data_sizes >= 0).sum()), names)
+
+
+def _values_words(count: int, countersets: Iterable[str | None]) -> str:
+    """`, 27 values of Memory V2 model, Processor Information`; countersets as far as the capture states."""
+    if not count:
+        return ""
+    known = [name for name in countersets if name is not None]
+    return f", {_number(count, 'value')}" + (f" of {_listed(known, 'countersets')}" if known else "")
+
+
+def _buffer_words(kind: str | None, tree: dict[str, Any], catalog: Catalog) -> str:
+    if kind == "guids":
+        return _counted(tree.get("guids"), "counterset")
+    if kind == "counterset-info":
+        return _counted(tree.get("counters"), "counter")
+    if kind == "counter-info":
+        return _counter_info_words(tree.get("counter", {}))
+    if kind == "string":
+        return f'"{shortened(tree.get("string") or "")}"'
+    if kind == "string-table":
+        return _counted(tree.get("strings"), "string")
+    if kind == "guid":
+        return str(tree.get("guid"))
+    if kind == "instances":
+        names = [item.get("name") or str(item.get("instance_id")) for item in tree.get("instances", [])]
+        return f"{_counted(names, 'instance')}: {_listed(names, 'instances')}" if names else "no instances"
+    if kind == "identifiers":
+        items = tree.get("identifiers", [])
+        refused = [item for item in items if item.get("status")]
+        words = _counted(items, "counter")
+        if refused:
+            names = sorted({status_name(item["status"]) for item in refused})
+            words += f", {len(refused)} refused: {', '.join(names)}"
+        return words
+    if kind == "perf-data":
+        blocks = tree.get("blocks", [])
+        failed = sorted({status_name(block["status"]) for block in blocks if block.get("status")})
+        return _counted(blocks, "block") + (f", some failed: {', '.join(failed)}" if failed else "")
+    return ""
+
+
+def _counter_info_words(info: dict[str, Any]) -> str:
+    kind = info.get("counter_type")
+    if kind is None:
+        return f"counter {info.get('counter_id', '(cut off)')}"
+    return f"counter {info['counter_id']}, {counter_type_name(kind) or f'type {kind:#010x}'}"
+
+
+def _counted(items: Any, noun: str) -> str:
+    return _number(len(items or ()), noun)
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _winreg_request_words(call: Call, analysis: Analysis) -> str:
+    words = _registry_request_words(call, analysis)
+    path = shortened(call.path, _SHOWN_VALUE_NAME) if call.path is not None else ""
+    return f"{path}: {words}" if path and words else path or words
+
+
+def _registry_request_words(call: Call, analysis: Analysis) -> str:
+    assert call.request is not None
+    params, opnum = call.request.params, call.opnum
+    if call.read is not None:
+        names = analysis.name_tables.of(call.server)
+        words = shortened(value_in_words(call.read.value_name, names, call.read.key), _SHOWN_VALUE_NAME)
+        room = params.get("lpcbData")
+        return words + (f", room for {_number(room, 'byte')}" if isinstance(room, int) else "")
+    if opnum in (WinregOpnum.BASE_REG_QUERY_VALUE, WinregOpnum.BASE_REG_DELETE_VALUE):
+        return f'value "{shortened(str(params.get("lpValueName") or ""), _SHOWN_VALUE_NAME)}"'
+    if opnum in (WinregOpnum.BASE_REG_ENUM_VALUE, WinregOpnum.BASE_REG_ENUM_KEY):
+        return f"index {params.get('dwIndex')}"
+    if opnum == WinregOpnum.BASE_REG_SET_VALUE and (value := registry_value(call)) is not None:
+        return f'value "{shortened(value.name or "", _SHOWN_VALUE_NAME)}" = {_value_words(value)}'
+    if opnum in (WinregOpnum.BASE_REG_SAVE_KEY, WinregOpnum.BASE_REG_SAVE_KEY_EX, WinregOpnum.BASE_REG_LOAD_KEY):
+        return f"file {shortened(str(params.get('lpFile') or ''), _SHOWN_VALUE_NAME)}"
+    return ""
+
+
+def _value_words(value: RegistryValue) -> str:
+    """`REG_SZ "text"`, `REG_DWORD 2`, `REG_BINARY 16 bytes 01 02 ...`."""
+    content = value.content()
+    if content is None:
+        return value.type_name or "no data"
+    if isinstance(content, str):
+        words = f'"{shortened(content)}"'
+    elif isinstance(content, list):
+        words = _listed([f'"{shortened(text)}"' for text in content], "texts")
+    elif isinstance(content, int):
+        words = f"{content} ({content:#x})" if content > 9 else str(content)
+    else:
+        shown = content[:_SHOWN_BYTES].hex(" ")
+        words = f"{_number(len(content), 'byte')} {shown}{' ...' if len(content) > _SHOWN_BYTES else ''}".rstrip()
+    return f"{value.type_name or 'value'} {words}"
+
+
+def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages) -> str:
+    side = call.response
+    assert side is not None
+    if call.status == ERROR_MORE_DATA:
+        # Of performance data nobody knows the size before it was collected: lpcbData is undefined there (RegQueryValueEx).
+        needed = side.params.get("lpcbData") if call.read is None else None
+        return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
+    if side.buffer_kind is None and call.key is None and call.status == 0:
+        return _registry_answer_words(call, side)
+    if side.buffer is None:
+        return ""
+    decoded = _decoded(call, side, damages)
+    words = f"{len(side.buffer)} bytes"
+    if decoded is None:
+        return words
+    if side.buffer_kind == "name-table":
+        table = table_language(call.read.value_name, call.read.key) if call.read is not None else None
+        noun = "text" if table is not None and table[0] == "help" else "name"
+        rows = [row for row in decoded.tree.get("entries", []) if row.get("index") and row.get("text") is not None]
+        words += f": {_number(len(rows), noun)}"
+    elif side.buffer_kind == "winperf":
+        samples = list(winperf_samples(call, analysis.name_tables.of(call.server)))
+        objects = dict.fromkeys(sample.object_name or f"object {sample.object_index}" for sample in samples)
+        words += f": {_counted(decoded.tree.get('objects'), 'object')}, {_number(len(samples), 'value')}"
+        words += f" of {_listed(list(objects), 'objects')}" if objects else ""
+        words += _metadata_in_words(decoded.tree, analysis.name_tables.of(call.server))
+    if decoded.problem is not None:
+        words += f" (damaged: {decoded.problem})"
+    return words
+
+
+def _metadata_in_words(tree: Mapping[str, Any], names: NameTable) -> str:
+    """The objects of a block that carry counter definitions alone (winperf.h, PERF_METADATA_*); nothing where there are none."""
+    bodies = [item.get("body") or {} for item in tree.get("objects", ())]
+    found = [body for body in bodies if body.get("num_instances", 0) < PERF_NO_INSTANCES]
+    if not found:
+        return ""
+    indices = [body["object_name_title_index"] for body in found]
+    titles = [(name.text if (name := names.name(index)) is not None else f"object {index}") for index in indices]
+    counters = sum(len(body.get("counters", ())) for body in found)
+    return f"; the definitions of {_number(counters, 'counter')} of {_listed(titles, 'objects')}"
+
+
+def _registry_answer_words(call: Call, side: Side) -> str:
+    """What a call about keys and values other than performance data gave."""
+    params, opnum, value = side.params, call.opnum, registry_value(call)
+    if opnum == WinregOpnum.BASE_REG_QUERY_VALUE and value is not None:
+        size = params.get("lpcbData")
+        if value.data is None and isinstance(size, int) and size:
+            return f"{value.type_name or 'value'}, {_number(size, 'byte')}"
+        return _value_words(value)
+    if opnum == WinregOpnum.BASE_REG_ENUM_VALUE and value is not None:
+        return f'"{shortened(value.name or "", _SHOWN_VALUE_NAME)}" = {_value_words(value)}'
+    if opnum == WinregOpnum.BASE_REG_ENUM_KEY:
+        return f'"{shortened(str(params.get("lpNameOut") or ""), _SHOWN_VALUE_NAME)}"'
+    if opnum == WinregOpnum.BASE_REG_QUERY_INFO_KEY:
+        return f"{_number(params['lpcSubKeys'], 'key')} and {_number(params['lpcValues'], 'value')} below"
+    if opnum == WinregOpnum.BASE_REG_CREATE_KEY:
+        return {1: "created", 2: "was there"}.get(params.get("lpdwDisposition") or 0, "")
+    return ""
+
+
+def shortened(text: str, most: int = _SHOWN_TEXT) -> str:
+    """One line of at most that many characters; `show` has the whole."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def fault_words(fault: int) -> str:
+    """The name of a fault's status, else its number."""
+    return fault_name(fault) or hex(fault)
+
+
+def section_words(requirement: Requirement) -> str:
+    """The document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
+    prefix, section = requirement.id.partition("-")[0], requirement.section
+    if prefix == "PCQ":
+        return f"MS-PCQ {section}"
+    return f"{'winperf.h' if prefix == 'WP' else 'perflib.h'} {_STRUCTURES.get(section, section)}"
+
+
+_STRUCTURES = {
+    "DB": "PERF_DATA_BLOCK",
+    "OT": "PERF_OBJECT_TYPE",
+    "CD": "PERF_COUNTER_DEFINITION",
+    "ID": "PERF_INSTANCE_DEFINITION",
+    "CB": "PERF_COUNTER_BLOCK",
+    "QCD": "PerfQueryCounterData",
+}

@@ -1,0 +1,362 @@
+"""Displayed values for people and programs: one line a series with its course, one record or row a reading or interval.
+
+In: an analysis, counter paths, an interval. The text holds one line a series under the machine and client it belongs to, in the
+order of first readings; it keeps some numbers of each series and none of its readings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct, field
+from rich.cells import cell_len
+
+from analyzer.core.times import NS_PER_S
+from analyzer.interfaces.contents.machines import machine_names
+from analyzer.questions.series.columns import FLAGS, WHYS, Ints
+from analyzer.questions.series.counters import (
+    Bucket,
+    buckets,
+    counter_batches,
+    counter_records,
+    display_of,
+    selection_of,
+)
+from analyzer.questions.series.formulas import ATTRIB_HEX, formula_of
+from analyzer.questions.series.paths import PathSelection
+from analyzer.questions.series.readings import Batch
+from analyzer.questions.series.series import Series
+from analyzer.results.analysis import Analysis
+from analyzer.results.sample import BucketRecord, CounterRecord, Why
+from analyzer.screens.viewmodel.words import shortened
+from analyzer.screens.views.text import folded, part_lines, problem_lines, safe, styled
+from analyzer.screens.views.view import OfCapture
+
+if TYPE_CHECKING:
+    from analyzer.questions.filters.filter import SampleFilter
+
+SPARK_CELLS = 14
+_BARS = "▁▂▃▄▅▆▇█"
+_EMPTY = "·"
+# Widths: of a number; of what stands between the name of a series and its course (values, unit, four numbers); of the name.
+_NUMBER = 9
+_NUMBERS = 10 + 4 + 4 * (_NUMBER + 1) + 2
+_LEAST_NAME, _MOST_NAME = 24, 60
+
+
+class Counters(Struct, OfCapture, frozen=True, dict=True):
+    """The view of `pcq counters`. `patterns` are counter paths (none: all), `interval_ns` puts readings together, of which those
+    that pass the filter; `exact` asks for fractions beside the values."""
+
+    analysis: Analysis
+    patterns: tuple[str, ...] = ()
+    interval_ns: int | None = None
+    filter: SampleFilter | None = None
+    exact: bool = False
+
+    @cached_property
+    def selection(self) -> PathSelection:
+        """What the patterns mean; once the view is written, also which of them meant nothing."""
+        return selection_of(self.patterns, lambda: machine_names(self.analysis))
+
+    def records(self) -> Iterator[CounterRecord | BucketRecord]:
+        return counter_records(self.analysis, self.selection, self.interval_ns, self.passes, exact=self.exact)
+
+    @property
+    def passes(self) -> Callable[[CounterRecord], bool] | None:
+        """Whether the record of a reading passes the filter; None where there is none."""
+        return self.filter.test(self.analysis) if self.filter is not None else None
+
+    def batches(self) -> Iterator[Batch]:
+        """The readings in columns."""
+        return counter_batches(self.analysis, self.selection, self.passes)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        return counter_lines(self, width)
+
+
+class Spark:
+    """A course in few characters: each cell the mean of as many neighbours as it takes."""
+
+    def __init__(self, cells: int = SPARK_CELLS) -> None:
+        self._most = cells
+        self._stride = 1
+        self._cells: list[tuple[float, int]] = []
+        self._taken = 0
+
+    def take(self, value: float | None) -> None:
+        if self._taken == self._most * self._stride:
+            pairs = zip(self._cells[::2], self._cells[1::2], strict=True)
+            self._cells = [(first[0] + second[0], first[1] + second[1]) for first, second in pairs]
+            self._stride *= 2
+        if self._taken % self._stride == 0:
+            self._cells.append((0.0, 0))
+        self._taken += 1
+        if value is not None:
+            total, count = self._cells[-1]
+            self._cells[-1] = (total + value, count + 1)
+
+    def __str__(self) -> str:
+        means = [total / count if count else None for total, count in self._cells]
+        known = [mean for mean in means if mean is not None]
+        # Values may be so large that their sum, or how far they lie apart, is no number.
+        if not known or not isfinite(max(known) - min(known)):
+            return ""
+        low, span = min(known), max(known) - min(known)
+        return "".join(
+            _EMPTY if mean is None else _BARS[int((mean - low) / span * (len(_BARS) - 1) + 0.5)] if span else _BARS[3]
+            for mean in means
+        )
+
+
+class _Line(Struct):
+    """What the text shows of one series."""
+
+    series: Series
+    readings: int = 0
+    values: int = 0
+    total: float = 0.0
+    minimum: float = 0.0
+    maximum: float = 0.0
+    last: float | None = None
+    shown: str | None = None
+    why: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
+    spark: Spark = field(default_factory=Spark)
+    # The course as a number: series that a client asked for twice, in two ways, are the same all along.
+    course: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    times: int = 1
+
+    def take(self, batch: Batch, rows: Ints) -> None:
+        """Readings of one batch."""
+        whys, flags = batch.why[rows].tolist(), batch.flags[rows].tolist()
+        found = batch.value[rows].tolist()
+        values = [None if why else value for why, value in zip(whys, found, strict=True)] if any(whys) else found
+        answers = batch.answer[rows]
+        times = [batch.answers[at].time_ns for at in answers.tolist()]
+        self._add(values, times)
+        for why in filter(None, whys):
+            self.why[str(WHYS[why])] += 1
+        for marks in filter(None, flags):
+            self.flags.update(FLAGS[marks])
+        if _is_hex(self.series) or _is_text(self.series):
+            shown = (display_of(batch.point(row)) for row in rows[::-1].tolist())
+            self.shown = next(filter(None, shown), self.shown)
+        raws = batch.raw[rows].tobytes()
+        self.course = hash((self.course, tuple(times), raws, tuple(values), tuple(whys)))
+
+    def take_bucket(self, bucket: Bucket) -> None:
+        self._add([bucket.mean], [bucket.start_ns])
+        self.course = hash((self.course, bucket.start_ns, bucket.mean, bucket.readings))
+
+    def _add(self, values: Sequence[float | None], times_ns: Sequence[int]) -> None:
+        if self.readings == 0:
+            self.first_ns = times_ns[0]
+        self.readings += len(values)
+        self.last_ns = max(self.last_ns, *times_ns)
+        for value in values:
+            self.spark.take(value)
+        known = [value for value in values if value is not None]
+        if not known:
+            return
+        self.minimum = min(self.minimum, *known) if self.values else min(known)
+        self.maximum = max(self.maximum, *known) if self.values else max(known)
+        self.values += len(known)
+        self.total += sum(known)
+        self.last = known[-1]
+
+    @property
+    def notes(self) -> str:
+        """Reasons for no value, but for the one reading every rate begins with, and what is unusual about values."""
+        formula = formula_of(self.series.counter_type) if self.series.counter_type is not None else None
+        why = self.why.copy()
+        if formula is not None and formula.delta and why[Why.FIRST_SAMPLE]:
+            why[Why.FIRST_SAMPLE] -= 1
+        if formula is not None and formula.kind == "text":
+            why[Why.TEXT] = 0
+        notes = [f"{count} {reason}" for reason, count in why.items() if count > 0]
+        notes += [f"{count} {flag}" for flag, count in self.flags.items()]
+        if self.times > 1:
+            notes.append(f"asked {self.times}×")
+        return ", ".join(notes)
+
+
+def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
+    """One line a series: path, values of readings, unit, minimum, mean, maximum, last, course, and why values lack."""
+    lines, answers = _collected(view)
+    yield from part_lines(view.analysis, width)
+    if not lines:
+        if view.filter is not None:
+            yield safe(f"no value passes: filter {view.filter}")
+        elif view.patterns:
+            yield "no counter of this capture has such a path"
+        else:
+            yield "no counter value could be read"
+            yield from problem_lines(view.analysis, width)
+        return
+    for name in view.analysis.capture.files:
+        yield styled("bold", name)
+    hidden = sum(line.series.is_hidden for line in lines) if not view.patterns else 0
+    shown = [line for line in _merged(lines) if view.patterns or not line.series.is_hidden]
+    by_place: dict[tuple[Any, ...], list[_Line]] = {}
+    for line in shown:
+        by_place.setdefault(_place(line.series), []).append(line)
+    for place in sorted(by_place):
+        yield ""
+        yield from _place_lines(by_place[place], width)
+    yield ""
+    yield from folded(_summary(view, lines, hidden, answers), 2, width)
+    legend = "n/m: values of readings; the first reading of a rate or timer has no value yet"
+    if view.interval_ns is not None:
+        legend = "n/m: intervals with a value of intervals with a reading; min to last are those of the means"
+    paths = Counter((_place(line.series), line.series.local_path) for line in shown if line.series.added is not None)
+    if any(count > 1 for count in paths.values()):
+        legend += "; by: what the client added to its query to get it"
+    yield from folded(legend, 2, width)
+
+
+def _collected(view: Counters) -> tuple[list[_Line], int]:
+    """The series in the order of their first readings, and the number of answers they came in."""
+    lines: dict[int, _Line] = {}
+    answers = 0
+
+    def counted() -> Iterator[Batch]:
+        nonlocal answers
+        for batch in view.batches():
+            answers += len(np.unique(batch.answer))
+            yield batch
+
+    if view.interval_ns is None:
+        for batch in counted():
+            for rows in batch.by_series():
+                series = batch.series(int(rows[0]))
+                lines.setdefault(series.number, _Line(series)).take(batch, rows)
+    else:
+        for bucket in buckets(counted(), view.interval_ns):
+            lines.setdefault(bucket.series.number, _Line(bucket.series)).take_bucket(bucket)
+    return [lines[number] for number in sorted(lines)], answers
+
+
+def _merged(lines: Iterable[_Line]) -> list[_Line]:
+    """Series of one client that have the same path and went the same way all along, as one line."""
+    found: dict[tuple[Any, ...], _Line] = {}
+    for line in lines:
+        key = (_place(line.series), line.series.local_path, line.course, line.readings)
+        if key in found:
+            found[key].times += 1
+        else:
+            found[key] = line
+    return list(found.values())
+
+
+def _place(series: Series) -> tuple[Any, ...]:
+    handle = series.handle if series.source == "perflib-v2" else ""
+    return series.server.ip, series.client.ip, series.client.port, series.source, len(handle), handle
+
+
+def _place_lines(lines: list[_Line], width: int | None) -> Iterator[str]:
+    """The machine, who watched it, how, and when; then its series, on a terminal under their objects."""
+    first = lines[0].series
+    span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
+    way = f"query {first.handle}" if first.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
+    count = sum(line.times for line in lines)
+    watched = f"  watched by {first.client} through {way}, {count} series over {span:,.3f} s"
+    yield styled("bold", f"\\\\{first.server.ip}") + safe(watched)
+    by_object: dict[str, list[_Line]] = {}
+    for line in lines:
+        by_object.setdefault(line.series.objects[0], []).append(line)
+    is_nested = width is not None
+    names = {line.series.number: _name(line.series, is_nested=is_nested) for line in lines}
+    course = max(len(str(line.spark)) for line in lines)
+    room = width - _NUMBERS - max(course, len("course")) if width is not None else _MOST_NAME
+    name_width = min(max(map(cell_len, names.values())), max(_LEAST_NAME, min(room, _MOST_NAME)))
+    titles = "".join(f" {title:>{_NUMBER}}" for title in ("min", "mean", "max", "last"))
+    yield styled("dim", f"{'  counter':<{name_width}}{'n/m':>9} {'unit':<4}{titles}  course")
+    for group, members in by_object.items():
+        if is_nested:
+            yield from (styled("bold", text) for text in folded(f"  \\{group}", 4, width))
+        alike = Counter(line.series.local_path for line in members)
+        for line in members:
+            added = line.series.added if alike[line.series.local_path] > 1 else None
+            by = added.removeprefix(f"\\{group}") if added is not None else None
+            yield from _series_lines(line, names[line.series.number], name_width, width, by)
+
+
+def _name(series: Series, *, is_nested: bool) -> str:
+    if not is_nested:
+        return f"  {series.local_path}"
+    return "    " + series.local_path.removeprefix(f"\\{series.objects[0]}").removeprefix("\\")
+
+
+def _series_lines(line: _Line, name: str, name_width: int, width: int | None, by: str | None = None) -> Iterator[str]:
+    """A series; `by` is what the client asked for to get it, where another one has the same path."""
+    if cell_len(name) > name_width:
+        yield from (safe(text) for text in folded(name, 6, width))
+        name = ""
+    count = f"{line.values}/{line.readings}"
+    head = f"{name}{' ' * (name_width - cell_len(name))}{count:>9} {line.series.unit or '':<4}"
+    if line.values == 0 and line.shown is not None:
+        numbers = f' "{shortened(line.shown)}"'
+    elif line.last is None:
+        numbers = " " + "-".rjust(4 * (_NUMBER + 1) - 1)
+    elif _is_hex(line.series):
+        numbers = f" {line.shown or '':>{4 * (_NUMBER + 1) - 1}}"
+    else:
+        values = (line.minimum, line.total / line.values, line.maximum, line.last)
+        numbers = "".join(f" {compact(value):>{_NUMBER}}" for value in values)
+    full = f"{head}{numbers}  {line.spark}".rstrip()
+    notes = ", ".join(note for note in (line.notes, f"by {by}" if by else "") if note)
+    if width is None or not notes or len(full) + 2 + len(notes) <= width:
+        yield safe(full) + (f"  {styled('yellow', notes)}" if notes else "")
+    else:
+        yield safe(full)
+        yield from (styled("yellow", text) for text in folded(f"      {notes}", 6, width))
+
+
+def _is_hex(series: Series) -> bool:
+    formula = formula_of(series.counter_type) if series.counter_type is not None else None
+    return (formula is not None and formula.is_hex) or bool(series.attributes & ATTRIB_HEX)
+
+
+def _is_text(series: Series) -> bool:
+    formula = formula_of(series.counter_type) if series.counter_type is not None else None
+    return formula is not None and formula.kind == "text"
+
+
+def _summary(view: Counters, lines: list[_Line], hidden: int, answers: int) -> str:
+    readings = sum(line.readings for line in lines)
+    what = "intervals" if view.interval_ns is not None else "readings"
+    words = f"{len(lines)} series, {readings:,} {what} in {answers} answers"
+    if view.interval_ns is not None:
+        words += f"; means over {view.interval_ns / NS_PER_S:g} s, nothing where nothing was read"
+    if hidden:
+        are = "base or hidden counter is" if hidden == 1 else "bases and hidden counters are"
+        words += f"; {hidden} {are} not listed (--counter '\\*' lists all)"
+    return words
+
+
+_LETTERS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
+# Whole numbers below this are written out.
+_WRITTEN_OUT = 1e7
+
+
+def compact(value: float) -> str:
+    """A number in nine characters: written out, or with a letter for ten millions and more."""
+    size = abs(value)
+    if not size < 1e23:  # also what is no number, as the mean of values beyond all bounds
+        return f"{value:.2e}"
+    if size >= _WRITTEN_OUT:
+        power, letter = next((power, letter) for power, letter in _LETTERS if size >= power)
+        return f"{value / power:#.5g}{letter}"
+    if value == int(value):
+        return f"{value:,.0f}"
+    if size >= 1e5:
+        return f"{value:.1f}"
+    return f"{value:.3f}" if size >= 0.001 else f"{value:.2e}"

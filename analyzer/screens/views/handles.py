@@ -1,0 +1,158 @@
+"""`handles`: the lifetime of each query handle, as records and as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+
+from msgspec import Struct
+
+from analyzer.core.times import NS_PER_S
+from analyzer.interfaces.contents.fields import status_name
+from analyzer.questions.statistics.handle_records import handle_records
+from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
+from analyzer.results.analysis import Analysis
+from analyzer.results.catalog import Catalog
+from analyzer.results.handle import HandleRecord
+from analyzer.results.perflib import NONE_ID
+from analyzer.results.query import Identifier
+from analyzer.screens.viewmodel.words import counterset_words, fault_words
+from analyzer.screens.views.text import folded, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.view import OfCapture
+
+_INDENT = 20
+
+
+class Handles(Struct, OfCapture, frozen=True):
+    analysis: Analysis
+
+    def records(self) -> Iterator[HandleRecord]:
+        return handle_records(self.analysis)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        return handle_lines(self.analysis, width)
+
+
+# ------------------------------------------------------------------------------------------------------------ text
+
+
+def handle_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """Each handle with its calls; polls of the same counters with the same outcome share a line."""
+    lifetimes = shown_lifetimes(analysis)
+    for number, lifetime in enumerate(lifetimes):
+        if number:
+            yield ""
+        yield from _lifetime_lines(lifetime, analysis, width)
+    if not lifetimes:
+        yield from nothing_passes(analysis) or ("no query handle was used in any call that could be read",)
+        yield from problem_lines(analysis, width)
+
+
+def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | None) -> Iterator[str]:
+    clients = ", ".join(str(client) for client in lifetime.clients)
+    yield styled("bold", f"q{lifetime.number}  {lifetime.handle}") + safe(f"  {clients} → {lifetime.server}")
+    polls = sum(event.succeeded for event in lifetime.polls)
+    span = (lifetime.events[-1].time_ns - lifetime.events[0].time_ns) / NS_PER_S
+    begin = {
+        "opened": f"opened by #{lifetime.opened}",
+        "not captured": f"in use from #{lifetime.events[0].call}, its opening was not captured",
+        "never opened": f"never opened, used by #{lifetime.events[0].call}",
+    }[lifetime.origin]
+    end = {
+        "closed": f"closed by #{lifetime.closed}",
+        "never closed": "never closed in the capture",
+        "unknown": "its end is not known",
+    }[lifetime.end]
+    words = f"    {begin}, {end}, {_counted(polls, 'poll')} answered over {span:,.3f} s"
+    yield from _safely(words + (f" ({lifetime.reason})" if lifetime.reason else ""), 4, width)
+    start = analysis.capture.first_time_ns or 0
+    catalog = analysis.catalogs.of(lifetime.server)
+    for _, group in groupby(lifetime.events, key=_alike):
+        yield from _event_lines(list(group), start, analysis, catalog, width)
+
+
+def _alike(event: HandleEvent) -> tuple[object, ...]:
+    """Polls that can share a line have the same key, everything else one of its own."""
+    if event.kind != "poll":
+        return (event.call,)
+    return event.state, event.status, event.fault, event.blocks, event.violations, id(event.view), event.channel
+
+
+def _event_lines(
+    events: list[HandleEvent], start: int, analysis: Analysis, catalog: Catalog, width: int | None
+) -> Iterator[str]:
+    first, last = events[0], events[-1]
+    numbers = f"#{first.call}" if first is last else f"#{first.call}…#{last.call}"
+    marks = "".join(f" [{violation.replace('-', ' ')}]" for violation in first.violations)
+    prefix = f"{(first.time_ns - start) / NS_PER_S:12.6f}  {numbers:<10} "
+    style = "red" if first.violations else None if _went_well(first) else "yellow"
+    line = f"{prefix}{_event_words(events)}{_outcome(first)}{marks}"
+    for text in folded(line, _INDENT, width):
+        yield styled(style, text) if style else safe(text)
+    if first.kind in ("add", "remove", "info"):
+        for identifier in first.identifiers if first.identifiers is not None else first.asked or ():
+            place = f"{identifier.index:>4}: " if first.kind == "info" and first.identifiers is not None else ""
+            failed = first.identifiers is not None and identifier.status != 0
+            text = f"{'':{_INDENT}}{place}{identifier_words(identifier, catalog)}"
+            text += f"  ⇒ {status_name(identifier.status)}" if failed else ""
+            for one in folded(text, _INDENT + 4, width):
+                yield styled("yellow", one) if failed else safe(one)
+    elif first.kind == "poll" and first.succeeded and first.view.unknown is not None:
+        yield from _safely(f"{'':{_INDENT}}what its blocks are is not known: {first.view.unknown}", _INDENT, width)
+
+
+def _went_well(event: HandleEvent) -> bool:
+    return event.succeeded and not any(one.status for one in event.identifiers or () if event.kind != "info")
+
+
+def _event_words(events: list[HandleEvent]) -> str:
+    event = events[0]
+    count = len(event.identifiers if event.identifiers is not None else event.asked or ())
+    if event.kind == "open":
+        return "open"
+    if event.kind == "close":
+        return "close"
+    if event.kind == "add":
+        return f"add {_counted(count, 'counter')}"
+    if event.kind == "remove":
+        return f"remove {_counted(count, 'counter')}"
+    if event.kind == "info":
+        return f"info: {_counted(count, 'counter')} by position" if event.succeeded else "info"
+    words = "poll" if len(events) == 1 else f"{len(events)} polls"
+    if not event.succeeded:
+        return words
+    words += f": {_counted(event.blocks or 0, 'block')}"
+    source = {"index": "named by QueryCounterInfo", "replay": "named in the order of adding", None: ""}
+    return words + (f", {source[event.view.id_source]}" if event.blocks and event.view.id_source else "")
+
+
+def _outcome(event: HandleEvent) -> str:
+    if event.fault is not None:
+        return f" ⇒ fault {fault_words(event.fault)}"
+    if event.state != "complete":
+        return f" ⇒ {event.state}"
+    if event.status:
+        return f" ⇒ {status_name(event.status)}"
+    refused = Counter(one.status for one in event.identifiers or () if one.status and event.kind != "info")
+    return f", {sum(refused.values())} refused" if refused else ""
+
+
+def identifier_words(identifier: Identifier, catalog: Catalog) -> str:
+    """`\\Processor Information(_Total)\\% Processor Time`, with `*` for all and numbers where nothing has a name."""
+    counter = "*"
+    if identifier.names_one_counter:
+        entry = catalog.counter(identifier.counterset, identifier.counter_id)
+        counter = entry.label if entry is not None and entry.label else f"counter {identifier.counter_id}"
+    instance = f"({identifier.instance})" if identifier.instance else ""
+    if identifier.instance and identifier.instance_id != NONE_ID:
+        instance = f"({identifier.instance}#{identifier.instance_id})"
+    return f"\\{counterset_words(identifier.counterset, catalog)}{instance}\\{counter}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _safely(line: str, indent: int, width: int | None) -> Iterator[str]:
+    return (safe(text) for text in folded(line, indent, width))

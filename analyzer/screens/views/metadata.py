@@ -1,0 +1,33 @@
+"""`export-metadata`: what the servers of a capture reported about their counters, as a file that `--metadata` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.core.output.json import dumps
+from analyzer.results.analysis import Analysis
+from analyzer.results.metadata import MetadataRecord, metadata_record
+from analyzer.screens.views.text import safe
+from analyzer.screens.views.view import OfCapture
+
+
+class SavedMetadata(Struct, OfCapture, frozen=True):
+    analysis: Analysis
+
+    def records(self) -> Iterator[MetadataRecord]:
+        yield metadata_record(self.analysis.catalogs, self.analysis.name_tables)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        return (safe(dumps(record).decode()) for record in self.records())
+
+    def summary(self) -> str:
+        """What is in it, in a sentence."""
+        servers = next(self.records()).servers
+        countersets = sum(len(server.countersets) for server in servers)
+        names = sum(len(table) for server in servers for table in server.name_tables.values())
+        return (
+            f"{len(servers)} server{'s' if len(servers) != 1 else ''}, {countersets} counterset"
+            f"{'s' if countersets != 1 else ''}, {names} name{'s' if names != 1 else ''} by title index"
+        )

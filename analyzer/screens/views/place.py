@@ -1,0 +1,94 @@
+"""`show --field`: one place in a call, its value, the bytes around it, and where in which frames they were captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.core.errors import InputError
+from analyzer.interfaces.contents.lines import place_extents
+from analyzer.questions.audit.evidence import CallEvidence, Place
+from analyzer.questions.audit.verdicts import At
+from analyzer.results.analysis import Analysis
+from analyzer.results.tree import PlaceRecord
+from analyzer.screens.viewmodel.layers import the_call
+from analyzer.screens.views.text import call_lines, folded, frames_words, safe
+from analyzer.screens.views.view import OfCapture
+
+_ROW = 16
+_AROUND = 2 * _ROW
+
+
+class ShowPlace(Struct, OfCapture, frozen=True):
+    """The place `path` (`response.lpData.perf_freq`, as findings name it) of call `number`. Raises `InputError` for neither."""
+
+    analysis: Analysis
+    number: int
+    path: str
+
+    def _place(self) -> Place:
+        call = CallEvidence(self.number, the_call(self.analysis, self.number))
+        side, _, rest = self.path.partition(".")
+        if side not in ("request", "response"):
+            raise InputError(f"{self.path} is no place in a call: it begins with request or response")
+        try:
+            place = call.place(At("request" if side == "request" else "response", rest))
+        except ValueError:
+            place = None
+        if place is None:
+            raise InputError(f"call {self.number} has no {self.path}, or it was not captured or not opened")
+        return place
+
+    def records(self) -> Iterator[PlaceRecord]:
+        place = self._place()
+        yield PlaceRecord(
+            call=self.number,
+            path=self.path,
+            part=place.part,
+            bytes=(place.start, place.stop),
+            raw=place.source.data[place.start : place.stop].hex(),
+            value=place.field.value if place.field is not None else None,
+            meaning=place.field.meaning if place.field is not None else None,
+            steps=tuple(place.source.steps),
+            extents=place_extents(place.extents, self.analysis.capture),
+        )
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        place = self._place()
+        facts = self.analysis.capture
+        yield from call_lines(self.number, the_call(self.analysis, self.number), self.analysis, width)
+        yield ""
+        span = f"bytes {place.start} to {place.stop} of the {place.part} ({len(place.source)} bytes)"
+        yield from (safe(line) for line in folded(f"{self.path}: {span}", 4, width))
+        if place.field is not None and place.field.value is not None:
+            meaning = f" ({place.field.meaning})" if place.field.meaning is not None else ""
+            yield from (
+                safe(line) for line in folded(f"  {place.field.spelling} = {place.field.value}{meaning}", 4, width)
+            )
+        undone = f", {', '.join(place.source.steps)}" if place.source.steps else ""
+        for extent in place.extents:
+            where = f"  {frames_words((extent.frame,), facts)}, bytes {extent.start} to {extent.start + extent.length}{undone}"
+            yield from (safe(line) for line in folded(where, 4, width))
+        yield ""
+        yield from _dump(place)
+
+
+def _dump(place: Place) -> Iterator[str]:
+    """Rows of hexadecimal around the place, its bytes in bold and between angle brackets."""
+    first = max(0, place.start // _ROW * _ROW - _AROUND)
+    last = min(len(place.source), place.start + 8 * _ROW, place.stop + _AROUND)
+    data = place.source.data
+    for at in range(first, last, _ROW):
+        row = data[at : at + _ROW]
+        cells = []
+        for position, byte in enumerate(row, at):
+            inside = place.start <= position < place.stop
+            opens = position == max(place.start, at) and inside
+            closes = inside and position == min(place.stop, at + len(row)) - 1
+            text = f"[bold]{byte:02x}[/]" if inside else f"{byte:02x}"
+            cells.append(("<" if opens else " ") + text + (">" if closes else ""))
+        line = "".join(cells).replace("> ", ">")
+        yield f"  {at:06x} {line}"
+    if last < place.stop:
+        yield f"  … {place.stop - last} bytes more of it"

@@ -1,0 +1,66 @@
+"""What a report holds: the overview of a capture, its calls, series and findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from importlib.metadata import version
+
+from msgspec import Struct
+
+from analyzer.questions.audit.engine import Audit
+from analyzer.results.analysis import Analysis
+from analyzer.results.view import FindingView, Overview, SectionCoverage, SeriesView
+from analyzer.screens.viewmodel.findings import coverage_views, finding_views, nothing_found
+from analyzer.screens.viewmodel.overview import overview_of
+from analyzer.screens.viewmodel.series import series_views
+from analyzer.screens.views.view import OfCapture
+
+
+class Report(Struct, OfCapture, frozen=True, dict=True):
+    """A report of what an audit read. `name` is its title, the names of the files where it has none."""
+
+    audit: Audit
+    name: str | None = None
+
+    @property
+    def analysis(self) -> Analysis:  # type: ignore[override]
+        return self.audit.analysis
+
+    @property
+    def title(self) -> str:
+        names = self.analysis.capture.files
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return self.name or f"{names[0].rpartition('/')[2] if names else 'capture'}{more}"
+
+    @property
+    def tool(self) -> str:
+        """Which program made it, with its version."""
+        return f"pcq-analyzer {version('pcq-analyzer')}"
+
+    @property
+    def profile(self) -> str:
+        return self.audit.profile.value
+
+    @cached_property
+    def overview(self) -> Overview:
+        return overview_of(self.analysis)
+
+    @cached_property
+    def findings(self) -> tuple[FindingView, ...]:
+        return finding_views(self.analysis, self.audit)
+
+    @cached_property
+    def coverage(self) -> tuple[SectionCoverage, ...]:
+        """The coverage of each section, once the findings were made."""
+        assert self.findings is not None
+        return coverage_views(self.audit)
+
+    @property
+    def nothing_found(self) -> str | None:
+        """What the audit says where it found nothing."""
+        verdicts = sum((Counter(one.verdicts) for one in self.coverage), Counter[str]())
+        return None if self.findings else nothing_found(verdicts)
+
+    def series(self, most_readings: int | None) -> tuple[tuple[SeriesView, ...], int]:
+        return series_views(self.analysis, most_readings)

@@ -1,0 +1,122 @@
+"""The pages of the rules: for `explain` and `audit --list`, and all of them as docs/rules.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.rule import Level, RulePage, rule_pages
+from analyzer.results.audit import RuleRecord
+from analyzer.screens.views.text import folded, safe
+
+_OF_LEVEL = {
+    Level.TRANSPORT: "Transport: pipe, protocol sequence, SMB",
+    Level.RPC: "RPC: binds, authentication, context handles on the wire",
+    Level.STUBS: "Stubs: NDR layout and parameters",
+    Level.BUFFERS: "Buffers: sizes, alignment, counts, offsets, padding, enumerations",
+    Level.VALUES: "Values: counter types, bases, clocks",
+    Level.SEQUENCES: "Sequences: handles, adds and removals, what error codes are for",
+    Level.WINPERF: "winperf blocks: PERF_DATA_BLOCK and what it holds",
+}
+
+
+class RuleList(Struct, frozen=True):
+    """The rules, one a line, or with their pages."""
+
+    pages: Sequence[RulePage]
+    whole: bool = False
+
+    def inputs(self) -> tuple[str, ...]:
+        return ()
+
+    def records(self) -> Iterator[RuleRecord]:
+        for page in self.pages:
+            rule = page.rule
+            yield RuleRecord(
+                rule=rule.code,
+                name=rule.name,
+                level=rule.level.value,
+                severity=rule.severity.value,
+                since=rule.since,
+                title=page.title,
+                requirements=rule.requirements,
+                page=page.page,
+            )
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        if self.whole:
+            for number, page in enumerate(self.pages):
+                if number:
+                    yield ""
+                yield from _page_lines(page, width)
+            return
+        for level, title in _OF_LEVEL.items():
+            of_level = [page for page in self.pages if page.rule.level is level]
+            if of_level:
+                yield f"[bold]{title}[/]"
+            for page in of_level:
+                rule = page.rule
+                line = f"  {rule.code}  {rule.severity.value:<8} {rule.name}: {page.title}"
+                yield from (safe(text) for text in folded(line, 19, width))
+
+
+def _page_lines(page: RulePage, width: int | None) -> Iterator[str]:
+    rule = page.rule
+    yield f"[bold]{rule.code} {rule.name}[/] ({rule.severity.value}, {rule.level.value}, since {rule.since})"
+    yield ""
+    for paragraph in page.page.split("\n\n"):
+        yield from (safe(text) for text in folded(" ".join(paragraph.split()), 0, width))
+        yield ""
+    yield "Requirements judged:"
+    for name in rule.requirements:
+        requirement = catalogue()[name]
+        line = f"  {name} ({requirement.level}, {requirement.actor}): {requirement.statement}"
+        yield from (safe(text) for text in folded(line, 4, width))
+        conditions = (("trigger", requirement.trigger), ("passes", requirement.passes), ("fails", requirement.fails))
+        for words, condition in conditions:
+            yield from (safe(text) for text in folded(f"    {words}: {condition}", 6, width))
+
+
+def rules_document() -> str:
+    """docs/rules.md: every rule's page, by level, then which rules judge each requirement, and why some are judged by none."""
+    pages = rule_pages()
+    out = [
+        "# The rules of the audit",
+        "",
+        "Written by `python -m tests.rules_document` from the rules themselves; `pcq explain CODE` prints the same pages.",
+        "",
+    ]
+    judged: dict[str, list[str]] = {}
+    for level, title in _OF_LEVEL.items():
+        of_level = [page for page in pages if page.rule.level is level]
+        if not of_level:
+            continue
+        out += [f"## {title}", ""]
+        for page in of_level:
+            rule = page.rule
+            out += [
+                f"### {rule.code} {rule.name}",
+                "",
+                f"*{rule.severity.value}, since {rule.since}*",
+                "",
+                page.page,
+                "",
+            ]
+            out += ["Judges " + ", ".join(f"`{name}`" for name in rule.requirements) + ".", ""]
+            for name in rule.requirements:
+                judged.setdefault(name, []).append(rule.code)
+    out += ["## Requirements", ""]
+    out += [
+        "A requirement is judged where its trigger occurs, else it is `not-exercised`. *provoked*: no conforming conversation that"
+    ]
+    out += ["provokes nothing has it. The side is the one that can bring the trigger about.", ""]
+    out += ["| requirement | level | what it asks | trigger | side | judged by |", "|---|---|---|---|---|---|"]
+    for requirement in catalogue().values():
+        statement = requirement.statement.replace("|", "\\|")
+        by = ", ".join(judged.get(requirement.id, ())) or f"none: {requirement.why}"
+        trigger = requirement.trigger or ""
+        side = (requirement.caused_by or "") + (", provoked" if requirement.provoked else "")
+        out.append(f"| {requirement.id} | {requirement.level} | {statement} | {trigger} | {side} | {by} |")
+    return "\n".join(out) + "\n"

@@ -1,0 +1,87 @@
+"""SMB sessions and hosts as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from analyzer.core.frames import number_of
+from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.times import shown_time
+from analyzer.questions.statistics.hosts import host_records
+from analyzer.results.analysis import Analysis
+from analyzer.results.connection import SmbSession
+from analyzer.results.security import Identity
+from analyzer.screens.viewmodel.overview import session_words
+from analyzer.screens.views.text import folded, opening_lines, part_lines, safe, styled
+
+
+def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """Each SMB session with everything known of it."""
+    for session in analysis.shown_sessions:
+        yield from (safe(line) for line in folded(session_words(session), 4, width))
+        for name, value in _session_details(session):
+            yield from (safe(line) for line in folded(f"    {name}: {value}", 8, width))
+    yield from opening_lines(analysis, width)
+    yield from part_lines(analysis, width)
+
+
+def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
+    identity = session.identity
+    if session.refused is not None:
+        yield "refused", f"{nt_status_name(session.refused)} ({session.refused:#010x})"
+    yield "time", f"{shown_time(session.first_time_ns)} to {shown_time(session.last_time_ns)}"
+    yield from _identity_details(identity)
+    for name, value in (
+        ("client GUID", session.client_guid),
+        ("server GUID", session.server_guid),
+        ("cipher", session.cipher),
+        ("signing", session.signing),
+        ("trees", ", ".join(session.trees)),
+        ("pipes", ", ".join(session.pipes)),
+    ):
+        if value:
+            yield name, value
+    yield "signatures", f"{session.verified_messages} verified of {session.signed_messages} signed messages"
+    if session.refused is None:
+        yield "keys", session.decryption.value + (f": {session.reason}" if session.reason else "")
+
+
+def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
+    server = [identity.server_name, identity.server_dns_name, identity.server_domain, identity.server_dns_domain]
+    if named := [name for name in server if name]:
+        yield "server names", ", ".join(dict.fromkeys(named))
+    if identity.os_version:
+        yield "server OS version", identity.os_version
+    if identity.client_os_version:
+        yield "client OS version", identity.client_os_version
+    if identity.service:
+        yield "Kerberos ticket", f"{identity.service}@{identity.realm}, etype {identity.etype}, kvno {identity.kvno}"
+    if identity.kdc_frames:
+        yield (
+            "user named by",
+            f"the KDC's reply that issued the ticket (frame {number_of(identity.kdc_frames[-1])}), not verified",
+        )
+
+
+_CLAIMS = {
+    "guest": "let in as a guest",
+    "anonymous": "let in without a name",
+    "refused": "refused",
+    "not captured": "the answer was not captured",
+}
+
+
+def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """Each address with its roles and names."""
+    for host in host_records(analysis):
+        yield f"{styled('bold', host.ip)}  {safe(', '.join(host.roles))}"
+        for name in host.names:
+            yield from (safe(line) for line in folded(f"    {name.name}  ({name.source})", 8, width))
+        for user in host.users:
+            yield from (safe(line) for line in folded(f"    user {user}", 8, width))
+        for claim in host.claims:
+            words = _CLAIMS[claim.outcome]
+            yield from (safe(line) for line in folded(f"    claimed to be {claim.user}: {words}", 8, width))
+        for what, values in (("OS version", host.os_versions), ("SMB dialect", host.dialects)):
+            for value in values:
+                yield safe(f"    {what} {value}")

@@ -1,0 +1,169 @@
+"""`show`: one call taken apart, layer by layer, each value beside its bytes and the frames they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import UNSET, Struct
+
+from analyzer.core.times import shown_time
+from analyzer.interfaces.contents.lines import call_record
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call import Call, PduRecord
+from analyzer.results.packets import Packets
+from analyzer.results.record import PlaceExtent
+from analyzer.results.tree import CarrierLayer, ShowRecord, SideLayers
+from analyzer.results.view import CARRIERS, Layer, SideView
+from analyzer.screens.viewmodel.layers import side_views, the_call
+from analyzer.screens.views.text import call_lines, folded, safe, styled
+from analyzer.screens.views.tree import field_record, placed_words, tree_lines
+from analyzer.screens.views.view import OfCapture
+
+_HEX_WIDTH = 16
+_HEX_LINES = 8
+
+
+class Show(Struct, OfCapture, frozen=True):
+    """Call `number` of an analysis. Raises `InputError` where there is no such call."""
+
+    analysis: Analysis
+    number: int
+
+    def records(self) -> Iterator[ShowRecord]:
+        call, facts = the_call(self.analysis, self.number), self.analysis.capture
+        record = call_record(call, self.analysis)
+        packets = self.analysis.packets
+        layers = {side.name: _side_layers(side, facts, packets) for side in side_views(call, packets)}
+        yield ShowRecord(**{name: getattr(record, name) for name in record.__struct_fields__}, layers=layers)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        call = the_call(self.analysis, self.number)
+        yield from call_lines(self.number, call, self.analysis, width)
+        yield from self._folded(
+            f"  {shown_time(call.time_ns)}, interface {call.interface.uuid}, opnum {call.opnum}, "
+            f"call id {call.call_id}, context {call.context_id}, {call.syntax}, state {call.state}",
+            width,
+        )
+        if call.smb is not None:
+            smb = call.smb
+            protected = [word for word, is_so in (("encrypted", smb.encrypted), ("signed", smb.signed)) if is_so]
+            pipe = call.pipe or "of unknown name"
+            carrier = ", ".join([f"SMB {smb.dialect}", f"session {int(smb.session_id, 16):#x}", *protected])
+            yield from self._folded(f"  {carrier}, pipe {pipe}", width)
+        for side in side_views(call, self.analysis.packets):
+            yield ""
+            yield f"[bold]{side.name}[/]"
+            if self.analysis.packets is not None:
+                yield from _carrier_lines(side, self.analysis.capture, width)
+            yield from _side_lines(call, side, self.analysis.capture, width)
+
+    @staticmethod
+    def _folded(line: str, width: int | None) -> Iterator[str]:
+        yield from (safe(text) for text in folded(line, 4, width))
+
+
+def _carrier_lines(side: SideView, facts: CaptureFacts, width: int | None) -> Iterator[str]:
+    """Frames, TCP payload and SMB messages, or why there are none."""
+    if side.lacking is not None:
+        yield styled("yellow", f"  frames, TCP payload and SMB messages are not shown: {side.lacking}")
+    for layer in side.layers:
+        if layer.kind in CARRIERS and layer.tree is not None:
+            steps = "".join(f", {step}" for step in layer.steps)
+            yield f"  [bold]{safe(layer.title)}[/], {len(layer.data)} bytes{safe(steps)}"
+            yield from tree_lines(layer, facts, width, indent=4)
+
+
+def _side_lines(call: Call, side: SideView, facts: CaptureFacts, width: int | None) -> Iterator[str]:
+    count = sum(layer.kind == "pdu" for layer in side.layers)
+    pdus = iter(range(1, count + 1))
+    for layer in side.layers:
+        if layer.kind == "pdu":
+            yield from _pdu_lines(layer, next(pdus), count, facts, width)
+        elif layer.kind == "sealed":
+            yield from _sealed_lines(layer)
+    if side.problem is not None:
+        yield styled("red", f"  the stub does not decode: {side.problem}")
+    if side.missing is not None:
+        yield styled("yellow", f"  stub: {side.missing}{'' if call.reason is None else f' ({call.reason})'}")
+    for layer in side.layers:
+        if layer.kind == "stub":
+            yield f"  [bold]stub[/], {len(layer.data)} bytes"
+            if layer.tree is not None:
+                yield from tree_lines(layer, facts, width, indent=4)
+            if layer.tree is None or side.problem is not None:
+                yield from _hex_lines(layer.data)
+        elif layer.kind == "buffer":
+            kind = side.buffer_kind if side.buffer_kind is not None else "not of a kind this program knows"
+            yield f"  [bold]lpData[/], {len(layer.data)} bytes of the stub, {kind}"
+            if layer.tree is not None:
+                yield from tree_lines(layer, facts, width, indent=4)
+
+
+def _pdu_lines(layer: Layer, number: int, count: int, facts: CaptureFacts, width: int | None) -> Iterator[str]:
+    """How a PDU was carried and what was undone to reach it."""
+    where = ", ".join(
+        f"{placed_words(((run.file, run.frame),), facts)} bytes {run.start} to {run.start + run.length}"
+        for run in layer.runs
+    )
+    steps = "".join(f", {step}" for step in layer.steps)
+    line = f"  PDU {number} of {count}, {len(layer.data)} bytes: {where}{steps}"
+    yield from (safe(text) for text in folded(line, 4, width))
+
+
+def _sealed_lines(layer: Layer) -> Iterator[str]:
+    """What is encrypted of a PDU, and what unsealed it."""
+    span = f"bytes {layer.offset} to {layer.offset + len(layer.data)} of the PDU"
+    if layer.undone_by:
+        yield f"    sealed stub, {span}:"
+        yield from _hex_lines(layer.data)
+        yield f"    decrypted by {safe(', '.join(layer.undone_by))}"
+    else:
+        yield f"    stub {span}, {layer.problem}:"
+        yield from _hex_lines(layer.data)
+
+
+def _hex_lines(data: bytes) -> Iterator[str]:
+    for at in range(0, min(len(data), _HEX_WIDTH * _HEX_LINES), _HEX_WIDTH):
+        row = data[at : at + _HEX_WIDTH]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        yield f"      {at:04x}  {row.hex(' '):<{3 * _HEX_WIDTH}} {safe(text)}"
+    if len(data) > _HEX_WIDTH * _HEX_LINES:
+        yield f"      … {len(data) - _HEX_WIDTH * _HEX_LINES} bytes more"
+
+
+def _side_layers(side: SideView, facts: CaptureFacts, packets: Packets | None) -> SideLayers:
+    """A side as a record."""
+    stub, buffer = side.layer("stub"), side.layer("buffer")
+    sealed = {layer.parent: layer for layer in side.layers if layer.kind == "sealed"}
+    return SideLayers(
+        pdus=tuple(_pdu_record(layer, sealed.get(layer.id), facts) for layer in side.layers if layer.kind == "pdu"),
+        stub=field_record(stub.tree, stub, facts) if stub is not None and stub.tree is not None else None,
+        buffer=field_record(buffer.tree, buffer, facts) if buffer is not None and buffer.tree is not None else None,
+        carriers=UNSET
+        if packets is None
+        else tuple(
+            CarrierLayer(layer.id, len(layer.data), layer.steps, field_record(layer.tree, layer, facts))
+            for layer in side.layers
+            if layer.kind in CARRIERS and layer.tree is not None
+        ),
+        carriers_missing=side.lacking if packets is not None and side.lacking is not None else UNSET,
+    )
+
+
+def _pdu_record(pdu: Layer, sealed: Layer | None, facts: CaptureFacts) -> PduRecord:
+    return PduRecord(
+        length=len(pdu.data),
+        steps=pdu.steps,
+        stub_start=pdu.stub_start,
+        stub_stop=pdu.stub_stop,
+        decrypted_by=sealed.undone_by if sealed is not None else (),
+        extents=tuple(
+            PlaceExtent(
+                frames=(run.frame,),
+                frame_files=(run.file,) if len(facts.files) > 1 else UNSET,
+                start=run.start,
+                length=run.length,
+            )
+            for run in pdu.runs
+        ),
+    )

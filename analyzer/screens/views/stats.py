@@ -1,0 +1,277 @@
+"""`stats`: response times, polls, identities, errors and findings, as records and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+from rich.cells import cell_len
+
+from analyzer.core.times import NS_PER_S, shown_time
+from analyzer.questions.statistics.activity import Findings, activity_record, findings, omissions
+from analyzer.questions.statistics.records import stats_records
+from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
+from analyzer.results.analysis import Analysis
+from analyzer.results.record import Record
+from analyzer.results.security import who_words
+from analyzer.results.statistics import ActivityRecord, ImageRecord, Who
+from analyzer.screens.viewmodel.words import shortened
+from analyzer.screens.views.text import folded, frames_words, header_lines, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.view import OfCapture
+
+_SHOWN_CALLS = 6
+_SHOWN_NAME = 40
+_UNIT_NS = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "µs"))
+
+
+class Stats(Struct, OfCapture, frozen=True):
+    analysis: Analysis
+
+    def records(self) -> Iterator[Record]:
+        return stats_records(self.analysis)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        return stats_lines(self.analysis, width)
+
+
+# ------------------------------------------------------------------------------------------------------------ text
+
+
+def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """A header, then each section that has something to say."""
+    yield from header_lines(analysis, width)
+    if not analysis.shown:
+        yield ""
+        yield from nothing_passes(analysis) or ("no call could be read",)
+        yield from problem_lines(analysis, width)
+    for title, lines in (
+        ("Service response time", _method_lines(analysis)),
+        ("Polls", _poll_lines(analysis)),
+        ("Who called", _identity_lines(analysis)),
+        ("Errors, most frequent first", _error_lines(analysis)),
+    ):
+        yield from _section(title, lines, width)
+    found = findings(analysis)
+    yield from _section("Findings: who looked at what", _activity_lines(found, analysis), width)
+    yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis), width)
+
+
+def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | None) -> Iterator[str]:
+    first = True
+    for line, style in lines:
+        if first:
+            yield ""
+            yield f"[bold]{title}[/]"
+            first = False
+        for text in folded(line, 6, width):
+            yield styled(style, text) if style else safe(text)
+
+
+def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
+    """Rows in columns; the first `left` of them flush left."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = []
+        for at, (cell, size) in enumerate(zip(row, widths, strict=True)):
+            room = " " * (size - cell_len(cell))
+            cells.append(cell + room if at < left else room + cell)
+        yield "  " + "  ".join(cells).rstrip()
+
+
+def _method_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    methods = method_stats(analysis)
+    if not methods:
+        return
+    rows: list[tuple[str, ...]] = [
+        ("", "calls", "failed", "min", "median", "p95", "max", "slowest", "bytes asked", "answered")
+    ]
+    for one in methods:
+        spread = one.latency_ns
+        method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
+        rows.append(
+            (
+                f"{one.interface}.{method}",
+                f"{one.calls:,}",
+                f"{one.failed:,}" if one.failed else "",
+                *(duration(value) for value in (spread.min, spread.median, spread.p95, spread.max)),
+                f"#{one.slowest}" if one.slowest is not None else "",
+                f"{one.request_bytes.total:,}",
+                f"{one.response_bytes.total:,}",
+            )
+        )
+    for line in _columns(rows, 1):
+        yield line, None
+    total = totals_of(methods)
+    if total.unread:
+        words = f"  {total.unread:,} of {_counted(total.calls, 'call')} could not be read in whole (`timeline` says which, and why)"
+        yield f"{words}; of these, failed counts what is known", "yellow"
+    if total.retried:
+        yield f"  {total.retried:,} of the failed calls only asked with too small a buffer", None
+    if total.unanswered:
+        verb = "has" if total.unanswered == 1 else "have"
+        yield f"  {_counted(total.unanswered, 'call')} {verb} no answer in the capture", None
+
+
+def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    polls = [poll for poll in poll_stats(analysis) if poll.polls]
+    if not polls:
+        return
+    rows: list[tuple[str, ...]] = [
+        ("", "client", "calls", "polls", "failed", "interval", "min", "p95", "max", "jitter")
+    ]
+    for one in polls:
+        spread = one.intervals_ns
+        rows.append(
+            (
+                one.handle,
+                str(one.client),
+                f"#{one.first_call}…#{one.last_call}" if one.polls > 1 else f"#{one.first_call}",
+                f"{one.polls:,}",
+                f"{one.failed:,}" if one.failed else "",
+                *(duration(value) for value in (spread.median, spread.min, spread.p95, spread.max, one.jitter_ns)),
+            )
+        )
+    for line, poll in zip(_columns(rows, 3), [None, *polls], strict=True):
+        yield line + (f"  {poll.what}" if poll is not None and poll.what is not None else ""), None
+
+
+def _identity_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    for one in identity_stats(analysis):
+        machine = f"{one.workstation} ({one.client_ip})" if one.workstation else one.client_ip
+        words = f"  {who_words(one.user, one.claimed_user)} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
+        words += f", {one.unread:,} not read" if one.unread else ""
+        words += f", {one.failed:,} failed" if one.failed else ""
+        words += f", {_counted(one.polls, 'poll')}" if one.polls else ""
+        words += f"; {', '.join(one.security)}"
+        words += (
+            f"; session{'s' if len(one.sessions) > 1 else ''} {', '.join(_short(one.sessions))}" if one.sessions else ""
+        )
+        yield (
+            f"{words}; {_span(one.first_time_ns, one.last_time_ns)}; {_calls((one.first_call, one.last_call), 2)}",
+            None,
+        )
+
+
+def _short(sessions: Sequence[str]) -> list[str]:
+    shown = [f"{int(one, 16):#x}" for one in sessions[:_SHOWN_CALLS]]
+    more = len(sessions) - len(shown)
+    return [*shown, f"and {more} more"] if more else shown
+
+
+def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    kinds = {"return": "", "fault": "fault ", "counter": "counter refused: "}
+    for one in error_stats(analysis):
+        method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
+        name = one.name or (f"{one.code:#x}" if one.kind == "fault" else f"error {one.code}")
+        calls = _calls(one.call_numbers, one.count)
+        yield f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {calls}", "yellow"
+
+
+# What was done, and what was asked for where no answer held anything of it.
+_KIND_WORDS = {
+    "list-countersets": ("listed the countersets", "asked for the countersets"),
+    "describe-counterset": ("asked what {} is", "asked what {} is"),
+    "list-instances": ("listed the instances of {}", "asked for the instances of {}"),
+    "read-names": ("read {}", "asked for {}"),
+    "poll": ("polled {}", "asked for values of {}"),
+}
+_CATEGORY_WORDS = {
+    "process": "Process: this is a list of processes",
+    "network": "Network: interfaces and connections",
+    "terminal-services": "Terminal Services: sessions of users",
+    None: "Other",
+}
+
+
+def _activity_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    order = list(_CATEGORY_WORDS)
+    activities = sorted(
+        (activity_record(one, analysis) for one in found.activities), key=lambda one: order.index(one.category)
+    )
+    for category, of_category in groupby(activities, key=lambda one: one.category):
+        yield f"  {_CATEGORY_WORDS[category]}", "bold red" if category is not None else "bold"
+        by_who: dict[Who, list[ActivityRecord]] = {}
+        for one in of_category:
+            by_who.setdefault(one.who, []).append(one)
+        for who, deeds in by_who.items():
+            yield f"    {who.name} from {who.client_ip} at {who.server_ip}", None
+            for one in deeds:
+                yield f"      {_activity_words(one)}; {_where(one, analysis)}", None
+
+
+def _activity_words(one: ActivityRecord) -> str:
+    name = one.name or (f"object {one.target}" if isinstance(one.target, int) else one.target) or "something"
+    target = f"{name} ({one.target})" if one.name is not None and one.target is not None else str(name)
+    verb = _KIND_WORDS[one.kind][not one.with_data]
+    if one.kind != "list-countersets" and one.target is None:
+        words = verb.format(one.detail)
+    else:
+        words = verb.format(target)
+        words += f" ({one.detail})" if one.kind == "list-countersets" and one.detail else ""
+    times = f" in {_counted(one.count, 'call')}"
+    if without := sum(one.without_data.values()):
+        endings = one.without_data
+        why = endings if len(endings) == 1 else (f"{ending} {count:,}" for ending, count in endings.items())
+        times += f", {without:,} without data" if one.with_data else ", without data"
+        times += f" ({', '.join(why)})"
+    return f"{words}{times}, {_span(one.first_time_ns, one.last_time_ns)}"
+
+
+def _image_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    for server, group in groupby(sorted(found.images, key=lambda one: one.server_ip), key=lambda one: one.server_ip):
+        yield f"  on {server}", "bold"
+        images = list(group)
+        rows = [("", "pid", "answers", "first seen", "last seen", "calls", "frames")]
+        for one in images:
+            pid = str(one.pid) if one.pid is not None else ""
+            if one.pid is None and one.instance_id is not None:
+                pid = f"instance {one.instance_id}"
+            ends = _ends(one, analysis)
+            name = shortened(one.name, _SHOWN_NAME)
+            rows.append((name, pid, str(one.calls), shown_time(one.first_time_ns), shown_time(one.last_time_ns), *ends))
+        for line in _columns(rows, 1):
+            yield "  " + line, None
+    for omission in omissions(found):
+        yield f"  {omission.text}", "yellow"
+
+
+def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
+    """The calls and the frames of the first and the last sighting."""
+    if len(analysis.capture.files) > 1:
+        first, last = analysis.calls[one.first_call - 1].frames, analysis.calls[one.last_call - 1].frames
+        frames = f"{frames_words(first[:1], analysis.capture)}…{frames_words(last[-1:], analysis.capture)}"
+    else:
+        frames = f"{one.frames[0]}…{one.frames[-1]}"
+    return f"#{one.first_call}…#{one.last_call}" if one.calls > 1 else f"#{one.first_call}", frames
+
+
+def _where(one: ActivityRecord, analysis: Analysis) -> str:
+    ids = sorted({frame for number in one.call_numbers for frame in analysis.calls[number - 1].frames})
+    return f"{_calls(one.call_numbers, one.count)}, {frames_words(tuple(ids), analysis.capture)}"
+
+
+def _calls(calls: Sequence[int], count: int) -> str:
+    """`#3, #4, #9 and 12 more`."""
+    distinct = list(dict.fromkeys(calls))
+    more = (count if count > len(calls) else len(distinct)) - _SHOWN_CALLS
+    return ", ".join(f"#{number}" for number in distinct[:_SHOWN_CALLS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _span(first_ns: int, last_ns: int) -> str:
+    return shown_time(first_ns) if first_ns == last_ns else f"{shown_time(first_ns)} to {shown_time(last_ns)}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def duration(time_ns: int | None) -> str:
+    """`12.34 ms`, `1.234 s`: four digits and the unit that fits."""
+    if time_ns is None:
+        return ""
+    for size, unit in _UNIT_NS:
+        if abs(time_ns) >= size:
+            value = time_ns / size
+            return f"{value:.{max(0, 3 - len(str(int(abs(value)))) + 1)}f} {unit}"
+    return f"{time_ns} ns"

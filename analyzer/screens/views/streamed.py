@@ -1,0 +1,137 @@
+"""The timeline of a capture that is being read: calls and problems as they come, counts and facts at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from analyzer.core.events import BlockEnds, Problem
+from analyzer.interfaces.contents.lines import (
+    CallRecords,
+    Damages,
+    call_problems,
+    capture_record,
+    problem_record,
+    stream_record,
+    summary_record,
+)
+from analyzer.questions.filters.selection import Selection
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call
+from analyzer.results.call_table import Tally
+from analyzer.results.record import Record
+from analyzer.screens.viewmodel.verdict import CallsMet, may_hide
+from analyzer.screens.views.text import call_lines, folded, problem_words, safe, styled, time_words, total_words
+from analyzer.screens.views.view import Clock
+
+# So many records are written at once, at most.
+_AT_ONCE = 256
+
+
+class Stream(Protocol):
+    """A capture that is read as it is iterated over (`pipeline.stream`)."""
+
+    analysis: Analysis
+    is_finished: bool
+
+    @property
+    def tally(self) -> Mapping[Tally, int]: ...
+
+    def __iter__(self) -> Iterator[Call | Problem | BlockEnds]: ...
+
+
+class StreamedTimeline:
+    """The view of `pcq timeline --names-from now`. It is made while it is written, once."""
+
+    def __init__(
+        self, stream: Stream, files: tuple[str, ...], selection: Selection, *, clock: Clock = "relative"
+    ) -> None:
+        """`files` are those that are read, by name."""
+        self._stream, self._files, self._selection, self._clock = stream, files, selection, clock
+        self._problems: Counter[str] = Counter()
+        self._shown: Counter[str] = Counter()
+        # What is to be known of calls at the end.
+        self.met = CallsMet()
+
+    def inputs(self) -> tuple[str, ...]:
+        return self._files
+
+    @property
+    def analysis(self) -> Analysis | None:
+        """What is known at the end; None where writing ended before it."""
+        return self._stream.analysis if self._stream.is_finished else None
+
+    @property
+    def shown(self) -> int:
+        """How many calls were shown."""
+        return self._shown.total()
+
+    def records(self) -> Iterator[Record]:
+        for batch in self.batches():
+            yield from batch
+
+    def batches(self) -> Iterator[list[Record]]:
+        """The records, those together that are to be written at once."""
+        made, batch = CallRecords(for_json=True), list[Record]()
+        for event, damages in self._events():
+            analysis = self._stream.analysis
+            if event is None:
+                batch.append(stream_record(analysis.capture))
+            elif isinstance(event, Problem):
+                batch.append(problem_record(event, analysis.capture))
+            elif isinstance(event, Call):
+                batch.append(made.record(event, analysis, damages))
+            if isinstance(event, BlockEnds) or len(batch) >= _AT_ONCE:
+                yield batch
+                batch = []
+        analysis, words = self._stream.analysis, self._selection.words
+        batch.append(capture_record(analysis.capture))
+        batch.append(summary_record(self._stream.tally, len(analysis.sessions), self._problems, self.shown, words))
+        yield batch
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        """A line for each call and problem as it comes, with both ends, and the totals."""
+        before: int | None = None
+        for event, damages in self._events():
+            analysis = self._stream.analysis
+            if event is None:
+                yield from (styled("bold", name) for name in analysis.capture.files)
+                yield ""
+            elif isinstance(event, Problem):
+                yield from (styled("yellow", text) for text in folded(problem_words(event, analysis.capture), 4, width))
+            elif isinstance(event, Call):
+                time = time_words(event.time_ns, analysis.capture, self._clock, before)
+                before = event.time_ns
+                yield from call_lines(
+                    event.number, event, analysis, width, all_attempts=True, time=time, damages=damages
+                )
+        yield ""
+        by = f" ({self._selection.words})" if self._selection.words is not None else ""
+        total = total_words(self._shown, self.met.interfaces.total())
+        yield from (safe(line) for line in folded(total + by, 4, width))
+
+    def _events(self) -> Iterator[tuple[Call | Problem | BlockEnds | None, Damages | None]]:
+        """None at first, then the calls that are shown, all problems, and the ends of what was read at a time. What is wrong with
+        the buffers of a call is noted in the second value by who decodes them."""
+        is_shown: Callable[[Call], bool] | None = None
+        for event in self._stream:
+            if is_shown is None:
+                is_shown = self._selection.test(self._stream.analysis)
+                yield None, None
+            if not isinstance(event, Call):
+                if isinstance(event, Problem):
+                    self._problems[event.kind] += 1
+                yield event, None
+                continue
+            self.met.take(event)
+            damages = Damages(event.number)
+            if is_shown(event):
+                self._shown[event.state] += 1
+                yield event, damages
+            for problem in call_problems(event, damages):
+                self._problems[problem.kind] += 1
+                self.met.is_unread |= may_hide(problem, self.met.others)
+                yield problem, None
+        if is_shown is None:
+            yield None, None

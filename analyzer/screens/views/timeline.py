@@ -1,0 +1,40 @@
+"""The timeline: every call in order, what could not be read, and how many calls ended how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.interfaces.contents.lines import timeline_records
+from analyzer.questions.filters.selection import EVERYTHING, Selection
+from analyzer.results.analysis import Analysis
+from analyzer.results.record import Record
+from analyzer.screens.views.view import Clock, OfCapture
+
+
+class Timeline(Struct, OfCapture, frozen=True):
+    """The view of `pcq timeline`."""
+
+    analysis: Analysis
+    selection: Selection = EVERYTHING
+    all_attempts: bool = False
+    clock: Clock = "relative"
+    unfold: bool = False
+
+    def records(self, *, for_json: bool = False) -> Iterator[Record]:
+        """The records; `for_json`, buffers whose JSON is quickly had come as JSON text."""
+        shown = self.selection.shown(self.analysis)
+        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, for_json=for_json)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.screens.views.timeline_text import timeline_lines
+
+        return timeline_lines(
+            self.analysis,
+            width,
+            selection=self.selection,
+            all_attempts=self.all_attempts,
+            clock=self.clock,
+            unfold=self.unfold,
+        )

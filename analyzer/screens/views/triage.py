@@ -1,0 +1,199 @@
+"""`triage`: file after file, who read what of which machine, what was to be seen, what stayed encrypted; then all files together.
+
+Files are analysed one at a time, when their turn to be shown comes; what is kept of each is its record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from analyzer.core.errors import InputError
+from analyzer.core.paths import text_of_path
+from analyzer.core.times import NS_PER_S, iso_time
+from analyzer.questions.statistics.triage import Triaged, triage, unreadable
+from analyzer.results.analysis import Analysis
+from analyzer.results.record import Record
+from analyzer.results.statistics import Who
+from analyzer.results.triage import SEVERITIES, Severity, TriageFinding, TriageProcess, TriageSummary
+from analyzer.screens.viewmodel.verdict import nothing_found
+from analyzer.screens.viewmodel.words import shortened
+from analyzer.screens.views.text import folded, safe, styled
+
+_STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}
+_SHOWN_PROCESSES = 60
+_SHOWN_NAME = 32
+_SHOWN_FRAMES = 6
+_SHOWN_WHO = 5
+_MOST_LISTS = 1000
+
+
+class Triage:
+    """The view. `summary` is what was shown so far."""
+
+    def __init__(
+        self, files: tuple[str, ...], analysed: Callable[[str], Analysis], failures: tuple[str, ...] = ()
+    ) -> None:
+        """`analysed` reads one file, and raises `InputError` where it cannot; `failures` say why names stand for no file."""
+        self._files = files
+        self._analysed = analysed
+        self._failures = failures
+        self._outcomes: Counter[str] = Counter()
+        self._severities: Counter[Severity] = Counter()
+        self._lists: dict[Who, None] = {}
+        self._kept: list[Triaged] | None = None
+
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(file for file in self._files if file != "-")
+
+    @property
+    def summary(self) -> TriageSummary:
+        return TriageSummary(
+            files=sum(self._outcomes.values()),
+            with_performance_traffic=self._outcomes["performance traffic"],
+            unclear=self._outcomes["unclear"],
+            unreadable=self._outcomes["unreadable"],
+            findings={severity: self._severities[severity] for severity in SEVERITIES if self._severities[severity]},
+            process_lists=tuple(self._lists),
+        )
+
+    def read(self) -> None:
+        """Reads every file now, before anything is shown; what is kept of each is its record."""
+        self._kept = list(self._triaged())
+
+    def _triaged(self) -> Iterator[Triaged]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        for reason in self._failures:
+            yield self._counted(unreadable(reason.partition(":")[0], reason))
+        for file in self._files:
+            try:
+                analysis = self._analysed(file)
+            except InputError as error:
+                yield self._counted(unreadable(text_of_path(file), str(error)))
+                continue
+            # A case goes by the captures it was saved of.
+            yield self._counted(triage(analysis, ", ".join(analysis.capture.files), nothing_found(analysis)))
+
+    def _counted(self, one: Triaged) -> Triaged:
+        self._outcomes[one.file.outcome] += 1
+        for finding in one.findings:
+            self._severities[finding.severity] += 1
+            if finding.kind == "process-list" and finding.who is not None and len(self._lists) < _MOST_LISTS:
+                self._lists[finding.who] = None
+        return one
+
+    def records(self) -> Iterator[Record]:
+        for one in self._triaged():
+            yield one.file
+            yield from one.findings
+            yield from one.processes
+        yield self.summary
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        for one in self._triaged():
+            yield from _file_lines(one, width)
+        summary = self.summary
+        if summary.files > 1:
+            yield ""
+            yield from _summary_lines(summary, width)
+
+
+def _file_lines(one: Triaged, width: int | None) -> Iterator[str]:
+    file = one.file
+    if file.outcome in ("nothing", "unreadable"):
+        style = "dim" if file.outcome == "nothing" else "yellow"
+        yield from (styled(style, line) for line in folded(file.text, 4, width))
+        return
+    yield styled("bold", file.file)
+    yield from _plain(f"  {file.text}", 4, width)
+    if file.first_performance_ns is not None and file.last_performance_ns is not None:
+        seconds = (file.last_performance_ns - file.first_performance_ns) / NS_PER_S
+        yield from _plain(f"  from {_time(file.first_performance_ns)} over {seconds:,.1f} s", 4, width)
+    names = {host.ip: host.name for host in file.servers}
+    for who in file.who[:_SHOWN_WHO]:
+        name = names.get(who.server_ip)
+        server = f"{name} ({who.server_ip})" if name and name != who.server_ip else who.server_ip
+        yield from _plain(f"  {who.name} from {who.client_ip} at {server}", 4, width)
+    if (more := len(file.who) - _SHOWN_WHO) > 0:
+        yield f"  and {more:,} more"
+    for words in file.decrypted_with:
+        yield from (styled("yellow", line) for line in folded(f"  to decrypt the rest: {words}", 4, width))
+    for finding in one.findings:
+        yield from _finding_lines(finding, width)
+    yield from _process_lines(one.processes, one.command)
+    yield ""
+
+
+def _finding_lines(finding: TriageFinding, width: int | None) -> Iterator[str]:
+    label = f"  {finding.severity:<6} "
+    first, *others = folded(f"{label}{finding.text}", len(label), width)
+    yield styled(_STYLES[finding.severity], first[: len(label)]) + safe(first[len(label) :])
+    yield from map(safe, others)
+    parts = []
+    if finding.first_time_ns is not None and finding.last_time_ns is not None:
+        seconds = (finding.last_time_ns - finding.first_time_ns) / NS_PER_S
+        parts.append(_time(finding.first_time_ns) + (f" for {seconds:,.1f} s" if seconds >= 0.1 else ""))
+    if finding.frames:
+        shown = ", ".join(map(str, finding.frames[:_SHOWN_FRAMES]))
+        more = " ..." if len(finding.frames) > _SHOWN_FRAMES else ""
+        parts.append(f"frame{'s' if len(finding.frames) > 1 else ''} {shown}{more}")
+    indent = " " * len(label)
+    if parts:
+        yield from _plain(indent + "; ".join(parts), len(label), width)
+    # Not folded: it is there to be copied.
+    yield indent + styled("dim", finding.command)
+
+
+def _process_lines(processes: tuple[TriageProcess, ...], command: str | None) -> Iterator[str]:
+    if not processes:
+        return
+    viewers = list(dict.fromkeys(who for process in processes for who in process.seen_by))
+    yield f"  [bold]Processes that were to be seen[/] ({len(processes):,})"
+    for number, who in enumerate(viewers, 1):
+        yield safe(f"  {number}: seen by {who.name} from {who.client_ip} at {who.server_ip}")
+    rows = [("pid", "name", "first seen", "last seen", "by")]
+    for process in processes[:_SHOWN_PROCESSES]:
+        rows.append(
+            (
+                str(process.pid) if process.pid is not None else "",
+                shortened(process.name, _SHOWN_NAME),
+                _time(process.first_time_ns),
+                _clock(process.last_time_ns),
+                ",".join(str(viewers.index(who) + 1) for who in process.seen_by),
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        pid, name, first, last, by = row
+        line = f"  {pid:>{widths[0]}}  {name:<{widths[1]}}  {first:<{widths[2]}}  {last:<{widths[3]}}  {by}"
+        yield safe(line.rstrip())
+    if (more := len(processes) - _SHOWN_PROCESSES) > 0:
+        yield safe(f"  and {more:,} more: {command}")
+
+
+def _summary_lines(summary: TriageSummary, width: int | None) -> Iterator[str]:
+    counts = [f"{summary.with_performance_traffic:,} with performance traffic"]
+    if summary.unclear:
+        counts.append(f"{summary.unclear:,} unclear")
+    if summary.unreadable:
+        counts.append(f"{summary.unreadable:,} unreadable")
+    findings = ", ".join(f"{count:,} {severity}" for severity, count in summary.findings.items()) or "none"
+    words = f"{summary.files:,} file{'s' if summary.files != 1 else ''}: {', '.join(counts)}; findings: {findings}"
+    yield from (styled("bold", line) for line in folded(words, 4, width))
+    for who in summary.process_lists:
+        text = f"  process list of {who.server_ip} read by {who.name} from {who.client_ip}"
+        yield from _plain(text, 4, width)
+
+
+def _plain(text: str, indent: int, width: int | None) -> Iterator[str]:
+    return (safe(line) for line in folded(text, indent, width))
+
+
+def _time(time_ns: int) -> str:
+    return iso_time(time_ns)[:19] + "Z"
+
+
+def _clock(time_ns: int) -> str:
+    return iso_time(time_ns)[11:19] + "Z"

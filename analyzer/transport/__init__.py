@@ -1,0 +1,1 @@
+"""From frames to calls' bytes: packets, TCP, named pipes over SMB, DCERPC."""

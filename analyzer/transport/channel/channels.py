@@ -1,0 +1,112 @@
+"""The channels of a capture: opens of named pipes, which SMB finds, and TCP connections that carry DCERPC (C706 section 12.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from analyzer.core.events import Event
+from analyzer.results.connection import Channel
+from analyzer.results.record import Endpoint
+from analyzer.results.security import Identity
+from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
+from analyzer.transport.tcp.recognition import looks_like_dcerpc
+
+
+class Channels:
+    """Numbers the channels of a capture in the order they are met."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def pipe(
+        self,
+        client: Endpoint,
+        server: Endpoint,
+        name: str | None,
+        session: int,
+        identity: Identity | None,
+        impersonation: int | None,
+    ) -> Channel:
+        """An open of a named pipe."""
+        return Channel(self._next(), "ncacn_np", client, server, name, session, identity, impersonation)
+
+    def tcp(self, client: Endpoint, server: Endpoint) -> Channel:
+        """A TCP connection that carries DCERPC."""
+        return Channel(self._next(), "ncacn_ip_tcp", client, server, None, None, None)
+
+
+class _TcpChannel:
+    """DCERPC directly on TCP: every byte belongs to the one channel."""
+
+    def __init__(self, channel: Channel, client_direction: int) -> None:
+        self.channel = channel
+        self._client_direction = client_direction
+        self._fresh = [True, True]
+
+    def feed(self, item: StreamBatch | Gap) -> list[Event]:
+        if isinstance(item, Gap):
+            self._fresh[item.direction] = True
+            from_client = item.direction == self._client_direction
+            return [ChannelGap(self.channel, from_client, item.length, item.frames, item.reason)]
+        out: list[Event] = []
+        data, borders = item.data, item.borders
+        for part in range(len(item.replies)):
+            start, stop = borders[part], borders[part + 1]
+            if start == stop:
+                continue
+            direction = item.way(part)
+            # TCP has no messages, but what begins like a PDU is a place to look for one.
+            fresh = self._fresh[direction] or looks_like_dcerpc(data.data[start : min(stop, start + 16)])
+            self._fresh[direction] = False
+            from_client = direction == self._client_direction
+            out.append(ChannelBatch(self.channel, from_client, [(data, start, stop)], None, fresh))
+        return out
+
+
+class OutsideSessions:
+    """Passes on what no SMB session carried. What one carried goes no further, for who asks about sessions alone."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({ChannelBatch, ChannelGap})
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if not isinstance(event, ChannelBatch | ChannelGap) or event.channel.session is None:
+            yield event
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
+
+
+class TcpChannels:
+    """The layer that makes channels of the connections that carry DCERPC; other events pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed})
+
+    def __init__(self, channels: Channels) -> None:
+        self._channels = channels
+        self._open: dict[int, _TcpChannel] = {}
+
+    def feed(self, event: Event) -> list[Event]:
+        """Takes one event; gives what it completed."""
+        if isinstance(event, StreamBatch | Gap):
+            opened = self._open.get(event.connection.number)
+            return opened.feed(event) if opened is not None else [event]
+        if isinstance(event, Recognised) and event.protocol == "dcerpc":
+            connection, way = event.connection, event.client_direction
+            client, server = connection.sender(way), connection.sender(0 if way else 1)
+            self._open[connection.number] = _TcpChannel(self._channels.tcp(client, server), way)
+            return [event]
+        if isinstance(event, StreamClosed) and (closed := self._open.pop(event.connection.number, None)) is not None:
+            return [ChannelClosed(closed.channel)]
+        return [event]
+
+    def finish(self) -> list[Event]:
+        """The capture ends, and with it every channel."""
+        closed: list[Event] = [ChannelClosed(each.channel) for each in self._open.values()]
+        self._open.clear()
+        return closed

@@ -1,0 +1,90 @@
+"""The few frames of several blocks that are ours, coalesced: blocks and chosen frames in, one block of them out.
+
+What is done with the frames of a block costs the same for a dozen as for a thousand, and the block, of which a hundredth may
+be ours, is held until then. So few frames wait, on their own, for those of the next blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.transport.packet.fast import TcpFrames
+
+# So many frames of a block are worth going on with at once; and so many that wait, or so many bytes of them.
+FEW_FRAMES = 1024
+ENOUGH_FRAMES = 2048
+ENOUGH_BYTES = 1 << 20
+
+
+class Coalesced:
+    """Frames that wait; all of one link type."""
+
+    def __init__(self) -> None:
+        self._blocks: list[FrameBlock] = []
+        self._found: list[TcpFrames] = []
+        self._size = 0
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def blocks(self) -> Sequence[FrameBlock]:
+        """The frames that wait, by the block they came in."""
+        return self._blocks
+
+    @property
+    def enough(self) -> bool:
+        return self._count >= ENOUGH_FRAMES or self._size >= ENOUGH_BYTES
+
+    @property
+    def link_type(self) -> int | None:
+        """That of the frames, None where there are none."""
+        return self._blocks[0].link_type if self._blocks else None
+
+    def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
+        """Copies the chosen frames of a block."""
+        index = chosen.index
+        copied = block.only(index)
+        moved = copied.starts + self._size
+        by = moved - block.starts[index]
+        self._blocks.append(replace(copied, starts=moved))
+        self._found.append(
+            TcpFrames(
+                np.arange(self._count, self._count + len(index)),
+                chosen.ip + by,
+                chosen.tcp + by,
+                chosen.by_port,
+                chosen.unclear,
+            )
+        )
+        self._size += len(copied.data)
+        self._count += len(index)
+
+    def take(self) -> tuple[FrameBlock, TcpFrames]:
+        """All of them as one block, of which there is at least one; none wait any more."""
+        blocks, found = self._blocks, self._found
+        block = FrameBlock(
+            b"".join([each.data for each in blocks]),
+            blocks[0].link_type,
+            np.concatenate([each.frames for each in blocks]),
+            np.concatenate([each.times_ns for each in blocks]),
+            np.concatenate([each.starts for each in blocks]),
+            np.concatenate([each.captured for each in blocks]),
+            np.concatenate([each.original for each in blocks]),
+            np.concatenate([each.heads for each in blocks]),
+        )
+        frames = TcpFrames(
+            np.concatenate([each.index for each in found]),
+            np.concatenate([each.ip for each in found]),
+            np.concatenate([each.tcp for each in found]),
+            np.concatenate([each.by_port for each in found]),
+            np.concatenate([each.unclear for each in found]),
+        )
+        self._blocks, self._found = [], []
+        self._size = self._count = 0
+        return block, frames

@@ -1,0 +1,105 @@
+"""TCP segments as they leave the IP layer, in batches, and the names of the two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+
+from analyzer.core.events import Event
+from analyzer.core.traced import TracedBytes
+from analyzer.results.record import Endpoint
+
+FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+# RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
+# of the number space are ahead: a capture that paused may have missed much.
+FARTHEST_AHEAD = 3 << 30
+
+
+class Segment(Struct, frozen=True):
+    """One TCP segment. `payload` is what was captured of its data; `missing` counts data bytes that the snapshot length cut off.
+
+    `seq` and `ack` are the header's 32-bit numbers (`seq` of the first data byte, or of SYN/FIN itself), `frame` the frame
+    that completed it (the last one of a fragmented datagram).
+    """
+
+    src: Endpoint
+    dst: Endpoint
+    seq: int
+    ack: int
+    flags: int
+    window: int
+    payload: TracedBytes
+    missing: int
+    frame: int
+    time_ns: int
+
+
+class UdpPayload(Event, frozen=True):
+    """What one UDP datagram of a port that is read holds, as far as it was captured."""
+
+    payload: TracedBytes
+
+
+class SegmentBatch(Event, frozen=True, eq=False):
+    """Segments of one connection, neighbours in the capture; a single one is a batch of one. Iterating gives the segments.
+
+    Where they are `in_sequence`, they are nothing but data that continue each other and acknowledgements of it (see
+    `packet.batches`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as it
+    follows in the capture: part i is its bytes `borders[i]` to `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is the
+    number of the first byte of `src`, `reply_seq` that of `dst`, which is -1 where `dst` sends no data; then `ack` is the same in
+    all segments of `src`. Else neither end acknowledges more than was sent before in the batch. `frame` and `reply_frame` are those
+    of the last data of both, `count` is how many segments have data, and `time_ns` is the time of the
+    last segment in the capture, `latest_ns` the latest of all.
+    The segments are those from `first` to `stop` of what `segments` makes.
+    """
+
+    src: Endpoint
+    dst: Endpoint
+    in_sequence: bool
+    seq: int
+    reply_seq: int
+    ack: int
+    payload: TracedBytes
+    borders: list[int]
+    replies: list[bool]
+    count: int
+    frame: int
+    reply_frame: int
+    time_ns: int
+    latest_ns: int
+    segments: Callable[[int, int], Iterable[Segment]]
+    first: int
+    stop: int
+
+    @classmethod
+    def of(cls, item: Segment) -> SegmentBatch:
+        """A batch of one segment."""
+        size = len(item.payload)
+        return cls(
+            item.src,
+            item.dst,
+            item.flags & (SYN | FIN | RST | ACK) == ACK and not item.missing,
+            item.seq,
+            -1,
+            item.ack,
+            item.payload,
+            [0, size],
+            [False],
+            1 if size else 0,
+            item.frame if size else 0,
+            0,
+            item.time_ns,
+            item.time_ns,
+            lambda first, stop: (item,),
+            0,
+            1,
+        )
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether all segments have data of the same end."""
+        return self.reply_seq < 0 and self.count == self.stop - self.first
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self.segments(self.first, self.stop))

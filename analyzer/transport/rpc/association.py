@@ -1,0 +1,489 @@
+"""One DCERPC association: the bytes and gaps of a channel in, calls and presentation contexts out (C706 chapters 9 and 12;
+[MS-RPCE] 3.3).
+
+Framing (`framing`) finds the PDUs of each direction. `_PDU_TYPES` names for each PDU type what takes it: fragments of calls go
+to the call table (`calls`), after their security context has unsealed or checked them.
+
+A presentation context goes through these states, by its context id:
+
+    state      input                                          next state
+    -          bind or alter_context that offers it           OFFERED (under the PDU's call id)
+    OFFERED    bind_ack or alter_context_resp, result 0       ACCEPTED: calls may use it
+    OFFERED    the same, another result, or bind_nak          REFUSED
+    OFFERED    the end of the channel                         unknown: emitted as such
+    OFFERED    more than `_MAX_OFFERS` offers without answer  forgotten, the oldest first; calls may use it
+    ACCEPTED   bind or alter_context that offers it again     ACCEPTED as before, until the answer
+    -          an answer whose offer was not met yet          kept until the offer comes (frames swapped by the capture)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.auth.context import Handshake, SearchBudget, Sender, Unprotected
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError, MalformedError
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
+from analyzer.core.spill import Log
+from analyzer.core.times import earliest
+from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
+from analyzer.results.pdus import Plain
+from analyzer.results.security import AuthLevel, Decryption
+from analyzer.transport.channel.events import ChannelBatch, ChannelGap
+from analyzer.transport.rpc.calls import CallTable, FragmentPart, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.exchange import ExchangeMaker, numbers
+from analyzer.transport.rpc.framing import CutPdu, Framer, Lost, RawPdu
+from analyzer.transport.rpc.pdu import (
+    CLIENT_PTYPES,
+    FIRST_FRAG,
+    HEADER_LEN,
+    RESPONSE_LEN,
+    SUPPORT_HEADER_SIGN,
+    BindAck,
+    CallHead,
+    Header,
+    Offer,
+    Ptype,
+    SecTrailer,
+    Syntax,
+    find_sec_trailer,
+    parse_bind,
+    parse_bind_ack,
+    parse_bind_nak,
+    parse_call_head,
+)
+from analyzer.transport.rpc.security import Security, SecurityTable
+from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason
+from analyzer.transport.rpc.syntaxes import is_feature_negotiation, syntax_name
+
+_MAX_OFFERS = 16
+# Memory of an association without calls, and of what it may have besides, as measured.
+_COST, _PRESENTATION_COST, _SECURITY_COST = 6000, 400, 4000
+# Plain numbers: members of an enumeration are slower to find and to compare.
+_REQUEST, _RESPONSE, _FAULT = int(Ptype.REQUEST), int(Ptype.RESPONSE), int(Ptype.FAULT)
+_BINDS = frozenset({int(Ptype.BIND), int(Ptype.BIND_ACK)})
+
+
+class _Offered(Struct, frozen=True):
+    offers: tuple[Offer, ...]
+    frames: tuple[int, ...]
+    joins_group: bool
+
+
+class Association:
+    """Everything known of one channel."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        begin: Callable[[int], Handshake],
+        search: SearchBudget,
+        limits: Limits,
+        pdus: bool,
+        spill: Log | None = None,
+    ) -> None:
+        """What is long of a call under way is spilled to the log."""
+        self._pdus = pdus
+        self._framers = {True: Framer(), False: Framer()}
+        self._swapped = False
+        self._has_gap = False
+        self._presentations: dict[int, Presentation] = {}
+        self._offers: dict[int, _Offered] = {}
+        self._early_acks: dict[int, RawPdu] = {}
+        self._security = SecurityTable(begin, search, limits.security_contexts)
+        self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub)
+        self._calls = CallTable(self._presentations, limits, self._emit, spill)
+
+    def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
+        """Bytes of one direction, or bytes of it that were not captured."""
+        out: list[Event] = []
+        from_client = event.from_client
+        for item in self._framers[from_client].feed(event):
+            if isinstance(item, RawPdu):
+                self._pdu(from_client, item, out)
+            elif isinstance(item, CutPdu):
+                is_gap = isinstance(event, ChannelGap)
+                self._has_gap |= is_gap
+                self._lost_step(
+                    from_client, item, event.frames if isinstance(event, ChannelGap) else item.data.frames, out
+                )
+            else:
+                out.append(self._found(from_client, item))
+        return out
+
+    def finish(self, why: str) -> list[Event]:
+        """No more bytes will come; `why` explains calls without a response."""
+        out: list[Event] = []
+        for from_client in (True, False):
+            for item in self._framers[from_client].finish():
+                if isinstance(item, CutPdu):
+                    self._lost_step(from_client, item, item.data.frames, out)
+                else:
+                    out.append(self._found(from_client, item))
+        self._calls.finish(why, out)
+        for security in self._security.all():
+            out.extend(security.problems())
+        if forgotten := self._security.forgotten:
+            text = f"more than {self._security.most} security contexts in one association; {forgotten} were forgotten"
+            out.append(Problem("limit", "rpc", (), text))
+        for offered in self._offers.values():
+            for offer in offered.offers:
+                if _is_features(offer):
+                    out.append(FeaturesOffered(self._channel, offer.context_id, None, offered.frames))
+                else:
+                    out.append(self._bound(offer, _first_transfer(offer), None, offered, offered.frames))
+        self._offers.clear()
+        return out
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory it takes."""
+        framers = self._framers[True].held + self._framers[False].held
+        contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * len(self._security)
+        return _COST + framers + contexts + self._calls.memory
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what began at this time or later, and is not complete, began."""
+        framers = (framer.since_ns for framer in self._framers.values())
+        return earliest((*framers, self._calls.open_since(since_ns)), since_ns)
+
+    def open_before(self, before_ns: int) -> Iterator[PendingCall]:
+        """The calls under way that began before this time."""
+        return self._calls.open_before(before_ns)
+
+    @property
+    def _channel(self) -> Channel:
+        return self._exchanges.channel
+
+    def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
+        out.append(self._exchanges.exchange(call, why))
+
+    def _sender(self, from_client: bool) -> Sender:
+        """Who sends in this direction: the initiator is the client of the bind."""
+        return "initiator" if from_client != self._swapped else "acceptor"
+
+    # Losses
+
+    def _lost_step(self, from_client: bool, cut: CutPdu, frames: tuple[int, ...], out: list[Event]) -> None:
+        """One direction is out of sequence: marks the calls that may have lost something."""
+        where = "bytes missing"
+        if frames:
+            where = f"bytes missing around frame{'s' if len(frames) > 1 else ''} {numbers(frames)}"
+        self._calls.lost(self._sender(from_client), frames, where)
+        header, data = cut.header, cut.data
+        if header is None or header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or len(data) < RESPONSE_LEN:
+            return
+        try:
+            head = parse_call_head(header, data.data)
+        except DecodeError:
+            return
+        start, length = min(head.stub, len(data)), len(data)
+        part = FragmentPart(data, 0, length, cut.smb, start, length, Missing.NOT_CAPTURED, cut=where)
+        self._fragment(header, head, part, out)
+
+    def _found(self, from_client: bool, lost: Lost) -> Problem:
+        sender = self._sender(from_client)
+        self._security.lost(sender, lost.length)
+        amount = "an unknown number of bytes" if lost.length is None else f"{lost.length} bytes"
+        who = "client" if sender == "initiator" else "server"
+        if lost.captured:
+            return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} are no DCERPC PDU: {lost.reason}")
+        return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
+
+    def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError, out: list[Event]) -> None:
+        """A PDU against its specification costs itself and the call it belongs to, no more."""
+        header, data = raw.header, raw.data
+        out.append(Problem.of("rpc", error, data))
+        length = len(data)
+        self._security.lost(self._sender(from_client), length)
+        if header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or length < RESPONSE_LEN:
+            return
+        # What the call was about stands before whatever is wrong.
+        opnum = int.from_bytes(data.data[22:24], header.order) if header.ptype == _REQUEST else None
+        head = CallHead(0, int.from_bytes(data.data[20:22], header.order), length, opnum)
+        part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
+        self._fragment(header, head, part, out)
+
+    # PDUs
+
+    def _pdu(self, from_client: bool, raw: RawPdu, out: list[Event]) -> None:
+        header = raw.header
+        if header.ptype in _BINDS:
+            self._learn_client(from_client, header.ptype in CLIENT_PTYPES)
+        trailer: SecTrailer | None = None
+        take = _PDU_TYPES.get(header.ptype, Association._unknown)
+        try:
+            trailer = find_sec_trailer(header, raw.piece.data, HEADER_LEN, raw.start)
+        except DecodeError as error:
+            if self._pdus:
+                out.append(self._pdu_event(from_client, raw, None))
+            self._bad(from_client, raw, error, out)
+            return
+        if self._pdus:
+            out.append(self._pdu_event(from_client, raw, trailer))
+        try:
+            take(self, from_client, raw, trailer, out)
+        except DecodeError as error:
+            self._bad(from_client, raw, error, out)
+
+    def _learn_client(self, from_client: bool, is_client: bool) -> None:
+        """Only who binds is the client; a connection captured from its middle may have it the wrong way round."""
+        swapped = is_client != from_client
+        if swapped != self._swapped:
+            self._swapped = swapped
+            channel = self._channel
+            self._exchanges.channel = replace(channel, client=channel.server, server=channel.client)
+
+    def _pdu_event(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None) -> Pdu:
+        header, data = raw.header, raw.data
+        return Pdu(
+            self._channel,
+            from_client != self._swapped,
+            header.ptype,
+            header.flags,
+            header.call_id,
+            data.frames,
+            len(data),
+            trailer.auth_type if trailer else None,
+            trailer.level if trailer else None,
+        )
+
+    # Calls
+
+    def _call_pdu(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        """A fragment of a request, response or fault."""
+        header, piece, at = raw.header, raw.piece, raw.start
+        length = header.frag_length
+        head = parse_call_head(header, piece.data, at, at + length)
+        stop, pad = length, 0
+        security: Security | None = None
+        unsealed: Unprotected | None = None
+        plain: Plain = None
+        step = ""
+        if trailer is not None:
+            stop, pad = trailer.start, trailer.pad_length
+            if stop < head.stub:
+                if header.ptype != _FAULT:
+                    raise MalformedError("the trailer begins before the stub", field="auth_length", start=10, stop=12)
+                # Some servers leave out the reserved bytes after the status.
+                head = replace(head, stub=stop)
+            security = self._security.known(trailer.context_id) or self._unknown_security(trailer)
+            unsealed = self._unseal(from_client, raw, security, trailer, head.stub)
+            if unsealed.decryption is not Decryption.NOT_SEALED:
+                plain = Missing.SEALED
+                if unsealed.body is not None:
+                    plain = unsealed.body[: stop - pad - head.stub] if 0 < pad <= stop - head.stub else unsealed.body
+                    step = security.step
+        bad = self._contradiction(header, trailer)
+        if pad > stop - head.stub:
+            bad = bad or f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
+            pad = 0
+        if bad is not None:
+            out.append(Problem("malformed", "rpc", raw.data.frames, bad))
+            plain, step = Missing.UNDECODABLE, ""
+        part = FragmentPart(
+            piece, at, length, raw.smb, head.stub, stop - pad, plain, step, security, trailer, unsealed, None, bad
+        )
+        self._fragment(header, head, part, out)
+
+    def _fragment(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
+        if header.ptype == _REQUEST:
+            self._calls.request(header, head, part, out)
+        else:
+            self._calls.response(header, head, part, out)
+
+    def _unknown_security(self, trailer: SecTrailer) -> Security:
+        """The security context that a protected PDU names, where no handshake of it was met."""
+        if not self._has_gap and self._security.was_never_offered(trailer):
+            raise MalformedError(
+                f"security context {trailer.context_id} was never negotiated",
+                field="auth_context_id",
+                start=trailer.start + 4,
+                stop=trailer.start + 8,
+            )
+        return self._security.used(trailer)
+
+    def _unseal(
+        self, from_client: bool, raw: RawPdu, security: Security, trailer: SecTrailer, start: int
+    ) -> Unprotected:
+        """Unseals or checks a PDU whose body begins at `start`."""
+        data, at, length = raw.piece.data, raw.start, raw.header.frag_length
+        pdu = data if length == len(data) else data[at : at + length]
+        unsealed = security.open(self._sender(from_client), trailer, pdu, start)
+        if unsealed.body is None:
+            security.stays_sealed(raw.data.frames, unsealed.reason or unsealed.decryption.value)
+        elif unsealed.verified is False:
+            security.failed_check(raw.data.frames)
+        return unsealed
+
+    def _contradiction(self, header: Header, trailer: SecTrailer | None) -> str | None:
+        """What is wrong with a security trailer, or its absence, beside the rest of its call.
+
+        All fragments of a call are protected alike, and a response as its request was ([MS-RPCE] 3.3.1.5.2); only faults may be
+        bare. Noise must not pass for plaintext because a damaged header hides its trailer.
+        """
+        if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
+            return f"auth_level: {trailer.level} is no authentication level"
+        call = self._calls.get(header.call_id)
+        if call is None or header.ptype == _FAULT:
+            return None
+        request = call.request
+        if header.ptype == _REQUEST and (header.flags & FIRST_FRAG or request.state is SideState.COMPLETE):
+            return None
+        first = request.trailer
+        if first is None or first.level < AuthLevel.PRIVACY:
+            return None
+        if trailer is None:
+            return "auth_length: no security trailer in a call that is sealed"
+        if (
+            trailer.context_id != first.context_id
+            or trailer.level != first.level
+            or trailer.auth_type != first.auth_type
+        ):
+            return "auth_context_id: the security context is not that of the call"
+        return None
+
+    def _given_up(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        """The client cancels a call, or waits for its response no longer."""
+        if trailer is not None:
+            # Their verifier counts in the sequence of the security context like any other.
+            data = raw.data.data
+            self._security.used(trailer).open(self._sender(from_client), trailer, data, HEADER_LEN)
+        if (call := self._calls.get(raw.header.call_id)) is not None:
+            call.cancelled |= raw.header.ptype == Ptype.CO_CANCEL
+            call.orphaned |= raw.header.ptype == Ptype.ORPHANED
+
+    def _without_effect(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        """A PDU that changes nothing here."""
+
+    def _unknown(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        frames = raw.data.frames
+        self._calls.damage(self._sender(from_client), f"an unknown PDU came in between (frame {numbers(frames)})")
+        text = f"PDU type {raw.header.ptype} is not of the connection-oriented protocol"
+        out.append(Problem("unsupported", "rpc", frames, text))
+
+    # Presentation contexts
+
+    def _token(self, sender: Sender, trailer: SecTrailer | None, raw: RawPdu) -> None:
+        if trailer is not None:
+            self._security.offered(sender, trailer, raw.data.data[trailer.value])
+
+    def _auth3(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        self._token("initiator", trailer, raw)
+
+    def _bind(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        header, data = raw.header, raw.data
+        bind = parse_bind(header, data.data, trailer.start if trailer else len(data))
+        is_bind = header.ptype == Ptype.BIND
+        if is_bind:
+            self._exchanges.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
+        self._token("initiator", trailer, raw)
+        for offer in bind.offers:
+            if not _is_features(offer):
+                only = offer.transfer[0] if len(offer.transfer) == 1 else None
+                self._presentations.setdefault(offer.context_id, Presentation(offer.abstract, only))
+        if len(self._offers) >= _MAX_OFFERS:
+            self._offers.pop(next(iter(self._offers)))
+        self._offers[header.call_id] = _Offered(bind.offers, data.frames, is_bind and bind.assoc_group_id != 0)
+        early = self._early_acks.pop(header.call_id, None)
+        if early is not None:
+            self._ack(
+                from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
+            )
+
+    def _ack(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        header, data = raw.header, raw.data
+        ack = parse_bind_ack(header, data.data, trailer.start if trailer else len(data))
+        offered = self._offers.pop(header.call_id, None)
+        if offered is None and not self._calls.has_met_requests and len(self._early_acks) < _MAX_OFFERS:
+            self._early_acks[header.call_id] = raw
+        self._token("acceptor", trailer, raw)
+        if offered is None:
+            return
+        frames = tuple(sorted({*offered.frames, *data.frames}))
+        if len(ack.results) != len(offered.offers):
+            error = MalformedError(f"{len(ack.results)} results for {len(offered.offers)} offers", field="n_results")
+            out.append(Problem.of("rpc", error, data))
+        self._answered(offered, ack, frames, out)
+
+    def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:
+        """What became of each context offered, position by position."""
+        for offer, result in zip(offered.offers, ack.results, strict=False):
+            if _is_features(offer):
+                out.append(FeaturesOffered(self._channel, offer.context_id, result.result, frames))
+                continue
+            accepted = result.result == 0
+            transfer, why = result.transfer, None
+            if accepted:
+                self._presentations[offer.context_id] = Presentation(offer.abstract, result.transfer)
+            else:
+                why = bind_result_reason(result.result, result.reason)
+            shown = transfer if accepted else _first_transfer(offer)
+            out.append(self._bound(offer, shown, accepted, offered, frames, why, ack.assoc_group_id))
+
+    def _nak(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
+        data = raw.data
+        why = bind_nak_reason(parse_bind_nak(raw.header, data.data))
+        offered = self._offers.pop(raw.header.call_id, None)
+        if offered is not None:
+            frames = tuple(sorted({*offered.frames, *data.frames}))
+            for offer in offered.offers:
+                if not _is_features(offer):
+                    out.append(self._bound(offer, _first_transfer(offer), False, offered, frames, why))
+        out.append(Problem("note", "rpc", data.frames, f"the server refused the bind: {why}"))
+
+    def _bound(
+        self,
+        offer: Offer,
+        transfer: Syntax | None,
+        accepted: bool | None,
+        offered: _Offered,
+        frames: tuple[int, ...],
+        reason: str | None = None,
+        group: int | None = None,
+    ) -> Bound:
+        return Bound(
+            self._channel,
+            offer.context_id,
+            offer.abstract.uuid,
+            offer.abstract.version,
+            syntax_name(transfer.uuid) if transfer else "",
+            accepted,
+            frames,
+            reason,
+            group,
+            tuple(syntax_name(one.uuid) for one in offer.transfer),
+            offered.joins_group,
+        )
+
+
+def _is_features(offer: Offer) -> bool:
+    """Bind-time feature negotiation ([MS-RPCE] 3.3.1.5.3) looks like a presentation context and is none."""
+    return any(is_feature_negotiation(syntax.uuid) for syntax in offer.transfer)
+
+
+def _first_transfer(offer: Offer) -> Syntax | None:
+    return offer.transfer[0] if offer.transfer else None
+
+
+_Take = Callable[[Association, bool, RawPdu, SecTrailer | None, list[Event]], None]
+# What takes each PDU type (C706 12.6.4; RTS: [MS-RPCH] 2.2.3.5).
+_PDU_TYPES: dict[int, _Take] = {
+    Ptype.RESPONSE: Association._call_pdu,
+    Ptype.REQUEST: Association._call_pdu,
+    Ptype.FAULT: Association._call_pdu,
+    Ptype.BIND: Association._bind,
+    Ptype.ALTER_CONTEXT: Association._bind,
+    Ptype.BIND_ACK: Association._ack,
+    Ptype.ALTER_CONTEXT_RESP: Association._ack,
+    Ptype.BIND_NAK: Association._nak,
+    Ptype.AUTH3: Association._auth3,
+    Ptype.CO_CANCEL: Association._given_up,
+    Ptype.ORPHANED: Association._given_up,
+    Ptype.SHUTDOWN: Association._without_effect,
+    Ptype.RTS: Association._without_effect,
+}

@@ -1,0 +1,200 @@
+"""From a call and what its association knows to the `Exchange` that is emitted: state, reasons, stubs, security."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from analyzer.core.absence import Missing
+from analyzer.core.frames import number_of
+from analyzer.core.traced import spanned
+from analyzer.results.call import CallState, Side
+from analyzer.results.connection import Channel
+from analyzer.results.pdus import stub_length_of, stub_of
+from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption
+from analyzer.transport.rpc import trailer as verification
+from analyzer.transport.rpc.calls import CallSide, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.security import SecurityTable
+
+_NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
+
+
+def numbers(frames: tuple[int, ...]) -> str:
+    """Frame numbers for people, the first few of them."""
+    shown = ", ".join(str(number_of(frame)) for frame in frames[:4])
+    return shown + (", ..." if len(frames) > 4 else "")
+
+
+class ExchangeMaker:
+    """Makes the exchanges of one association. `channel` and `header_signing` follow what its binds show."""
+
+    def __init__(
+        self, channel: Channel, presentations: dict[int, Presentation], security: SecurityTable, max_stub: int
+    ) -> None:
+        self.channel = channel
+        self.header_signing: bool | None = None
+        self._presentations = presentations
+        self._security = security
+        self._max_stub = max_stub
+        self._last_auth = _NO_SECURITY
+
+    def exchange(self, call: PendingCall, why: str) -> Exchange:
+        """The exchange as far as it got; `why` it has no response."""
+        if call.presentation is None or call.presentation.transfer is None:
+            # Where the capture swapped frames, the answer to the bind may have been read after the request.
+            call.presentation = self._presentations.get(call.context_id, call.presentation)
+        presentation, request, response = call.presentation, call.request, call.response
+        has_request = call.has_request
+        state, reasons = self._state(call, why)
+        return Exchange(
+            self.channel,
+            request.smb if has_request else response.smb,
+            self._auth(call),
+            presentation.abstract.uuid if presentation else None,
+            presentation.abstract.version if presentation else None,
+            "ndr64" if presentation and presentation.is_ndr64 else "ndr",
+            call.opnum,
+            call.call_id,
+            call.context_id,
+            call.object_uuid,
+            self._side(call, request, is_request=True) if has_request else None,
+            self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None,
+            call.fault,
+            state,
+            "; ".join(reasons) or None,
+            call.cancelled,
+            call.orphaned,
+        )
+
+    def _state(self, call: PendingCall, why: str) -> tuple[CallState, list[str]]:
+        """What became of the call, and every reason for which it is not complete."""
+        request, response, has_request = call.request, call.response, call.has_request
+        has_response = response.state is not SideState.EMPTY
+        state: CallState = "complete"
+        reasons: list[str] = []
+        sealed = request.still_sealed or response.still_sealed
+        if sealed is not None:
+            state = "sealed"
+            reasons.append(sealed.reason or sealed.decryption.value)
+        if not has_request:
+            state = "response-only"
+            reasons.insert(0, "the request was not captured")
+        elif not has_response and not call.maybe:
+            state = "request-only"
+            reasons.insert(0, _unanswered(call, why))
+        lacking = None
+        if has_request and not request.whole:
+            lacking = request
+        elif has_response and not response.whole:
+            lacking = response
+        if lacking is not None:
+            reasons.insert(0, self._lacks(lacking, "request" if lacking is request else "answer"))
+            if state != "response-only":
+                state = "partial"
+        if call.presentation is None and state == "complete":
+            state = "partial"
+            reasons.append("the bind was not captured, so the interface and the meaning of the stubs are unknown")
+        malformed = request.malformed or response.malformed
+        if malformed is not None:
+            state = "malformed"
+            reasons.insert(0, malformed)
+        return state, reasons
+
+    def _lacks(self, side: CallSide, name: str) -> str:
+        if side.over_limit:
+            return f"the stub of the {name} is larger than the limit of {self._max_stub} bytes"
+        short = None
+        if side.state is SideState.COMPLETE:
+            short = f"{side.wire_length} of {side.hint} announced bytes are there"
+        return f"the {name} is not whole: {side.damage or short or 'its last fragment was not captured'}"
+
+    def _side(self, call: PendingCall, side: CallSide, *, is_request: bool) -> Side:
+        """A request or a response, whose parameters are not read yet."""
+        missing, verdict, length = None, None, 0
+        fragments, times = side.pdus.kept()
+        if side.malformed is not None:
+            missing = Missing.UNDECODABLE
+        elif not side.whole:
+            missing = Missing.NOT_CAPTURED
+        elif side.still_sealed is not None:
+            missing = Missing.SEALED
+        else:
+            length = stub_length_of(fragments)
+            if is_request and (found := self._verification(call, stub_of(fragments).data)):
+                length, verdict = found
+        if side.dropped_times is not None:
+            times = spanned([side.dropped_times, times])
+        first, last = times or (0, 0)
+        return Side(
+            pdus=fragments,
+            missing=missing,
+            stub_length=length,
+            wire_length=side.wire_length,
+            verification_trailer=verdict,
+            big_endian=side.order_big,
+            first_time_ns=first,
+            last_time_ns=last,
+            frames_of_dropped=tuple(sorted(side.dropped_frames)) if side.dropped_frames else (),
+        )
+
+    def _verification(self, call: PendingCall, stub: bytes) -> tuple[int, Literal["ok", "bad"]] | None:
+        if verification.SIGNATURE not in stub:
+            return None
+        presentation = call.presentation
+        assert call.opnum is not None
+        expected = verification.Expected(
+            call.drep,
+            "big" if call.request.order_big else "little",
+            call.call_id,
+            call.context_id,
+            call.opnum,
+            self.header_signing,
+            presentation.abstract if presentation else None,
+            presentation.transfer if presentation else None,
+        )
+        return verification.find_trailer(stub, expected)
+
+    def _auth(self, call: PendingCall) -> AuthInfo:
+        request, response = call.request, call.response
+        for side in (request, response):
+            if side.security is not None and side.trailer is not None:
+                security, level = side.security, side.trailer.level
+                break
+        else:
+            connect = self._security.connect_level()
+            if connect is None:
+                return _NO_SECURITY
+            security, level = connect, AuthLevel.CONNECT
+        sealed = request.still_sealed or response.still_sealed
+        decryption = Decryption.NOT_SEALED
+        if sealed is not None:
+            decryption = sealed.decryption
+        elif request.is_sealed or response.is_sealed:
+            decryption = Decryption.DECRYPTED
+        verdicts = request.verdicts | response.verdicts
+        is_proven = verdicts == {True} and not (request.is_bare or response.is_bare)
+        verified = False if False in verdicts else True if is_proven else None
+        signed = request.header_signed | response.header_signed
+        auth = AuthInfo(
+            security.auth_type,
+            level,
+            security.mechanism,
+            security.identity,
+            decryption,
+            verified,
+            signed.pop() if len(signed) == 1 else None,
+            security.decrypted_by,
+        )
+        # Call after call has the same, and all are kept.
+        if auth != self._last_auth:
+            self._last_auth = auth
+        return self._last_auth
+
+
+def _unanswered(call: PendingCall, why: str) -> str:
+    if call.answer_gap is not None:
+        around = f" around frames {numbers(call.answer_gap)}" if call.answer_gap else ""
+        return f"the answer was not captured: bytes missing{around}"
+    if call.orphaned:
+        return "the client gave up waiting (orphaned)"
+    return why

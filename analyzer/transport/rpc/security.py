@@ -1,0 +1,239 @@
+"""Security contexts of one association: sec_trailers in, opened stubs out ([MS-RPCE] 3.3.1.5.2).
+
+A context is known by its auth_context_id. It begins with the first token of a bind or alter_context, grows with the tokens
+of both sides and AUTH3, and is asked for the first time when a PDU protected by it comes. Another first token under the same
+id begins a new authentication; a repeated last token does not. Each protected PDU passes through it in the order sent,
+also those whose stub is not needed, since sealing may be one stream per direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.core.events import Problem
+from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
+from analyzer.transport.rpc.pdu import SecTrailer
+
+_MECHANISMS = {
+    AuthType.NONE: "none",
+    AuthType.GSS_NEGOTIATE: "spnego",
+    AuthType.WINNT: "ntlm",
+    AuthType.GSS_SCHANNEL: "schannel",
+    AuthType.GSS_KERBEROS: "krb5",
+    AuthType.NETLOGON: "netlogon",
+    AuthType.DEFAULT: "default",
+}
+# A plain number: members of an enumeration are slower to find and to compare.
+_PRIVACY = int(AuthLevel.PRIVACY)
+# A sealed association may span thousands of frames; a report is served by the first of them.
+_MAX_FRAMES = 64
+
+
+def _is_first_token(token: bytes) -> bool:
+    """NTLM NEGOTIATE, a bare Kerberos AP-REQ or SPNEGO NegTokenInit, or an initial GSS-API token (RFC 2743 3.1)."""
+    return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\xa0", b"\x60"))
+
+
+class Security:
+    """One security context of an association."""
+
+    def __init__(self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget) -> None:
+        self.auth_type = auth_type
+        self.level = level
+        self._handshake = handshake
+        self._search = search
+        self._context: SecurityContext | None = None
+        self._lost_before: list[tuple[Sender, int | None]] = []
+        self._heard: set[Sender] = set()
+        self._identity: Identity | None = None
+        self._step: str | None = None
+        self._sealed = 0
+        self._still_sealed = 0
+        self._sealed_frames: set[int] = set()
+        self._sealed_reason = ""
+        self._failed = 0
+        self._failed_frames: set[int] = set()
+
+    @property
+    def identity(self) -> Identity:
+        """Who authenticated, as far as the tokens show; it changes with tokens only."""
+        if self._identity is None:
+            self._identity = self._handshake.identity
+        return self._identity
+
+    @property
+    def decrypted_by(self) -> str | None:
+        """What opened the handshake, in words."""
+        return self._handshake.decrypted_by
+
+    @property
+    def mechanism(self) -> str:
+        """The provider by the name reports use."""
+        if (mechanism := self.identity.mechanism) is not None:
+            return mechanism
+        return (
+            _MECHANISMS.get(AuthType(self.auth_type), "")
+            if self.auth_type in set(AuthType)
+            else f"auth-{self.auth_type:#x}"
+        )
+
+    @property
+    def step(self) -> str:
+        """What opening a PDU is called among the steps of its bytes; it changes with tokens only."""
+        if self._step is None:
+            self._step = f"rpc-{self.mechanism}-seal"
+        return self._step
+
+    def problems(self) -> list[Problem]:
+        """What could not be verified or unsealed, each once for all PDUs it happened to."""
+        found: list[Problem] = []
+        if self._failed:
+            whose = f"{self._failed} signed PDU has" if self._failed == 1 else f"{self._failed} signed PDUs have"
+            text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
+            found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
+        if self.still_sealed:
+            text = f"{self._still_sealed} of {self._sealed} sealed PDUs stayed sealed: {self._sealed_reason}"
+            found.append(Problem("sealed", "rpc", tuple(sorted(self._sealed_frames)), text))
+        return found
+
+    @property
+    def still_sealed(self) -> bool:
+        """Whether any PDU stayed sealed."""
+        return bool(self._sealed_reason)
+
+    def failed_check(self, frames: tuple[int, ...]) -> None:
+        """Notes a PDU in clear whose checksum is wrong."""
+        self._failed += 1
+        self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
+
+    def stays_sealed(self, frames: tuple[int, ...], reason: str) -> None:
+        """Notes a PDU that stayed sealed."""
+        self._still_sealed += 1
+        self._sealed_reason = self._sealed_reason or reason
+        self._sealed_frames.update(frames[: max(_MAX_FRAMES - len(self._sealed_frames), 0)])
+
+    def token(self, sender: Sender, token: bytes) -> None:
+        if token:
+            self._heard.add(sender)
+            self._identity = self._step = None
+            self._handshake.feed(sender, token)
+
+    def missed(self, sender: Sender) -> None:
+        if self._context is None:
+            self._handshake.missed(sender)
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        if self._context is not None:
+            self._context.lost(sender, length)
+        else:
+            self._lost_before.append((sender, length))
+
+    def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, start: int) -> Unprotected:
+        """Opens or checks one PDU with a trailer, whose body begins at `start`.
+
+        Below PRIVACY the body is handed up as it was on the wire, whatever came of its checksum.
+        """
+        context = self._context or self._established()
+        sealed = trailer.level >= _PRIVACY
+        self._sealed += sealed
+        result = context.open(sender, trailer.level, pdu, slice(start, trailer.start), trailer.value)
+        if sealed:
+            if result.body is not None and result.verified and len(result.body) == trailer.start - start:
+                return result
+            decryption = (
+                result.decryption
+                if result.decryption not in (Decryption.DECRYPTED, Decryption.NOT_SEALED)
+                else Decryption.WRONG_KEY
+            )
+            why = result.reason or self._handshake.reason
+            return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
+        verified = result.verified
+        # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
+        if self.level >= _PRIVACY and not verified:
+            doubt = "its level is below that of the bind, and nothing proves it"
+            return Unprotected(None, None, Decryption.WRONG_KEY, f"{Decryption.WRONG_KEY.value}: {doubt}")
+        if verified is None and result.body is None and self._handshake.decryption is Decryption.DECRYPTED:
+            verified = False
+        return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, None, result.header_signed)
+
+    def _established(self) -> SecurityContext:
+        """The context that the handshake has led to, when the first PDU asks for it."""
+        if self._heard == {"initiator"}:
+            # The client seals, so the server has answered.
+            self._handshake.missed("acceptor")
+        self._context = context = self._handshake.context(self._search)
+        for side, length in self._lost_before:
+            context.lost(side, length)
+        self._lost_before.clear()
+        return context
+
+
+class SecurityTable:
+    """The security contexts of one association by auth_context_id."""
+
+    def __init__(self, begin: Callable[[int], Handshake], search: SearchBudget, most: int) -> None:
+        """At most so many contexts are kept; `forgotten` counts those that had to go for it."""
+        self.most = most
+        self.forgotten = 0
+        self._begin = begin
+        self._search = search
+        self._by_id: dict[int, Security] = {}
+        self._former: list[Security] = []
+        self._has_strangers = False
+
+    def offered(self, sender: Sender, trailer: SecTrailer, token: bytes) -> Security:
+        """A token of bind, alter_context, their answers or AUTH3."""
+        security = self._by_id.get(trailer.context_id)
+        first = sender == "initiator" and _is_first_token(token)
+        if security is None or first:
+            security = self._new(trailer)
+            if not first:
+                security.missed("initiator")
+        security.token(sender, token)
+        return security
+
+    def used(self, trailer: SecTrailer) -> Security:
+        """The context a protected PDU names; one without keys where its handshake was not captured."""
+        security = self._by_id.get(trailer.context_id)
+        if security is None:
+            self._has_strangers = True
+            security = self._new(trailer)
+        return security
+
+    def known(self, context_id: int) -> Security | None:
+        """The context of that id, None where there is none yet."""
+        return self._by_id.get(context_id)
+
+    def was_never_offered(self, trailer: SecTrailer) -> bool:
+        """Whether a PDU names a context that is not there though the capture has the association's handshakes."""
+        return trailer.context_id not in self._by_id and bool(self._by_id) and not self._has_strangers
+
+    def __len__(self) -> int:
+        return len(self._by_id) + len(self._former)
+
+    def connect_level(self) -> Security | None:
+        """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only."""
+        for security in self._by_id.values():
+            if security.level == AuthLevel.CONNECT:
+                return security
+        return None
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        for security in self._by_id.values():
+            security.lost(sender, length)
+
+    def all(self) -> tuple[Security, ...]:
+        """Every context there was, in the order they came."""
+        return (*self._former, *self._by_id.values())
+
+    def _new(self, trailer: SecTrailer) -> Security:
+        former = self._by_id.pop(trailer.context_id, None)
+        if former is None and len(self._by_id) >= self.most:
+            former = self._by_id.pop(next(iter(self._by_id)))
+            self.forgotten += 1
+        if former is not None and former.still_sealed and len(self._former) < self.most:
+            self._former.append(former)
+        security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search)
+        self._by_id[trailer.context_id] = security
+        return security

@@ -1,0 +1,583 @@
+"""SMB2 and SMB3 messages in, channel events out ([MS-SMB2] sections 2.2 and 3.3).
+
+A request is remembered by its MessageId until its response comes; what the response means (whose data a READ returned, which
+FileId a CREATE got) is in the request:
+
+    state       input                                    next state
+    -           request                                  PENDING (in `_pending`, by MessageId)
+    PENDING     interim response (STATUS_PENDING)        PENDING
+    PENDING     response                                 answered: the command's handler has both
+    PENDING     too many requests after it (`Limits`)    forgotten
+    -           response                                 the command's handler has no request: it was not captured
+
+`_COMMANDS` names for each command what takes its requests and its responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from analyzer.core.cursor import Cursor
+from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
+from analyzer.core.events import Problem
+from analyzer.transport.channel.events import SmbInfo
+from analyzer.transport.smb.crypto import TRANSFORM_LEN
+from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.framing import Lost, Message
+from analyzer.transport.smb.smb2_header import (
+    CANCEL,
+    CLOSE,
+    CREATE,
+    FLAG_RELATED,
+    FLAG_RESPONSE,
+    FLAG_SIGNED,
+    HEADER_LEN,
+    IOCTL,
+    IOCTL_INPUT,
+    IOCTL_REQUEST,
+    IOCTL_RESPONSE,
+    IOCTL_RESPONSE_SIZE,
+    LOGOFF,
+    LONGEST,
+    NEGOTIATE,
+    READ,
+    READ_REQUEST,
+    READ_RESPONSE,
+    READ_RESPONSE_SIZE,
+    SESSION_SETUP,
+    TREE_CONNECT,
+    TREE_DISCONNECT,
+    WRITE,
+    WRITE_REQUEST,
+    Header,
+    buffer_span,
+    read_header,
+)
+from analyzer.transport.smb.smb2_sessions import Setup, Smb2Sessions
+from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name
+from analyzer.transport.smb.transforms import decrypted_message
+from analyzer.transport.tcp.events import Direction
+from analyzer.transport.tcp.recognition import looks_like_dcerpc
+
+STATUS_PENDING = 0x103
+FSCTL_PIPE_TRANSCEIVE = 0x0011C017
+SHARE_TYPE_PIPE = 0x02
+
+ANY_FILE = b"\xff" * 16
+_NO_SESSION = 0xFFFFFFFFFFFFFFFF
+
+# With more requests waiting than this, which pipes were read is not looked up for each loss.
+_MAX_ASKED = 64
+_MAX_INFOS = 256
+# Memory of a request that waits for its response, as measured.
+_REQUEST_COST = 400
+
+
+class Transforms(Struct, frozen=True):
+    """What was around a message: an SMB3 encryption transform, a compression transform."""
+
+    encrypted: bool = False
+    compressed: bool = False
+
+
+PLAIN = Transforms()
+ENCRYPTED = Transforms(encrypted=True)
+
+
+class Compound(Struct):
+    """What related operations share: ids, and the FileId that a CREATE among them will get; `waiting` is data sent before that."""
+
+    file_id: bytes | None = None
+    session_id: int = 0
+    tree_id: int | None = None
+    waiting: list[tuple[Message, tuple[int, int], SmbInfo]] = field(default_factory=list)
+
+
+class Request(Struct):
+    """What a response has to be read with."""
+
+    command: int
+    session_id: int
+    tree_id: int | None
+    compound: Compound | None = None
+    file_id: bytes | None = None
+    path: str | None = None
+    impersonation: int | None = None
+    setup: Setup | None = None
+    # Bytes of names and data that it keeps.
+    size: int = 0
+
+
+class Operation(Struct, frozen=True):
+    """One message, or one of a compound: its header, and `lead`, bytes in which it begins at `at`. `captured` bytes of it were
+    captured without a hole."""
+
+    direction: Direction
+    header: Header
+    message: Message
+    lead: bytes
+    at: int
+    captured: int
+    transforms: Transforms
+    # The session of the header, where it is known already.
+    session: Session | None
+    signature_ok: bool | None
+
+    @property
+    def body(self) -> Cursor:
+        """Reads on behind the header."""
+        return Cursor(self.message.head.data, HEADER_LEN)
+
+
+class Smb2Reader:
+    """Follows the SMB2 messages of one connection; events go to `out`."""
+
+    def __init__(self, state: ConnectionState, out: Emitter) -> None:
+        self._state = state
+        self._out = out
+        self._limits = state.shared.limits
+        self._kept = 0  # bytes of names and data in requests
+        self.sessions = Smb2Sessions(state, out)
+        self._pending: dict[int, Request] = {}
+        self._requests_lost = False
+        self._forgot = False
+        # Few differ, and all messages of a conversation are carried alike.
+        self._infos: dict[tuple[object, ...], SmbInfo] = {}
+
+    def feed(self, direction: Direction, message: Message, transforms: Transforms) -> None:
+        """One message, perhaps a compound, out of its transforms."""
+        length = message.stop - message.start
+        if length < HEADER_LEN:
+            self._unreadable(direction, message, "its header is not in the capture")
+            return
+        lead = message.data.lead(message.start + min(length, LONGEST))
+        header = read_header(lead, message.start, length)
+        if self._state.client_direction is None:
+            self._state.client_direction = _other(direction) if header.is_response else direction
+        if header.next_command:
+            self._compound(direction, message, transforms)
+            return
+        compound = Compound() if header.flags & FLAG_RELATED else None
+        try:
+            self._operation(direction, header, message, lead, transforms, compound)
+        except DecodeError as error:
+            self._decode_error(direction, message, message, error)
+
+    def decrypt(self, direction: Direction, message: Message) -> Message | None:
+        """What an encrypted message holds, None where it stays encrypted."""
+        if message.stop - message.start < TRANSFORM_LEN:
+            self._unreadable(direction, message, "its header is not in the capture")
+            return None
+        at = message.start + TRANSFORM_LEN
+        session_id = int.from_bytes(message.data.lead(at)[at - 8 : at], "little")
+        session = self.sessions.get(session_id, message)
+        if session is None:
+            raise MalformedError(
+                "an encrypted message without a session", field="transform.session_id", start=44, stop=52
+            )
+        client = self._state.client_direction
+        decrypted = decrypted_message(self._state, session, message, None if client is None else direction == client)
+        if decrypted is None:
+            self.lost_data(direction, message, session.undecrypted.reason)
+        return decrypted
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory its requests and setups take."""
+        return _REQUEST_COST * len(self._pending) + self._kept + self.sessions.memory
+
+    def expect_negotiate(self) -> None:
+        """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
+        self._pending[0] = Request(NEGOTIATE, 0, None)
+
+    def lost_data(self, direction: Direction, what: Message | Lost, reason: str) -> None:
+        """Messages of this direction were lost: gaps for the pipes that may have lost data.
+
+        Data of the server only come as a response, so with all requests at hand only pipes with one unanswered are concerned.
+        """
+        from_client = direction == (self._state.client_direction or 0)
+        self._requests_lost |= from_client
+        asked: set[bytes] | None = None
+        if not from_client and not self._requests_lost and len(self._pending) <= _MAX_ASKED:
+            waiting = (request for request in self._pending.values() if request.command in (READ, IOCTL))
+            asked = {request.file_id for request in waiting if request.file_id is not None}
+        for session in self._state.sessions.values():
+            session.lost(from_client, asked, what, reason, self._out)
+
+    def _compound(self, direction: Direction, message: Message, transforms: Transforms) -> None:
+        at, compound = 0, Compound()
+        for _ in range(self._limits.compound):
+            part = message
+            step = 0
+            try:
+                header = _header_of(message.part(at, min(at + HEADER_LEN, message.length)) if at else message)
+                step = header.next_command
+                stop = at + step if step else message.length
+                if step and (step < HEADER_LEN or stop >= message.length):
+                    raise MalformedError(
+                        f"{step} leads out of the compound", field="header.next_command", start=20, stop=24
+                    )
+                part = message.part(at, stop)
+                lead = part.data.lead(part.start + min(part.stop - part.start, LONGEST))
+                self._operation(direction, header, part, lead, transforms, compound)
+            except DecodeError as error:
+                self._decode_error(direction, message, part, error)
+            if step < HEADER_LEN or at + step >= message.length:
+                return
+            at += step
+        text = f"more than {self._limits.compound} operations in one compound; the rest is not read"
+        self._out.append(Problem("limit", "smb", message.frames, text))
+
+    def _decode_error(self, direction: Direction, message: Message, part: Message, error: DecodeError) -> None:
+        """An operation against its specification costs itself."""
+        if part.whole or not isinstance(error, TruncatedError):
+            self._out.append(Problem.of("smb", error, part.frames or message.frames))
+        else:
+            self._unreadable(direction, part, str(error))
+
+    def _operation(
+        self,
+        direction: Direction,
+        header: Header,
+        message: Message,
+        lead: bytes,
+        transforms: Transforms,
+        compound: Compound | None,
+    ) -> None:
+        session: Session | None = None
+        signature_ok: bool | None = None
+        command, flags = header.command, header.flags
+        if flags & FLAG_SIGNED and command != SESSION_SETUP and not transforms.encrypted:
+            session = self.sessions.get(header.session_id, message)
+            signature_ok = self.sessions.check_signature(header, message, session)
+        operation = Operation(
+            direction,
+            header,
+            message,
+            lead,
+            message.start,
+            message.stop - message.start,
+            transforms,
+            session,
+            signature_ok,
+        )
+        if flags & FLAG_RESPONSE:
+            self._response(operation)
+            return
+        session_id, tree_id = header.session_id, header.tree_id
+        if compound is not None:
+            if flags & FLAG_RELATED:
+                # [MS-SMB2] 3.3.5.2.7.2: related operations take session, tree and FileId from the one before.
+                session_id, tree_id = compound.session_id, compound.tree_id
+            else:
+                compound.file_id, compound.session_id, compound.tree_id = None, session_id, tree_id
+        if command == CANCEL:
+            return
+        request = Request(command, session_id, tree_id, compound)
+        if self._pop(header.message_id) is None and len(self._pending) >= self._limits.requests:
+            self._forget_oldest(message)
+        self._pending[header.message_id] = request
+        take = _COMMANDS.get(command, _UNREAD).request
+        if take is not None:
+            take(self, operation, request)
+
+    def _forget_oldest(self, message: Message) -> None:
+        """More requests wait than a server allows: the oldest will have no response."""
+        self._pop(next(iter(self._pending)))
+        if not self._forgot:
+            self._forgot = True
+            text = f"more than {self._limits.requests} requests without an answer; the oldest are forgotten"
+            self._out.append(Problem("limit", "smb", message.frames, text))
+
+    def _keeps(self, request: Request, size: int) -> None:
+        request.size += size
+        self._kept += size
+
+    def _pop(self, message_id: int) -> Request | None:
+        """Takes out the request of that MessageId, if one is waiting."""
+        request = self._pending.pop(message_id, None)
+        if request is not None:
+            self._kept -= request.size
+        return request
+
+    def _response(self, operation: Operation) -> None:
+        header = operation.header
+        if header.status == STATUS_PENDING:
+            return
+        request = self._pop(header.message_id)
+        command = _COMMANDS.get(header.command, _UNREAD)
+        if request is not None and request.command != header.command:
+            # FSCTLs other than the transceive carry no channel data.
+            if request.command == -1:
+                return
+            request = None
+        if command.is_setup:
+            if command.response is not None:
+                command.response(self, operation, request, None)
+            return
+        session_id = header.session_id
+        if request is not None and session_id in (0, _NO_SESSION):
+            session_id = request.session_id
+        session = operation.session
+        if session is None or session_id != header.session_id:
+            session = self.sessions.get(session_id, operation.message)
+        if session is not None and command.response is not None:
+            command.response(self, operation, request, session)
+
+    # Data
+
+    def _read_request(self, operation: Operation, request: Request) -> None:
+        (file_id,) = READ_REQUEST.read(operation.lead, operation.at, operation.captured)
+        _take_file_id(request, file_id)
+
+    def _write_request(self, operation: Operation, request: Request) -> None:
+        start, length, file_id = WRITE_REQUEST.read(operation.lead, operation.at, operation.captured)
+        _take_file_id(request, file_id)
+        self._from_client(operation, request, start, length)
+
+    def _ioctl_request(self, operation: Operation, request: Request) -> None:
+        code, file_id = IOCTL_REQUEST.read(operation.lead, operation.at, operation.captured)
+        _take_file_id(request, file_id)
+        if code != FSCTL_PIPE_TRANSCEIVE:
+            request.command = -1
+            return
+        start, length = IOCTL_INPUT.read(operation.lead, operation.at, operation.captured)
+        self._from_client(operation, request, start, length)
+
+    def _from_client(self, operation: Operation, request: Request, start: int, length: int) -> None:
+        message = operation.message
+        span = buffer_span(message, start, length)
+        smb = self._info(operation, request.session_id)
+        if request.file_id is None and request.compound is not None:
+            request.compound.waiting.append((message, span, smb))
+            self._keeps(request, message.length)
+            return
+        session = operation.session
+        if session is None or request.session_id != operation.header.session_id:
+            session = self.sessions.get(request.session_id, message)
+        if session is not None and request.file_id is not None:
+            opened = session.open_of(request.file_id, self._out, self._state.client)
+            session.deliver(opened, True, message, span, smb, self._out)
+
+    def _read_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        assert session is not None
+        header, message = operation.header, operation.message
+        if header.failed:
+            return
+        lead, at, captured = operation.lead, operation.at, operation.captured
+        (size,) = READ_RESPONSE_SIZE.read(lead, at, captured)
+        if size != 17:
+            return
+        start, length = READ_RESPONSE.read(lead, at, captured)
+        span = buffer_span(message, start, length)
+        smb = self._info(operation, self._session_id_of(header, request))
+        file_id = request.file_id if request is not None else None
+        if file_id is None and request is not None and request.compound is not None:
+            file_id = request.compound.file_id
+        if file_id is not None:
+            opened = session.open_of(file_id, self._out, self._state.client)
+            session.deliver(opened, False, message, span, smb, self._out)
+        else:
+            self._read_by_unknown(session, message, span, smb)
+
+    def _read_by_unknown(self, session: Session, message: Message, span: tuple[int, int], smb: SmbInfo) -> None:
+        """Data of a READ whose request was not captured: the session's pipe, if there is but one."""
+        pipes = session.pipes()
+        if len(pipes) == 1:
+            session.deliver(pipes[0], False, message, span, smb, self._out)
+            return
+        if not pipes:
+            if looks_like_dcerpc(message.part(*span).head.data):
+                session.deliver_orphan(message, span, smb, self._out, self._state.client)
+            return
+        reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
+        self._state.note("gap", reason, message.frames)
+        session.lost(False, None, message, reason, self._out)
+
+    def _ioctl_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        assert session is not None
+        header, message = operation.header, operation.message
+        lead, at, captured = operation.lead, operation.at, operation.captured
+        (size,) = IOCTL_RESPONSE_SIZE.read(lead, at, captured)
+        if size != 49:
+            return
+        code, file_id, start, length = IOCTL_RESPONSE.read(lead, at, captured)
+        span = buffer_span(message, start, length)
+        if code == FSCTL_PIPE_TRANSCEIVE and not header.failed:
+            file_id = (request.file_id if request is not None else None) or session.whole_file_id(file_id)
+            opened = session.open_of(file_id, self._out, self._state.client)
+            smb = self._info(operation, self._session_id_of(header, request))
+            session.deliver(opened, False, message, span, smb, self._out)
+
+    @staticmethod
+    def _session_id_of(header: Header, request: Request | None) -> int:
+        if request is not None and header.session_id in (0, _NO_SESSION):
+            return request.session_id
+        return header.session_id
+
+    # Opens and trees
+
+    def _create_request(self, operation: Operation, request: Request) -> None:
+        cur = operation.body
+        cur.skip("create.header", 4)
+        request.impersonation = cur.u32("create.impersonation_level")
+        cur.skip("create.fixed", 36)
+        request.path = _text(cur.data, cur.u16("create.ofs_name"), cur.u16("create.len_name"))
+        self._keeps(request, len(request.path))
+
+    def _create_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        assert session is not None
+        cur = operation.body
+        if operation.header.failed or cur.u16("create.structure_size") != 89:
+            return
+        cur.skip("create.fixed", 62)
+        file_id = cur.take("create.file_id", 16)
+        if request is None:
+            session.add_open(file_id, Open("unknown", None, client=self._state.client), self._out)
+            return
+        tree = session.trees.get(request.tree_id) if request.tree_id is not None else None
+        kind: OpenKind = tree.kind if tree is not None else "unknown"
+        name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
+        opened = Open(kind, name, request.tree_id, impersonation=request.impersonation, client=self._state.client)
+        session.add_open(file_id, opened, self._out)
+        compound = request.compound
+        if compound is not None and compound.file_id is None:
+            compound.file_id = file_id
+            for waiting, span, smb in compound.waiting:
+                session.deliver(opened, True, waiting, span, smb, self._out)
+            compound.waiting.clear()
+
+    def _close_request(self, operation: Operation, request: Request) -> None:
+        cur = operation.body
+        cur.skip("close.header", 8)
+        _take_file_id(request, cur.take("file_id", 16))
+
+    def _close_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        if session is not None and request is not None and request.file_id is not None:
+            session.close(request.file_id, self._out)
+
+    def _tree_request(self, operation: Operation, request: Request) -> None:
+        cur = operation.body
+        cur.skip("tree_connect.header", 4)
+        request.path = _text(cur.data, cur.u16("tree_connect.ofs_path"), cur.u16("tree_connect.len_path"))
+        self._keeps(request, len(request.path))
+
+    def _tree_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        header = operation.header
+        if session is None or header.failed or header.tree_id is None:
+            return
+        cur = operation.body
+        cur.skip("tree_connect.structure_size", 2)
+        share_type = cur.u8("tree_connect.share_type")
+        path = request.path if request is not None and request.path is not None else ""
+        is_pipe = share_type == SHARE_TYPE_PIPE or path.upper().endswith("\\IPC$")
+        session.add_tree(header.tree_id, path, "pipe" if is_pipe else "file")
+
+    def _tree_disconnected(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        header = operation.header
+        if session is not None and not header.failed and header.tree_id is not None:
+            session.close_tree(header.tree_id, self._out)
+
+    # Negotiation and sessions
+
+    def _negotiate_request(self, operation: Operation, request: Request) -> None:
+        self.sessions.negotiate_request(operation.body, operation.message)
+
+    def _negotiate_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        if not operation.header.failed:
+            self.sessions.negotiate_response(operation.body, operation.message)
+
+    def _setup_request(self, operation: Operation, request: Request) -> None:
+        request.setup = self.sessions.setup_request(operation.header, operation.body, operation.message)
+
+    def _setup_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        header = operation.header
+        setup = request.setup if request is not None else self.sessions.setup_of(header.session_id)
+        self.sessions.setup_response(header, setup, operation.body, operation.message)
+
+    def _logoff_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+        if session is not None and not operation.header.failed:
+            self.sessions.logoff(session)
+
+    # Small things
+
+    def _info(self, operation: Operation, session_id: int) -> SmbInfo:
+        """How a message was carried."""
+        dialect, transforms = self._state.dialect, operation.transforms
+        signed = operation.header.flags & FLAG_SIGNED
+        key = (dialect, session_id, signed, transforms, operation.signature_ok)
+        info = self._infos.get(key)
+        if info is None:
+            if len(self._infos) >= _MAX_INFOS:
+                self._infos.clear()
+            info = self._infos[key] = SmbInfo(
+                dialect=dialect,
+                session_id=session_id,
+                encrypted=transforms.encrypted,
+                signed=bool(signed),
+                compressed=transforms.compressed,
+                signature_ok=operation.signature_ok,
+                client=self._state.client,
+                server=self._state.server,
+            )
+        return info
+
+    def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
+        """A message of which too little was captured to know what it was about."""
+        reason = message.reason or why
+        sender = self._state.connection.sender(direction)
+        self._state.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)
+        self.lost_data(direction, message, reason)
+
+
+class Command(Struct, frozen=True):
+    """What takes requests and responses of one command. `is_setup`: it belongs to no session yet."""
+
+    request: Callable[[Smb2Reader, Operation, Request], None] | None = None
+    response: Callable[[Smb2Reader, Operation, Request | None, Session | None], None] | None = None
+    is_setup: bool = False
+
+
+_UNREAD = Command()
+_COMMANDS: dict[int, Command] = {
+    READ: Command(Smb2Reader._read_request, Smb2Reader._read_response),
+    WRITE: Command(Smb2Reader._write_request),
+    IOCTL: Command(Smb2Reader._ioctl_request, Smb2Reader._ioctl_response),
+    CREATE: Command(Smb2Reader._create_request, Smb2Reader._create_response),
+    CLOSE: Command(Smb2Reader._close_request, Smb2Reader._close_response),
+    TREE_CONNECT: Command(Smb2Reader._tree_request, Smb2Reader._tree_response),
+    TREE_DISCONNECT: Command(None, Smb2Reader._tree_disconnected),
+    NEGOTIATE: Command(Smb2Reader._negotiate_request, Smb2Reader._negotiate_response, is_setup=True),
+    SESSION_SETUP: Command(Smb2Reader._setup_request, Smb2Reader._setup_response, is_setup=True),
+    LOGOFF: Command(None, Smb2Reader._logoff_response),
+}
+
+
+def _header_of(message: Message) -> Header:
+    length = message.stop - message.start
+    return read_header(message.data.lead(message.start + min(length, HEADER_LEN)), message.start, length)
+
+
+def _take_file_id(request: Request, file_id: bytes) -> None:
+    """A request names a file, or the one of the operation before it."""
+    compound = request.compound
+    if file_id != ANY_FILE:
+        request.file_id = file_id
+        if compound is not None:
+            compound.file_id = file_id
+        return
+    if compound is None:
+        # It is related to nothing, so what it carries waits for ever.
+        compound = request.compound = Compound()
+    request.file_id = compound.file_id
+
+
+def _other(direction: Direction) -> Direction:
+    return 0 if direction else 1
+
+
+def _text(data: bytes, start: int, length: int) -> str:
+    raw = Cursor(data, min(start, len(data))).take("name", length)
+    return raw[: len(raw) & ~1].decode("utf-16-le", "replace").partition("\0")[0]

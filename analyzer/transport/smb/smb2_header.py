@@ -1,0 +1,125 @@
+"""The header of SMB2 messages, and the fixed parts of those that carry data ([MS-SMB2] sections 2.2.1, 2.2.19 to 2.2.22, 2.2.31,
+2.2.32)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from msgspec import Struct
+
+from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.transport.smb.framing import Message
+
+HEADER_LEN = 64
+NEGOTIATE, SESSION_SETUP, LOGOFF, TREE_CONNECT, TREE_DISCONNECT, CREATE, CLOSE = range(7)
+READ, WRITE, IOCTL, CANCEL = 0x08, 0x09, 0x0B, 0x0C
+
+FLAG_RESPONSE = 0x1
+FLAG_ASYNC = 0x2
+FLAG_RELATED = 0x4
+FLAG_SIGNED = 0x8
+
+# ProtocolId, StructureSize, CreditCharge, Status, Command, Credits, Flags, NextCommand, MessageId, then AsyncId or Reserved
+# and TreeId, SessionId, Signature. Every message passes here, so it is read in one step. The AsyncId is not needed: the final
+# response to an asynchronous request has its MessageId too ([MS-SMB2] 3.3.4.1).
+_HEADER = struct.Struct("<4xH2xIH2xIIQ4xIQ16x")
+
+
+class Header(Struct, frozen=True):
+    """What of a header is used; `tree_id` None in an asynchronous message."""
+
+    status: int
+    command: int
+    flags: int
+    next_command: int
+    message_id: int
+    tree_id: int | None
+    session_id: int
+
+    @property
+    def is_response(self) -> bool:
+        return bool(self.flags & FLAG_RESPONSE)
+
+    @property
+    def failed(self) -> bool:
+        """The severity of the status is error ([MS-ERREF] section 2.3)."""
+        return self.status >> 30 == 3
+
+
+def read_header(data: bytes, at: int, length: int) -> Header:
+    """The header at `at` of the data, of which `length` bytes were captured."""
+    if length < HEADER_LEN:
+        raise TruncatedError(f"{HEADER_LEN} bytes wanted, {length} there", field="header", start=0, stop=length)
+    size, status, command, flags, next_command, message_id, tree_id, session_id = _HEADER.unpack_from(data, at)
+    if size != HEADER_LEN:
+        raise MalformedError(f"{size} is not {HEADER_LEN}", field="header.structure_size", start=4, stop=6)
+    return Header(status, command, flags, next_command, message_id, None if flags & FLAG_ASYNC else tree_id, session_id)
+
+
+class Layout:
+    """Fields of fixed size that follow each other from `offset` of a message on; pad bytes (`4x`) give no value."""
+
+    def __init__(self, offset: int, *fields: tuple[str, str]) -> None:
+        self._fields = fields
+        self._struct = struct.Struct("<" + "".join(kind for _, kind in fields))
+        self.offset = offset
+        self.stop = offset + self._struct.size
+
+    def read(self, data: bytes, at: int, length: int) -> tuple[Any, ...]:
+        """The values in the message at `at` of the data, of which `length` bytes were captured. Raises `TruncatedError`."""
+        if length < self.stop:
+            self._fail(length)
+        return self._struct.unpack_from(data, at + self.offset)
+
+    def _fail(self, length: int) -> None:
+        """Names the first field that is not whole."""
+        pos = self.offset
+        for name, kind in self._fields:
+            size = struct.calcsize("<" + kind)
+            if size > length - pos:
+                raise TruncatedError(f"{size} bytes wanted, {length - pos} left", field=name, start=pos, stop=length)
+            pos += size
+
+
+READ_REQUEST = Layout(HEADER_LEN, ("read.fixed", "16x"), ("file_id", "16s"))
+WRITE_REQUEST = Layout(
+    HEADER_LEN,
+    ("write.structure_size", "2x"),
+    ("write.ofs_data", "H"),
+    ("write.len_data", "I"),
+    ("write.offset", "8x"),
+    ("file_id", "16s"),
+)
+IOCTL_REQUEST = Layout(HEADER_LEN, ("ioctl.header", "4x"), ("ioctl.ctl_code", "I"), ("file_id", "16s"))
+IOCTL_INPUT = Layout(IOCTL_REQUEST.stop, ("ioctl.ofs_input", "I"), ("ioctl.len_input", "I"))
+READ_RESPONSE_SIZE = Layout(HEADER_LEN, ("read.structure_size", "H"))
+READ_RESPONSE = Layout(
+    HEADER_LEN,
+    ("read.structure_size", "2x"),
+    ("read.ofs_data", "B"),
+    ("read.reserved", "x"),
+    ("read.len_data", "I"),
+)
+IOCTL_RESPONSE_SIZE = Layout(HEADER_LEN, ("ioctl.structure_size", "H"))
+IOCTL_RESPONSE = Layout(
+    HEADER_LEN,
+    ("ioctl.structure_size", "2x"),
+    ("ioctl.reserved", "2x"),
+    ("ioctl.ctl_code", "I"),
+    ("ioctl.file_id", "16s"),
+    ("ioctl.input", "8x"),
+    ("ioctl.ofs_output", "I"),
+    ("ioctl.len_output", "I"),
+)
+# Where the longest of these stops: so much of a message is looked at before its data.
+LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(layout, Layout))
+
+
+def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:
+    """Start and stop of a buffer that a message describes, checked against the message's own length. Raises `MalformedError`."""
+    if length and (start < HEADER_LEN or start + length > message.length):
+        raise MalformedError(
+            f"{length} bytes at {start} lie outside of the {message.length}-byte message", field="buffer"
+        )
+    return start, start + length

@@ -1,0 +1,324 @@
+"""SMB2 negotiation, session setup and the sessions of one connection ([MS-SMB2] sections 2.2.3 to 2.2.6, 3.3.5.4, 3.3.5.5).
+
+Sessions that were set up before the capture began are made up as they are met, with what is known of them: their numbers.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from analyzer.auth.context import Handshake
+from analyzer.core.cursor import Cursor
+from analyzer.core.events import Problem
+from analyzer.core.guid import guid_text
+from analyzer.core.traced import TracedBytes
+from analyzer.results.security import Granted
+from analyzer.transport.smb.crypto import (
+    AES_128_CCM,
+    AES_CMAC,
+    DIALECT_300,
+    DIALECT_311,
+    HMAC_SHA256,
+    check_signature,
+    derive_keys,
+    preauth_update,
+)
+from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Header, buffer_span
+from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionTimes
+from analyzer.transport.smb.transforms import report
+
+STATUS_SUCCESS = 0
+STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016
+SESSION_FLAG_BINDING = 0x01
+# Of a response ([MS-SMB2] section 2.2.6).
+SESSION_FLAG_IS_GUEST, SESSION_FLAG_IS_NULL = 0x0001, 0x0002
+DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
+CONTEXT_ENCRYPTION, CONTEXT_SIGNING = 2, 8
+CAPABILITY_ENCRYPTION = 0x40
+# Checking what large transfers of files were signed with would take longer than reading everything else.
+MAX_CHECKED = 128 * 1024
+_MAX_CONTEXTS = 64
+# Memory of a session setup under way, its tokens among it, as measured.
+_SETUP_COST = 6000
+
+
+class Setup(Struct):
+    """A session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none."""
+
+    handshake: Handshake
+    preauth_hash: bytes | None
+    binding: bool
+    fresh: bool
+    first_time_ns: int
+    frames: list[int] = field(default_factory=list)
+
+
+class Smb2Sessions:
+    """Follows negotiation and session setups of one connection, and finds the session that a message names."""
+
+    def __init__(self, state: ConnectionState, out: Emitter) -> None:
+        self._state = state
+        self._out = out
+        self._setups: dict[int, Setup] = {}
+        self.times = SessionTimes()
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory the setups under way take."""
+        return _SETUP_COST * len(self._setups)
+
+    def finish(self) -> None:
+        """Setups whose end was not captured become sessions, so that what they carried is not lost."""
+        for session_id, setup in self._setups.items():
+            self._establish(session_id, setup)
+        self._setups.clear()
+
+    def leave(self, session: Session) -> None:
+        """This connection has no more of the session; without connections the session is over."""
+        state, out = self._state, self._out
+        self.times.flush()
+        if state.sessions.get(session.session_id) is session:
+            del state.sessions[session.session_id]
+        session.connections.discard(state.connection.number)
+        if session.connections:
+            return
+        session.close_all(out)
+        report(session, out)
+        if session.wrong_signatures:
+            many = "message" if session.wrong_signatures == 1 else "messages"
+            text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} with a wrong signature"
+            out.append(Problem("note", "smb", session.wrong_signature_frames, text))
+        known = state.shared.sessions.get(session.session_id, [])
+        if session in known:
+            known.remove(session)
+            if not known:
+                del state.shared.sessions[session.session_id]
+        session.ends()
+        out.append(session.summary())
+
+    def logoff(self, session: Session) -> None:
+        """The session is over on all of its connections."""
+        session.connections.clear()
+        self.leave(session)
+
+    def setup_of(self, session_id: int) -> Setup | None:
+        """The setup under way that has this session id."""
+        return self._setups.get(session_id)
+
+    def get(self, session_id: int, message: Message) -> Session | None:
+        """The session that a message names; one that was set up before the capture began is made up."""
+        if session_id == 0:
+            return None
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            session = self._session_in_use(session_id, message)
+        self.times.note(session, message.data, message.start)
+        return session
+
+    def _session_in_use(self, session_id: int, message: Message) -> Session:
+        state = self._state
+        if session_id in self._setups:
+            # The answer that completed the setup was not captured; that the session is used shows that there was one.
+            return self._establish(session_id, self._setups.pop(session_id))
+        for known in state.shared.sessions.get(session_id, ()):
+            # Without the setup that bound it, another client's connection is another session with the same number.
+            if known.server == state.server and known.client.ip == state.client.ip:
+                known.connections.add(state.connection.number)
+                state.sessions[session_id] = known
+                return known
+        session = Session(state, session_id, message.time_ns)
+        self._register(session)
+        return session
+
+    def check_signature(self, header: Header, message: Message, session: Session | None) -> bool | None:
+        """Whether the signature is right; None where there is none, or no key to check it with."""
+        flags = header.flags
+        if not flags & FLAG_SIGNED or session is None:
+            return None
+        session.signed += 1
+        keys = session.proven_keys or session.keys
+        key = session.channel_keys.get(self._state.connection.number) or (keys.signing_key if keys else None)
+        algorithm = self._state.signing
+        start, stop, length = message.start, message.stop, message.length
+        if key is None or algorithm is None or stop - start != length or not 0 < length <= MAX_CHECKED:
+            return None
+        data, cancel = message.data.part(start, stop), header.command == CANCEL
+        right = check_signature(algorithm, key, data, from_server=bool(flags & FLAG_RESPONSE), cancel=cancel)
+        if right:
+            session.verified += 1
+        else:
+            session.wrong_signatures += 1
+            session.wrong_signature_frames = session.wrong_signature_frames or message.frames
+        return right
+
+    # Negotiation
+
+    def negotiate_request(self, cur: Cursor, part: Message) -> None:
+        state = self._state
+        state.preauth_hash = preauth_update(bytes(64), part.head.data) if part.whole else None
+        cur.skip("negotiate.fixed", 12)
+        state.client_guid = guid_text(cur.take("negotiate.client_guid", 16))
+
+    def negotiate_response(self, cur: Cursor, part: Message) -> None:
+        state = self._state
+        cur.skip("negotiate.structure_size", 2)
+        cur.skip("negotiate.security_mode", 2)
+        dialect = cur.u16("negotiate.dialect")
+        num_contexts = cur.u16("negotiate.num_contexts")
+        state.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
+        state.dialect, state.dialect_number = DIALECTS.get(dialect, f"{dialect:#06x}"), dialect
+        if state.preauth_hash is not None:
+            whole = part.whole and dialect == DIALECT_311
+            state.preauth_hash = preauth_update(state.preauth_hash, part.head.data) if whole else None
+        state.signing = AES_CMAC if dialect >= DIALECT_300 else HMAC_SHA256
+        capabilities = cur.u32("negotiate.capabilities")
+        if DIALECT_300 <= dialect < DIALECT_311 and capabilities & CAPABILITY_ENCRYPTION:
+            state.cipher = AES_128_CCM
+        if dialect == DIALECT_311:
+            cur.skip("negotiate.fixed", 32)
+            self._negotiate_contexts(part, cur.u32("negotiate.ofs_contexts"), num_contexts)
+
+    def _negotiate_contexts(self, part: Message, start: int, number: int) -> None:
+        state, cur = self._state, Cursor(part.head.data, min(start, len(part.head)))
+        for _ in range(min(number, _MAX_CONTEXTS)):
+            cur.align(8)
+            kind = cur.u16("context.type")
+            length = cur.u16("context.len_data")
+            cur.skip("context.reserved", 4)
+            data = Cursor(cur.take("context.data", length))
+            if kind == CONTEXT_ENCRYPTION and data.u16("context.num_ciphers") == 1:
+                state.cipher = data.u16("context.cipher") or None
+            elif kind == CONTEXT_SIGNING and data.u16("context.num_algorithms") == 1:
+                state.signing = data.u16("context.algorithm")
+
+    # Session setup
+
+    def setup_request(self, header: Header, cur: Cursor, part: Message) -> Setup:
+        """Takes a request of session setup; gives the setup that its response belongs to."""
+        cur.skip("session_setup.structure_size", 2)
+        binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
+        cur.skip("session_setup.fixed", 9)
+        token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
+        setup = self._setups.get(header.session_id) if header.session_id else None
+        if setup is None:
+            setup = self._new_setup(binding, header.session_id == 0, part)
+        self._hash(setup, part)
+        setup.frames += part.frames[: MAX_FRAMES - len(setup.frames)]
+        if token is None:
+            setup.handshake.missed("initiator")
+        elif len(token):
+            setup.handshake.feed("initiator", token.data)
+        return setup
+
+    def setup_response(self, header: Header, setup: Setup | None, cur: Cursor, part: Message) -> None:
+        """Takes a response; `setup` is what its request gave, None where that was not captured."""
+        if setup is None:
+            setup = self._new_setup(False, False, part)
+            setup.preauth_hash = None
+            setup.handshake.missed("initiator")
+        setup.frames += part.frames[: MAX_FRAMES - len(setup.frames)]
+        more = header.status == STATUS_MORE_PROCESSING_REQUIRED
+        granted: Granted = "account"
+        if header.status == STATUS_SUCCESS or more:
+            cur.skip("session_setup.structure_size", 2)
+            granted = _granted(cur.u16("session_setup.session_flags"))
+            token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
+            if token is None:
+                setup.handshake.missed("acceptor")
+            elif len(token):
+                setup.handshake.feed("acceptor", token.data)
+        if more:
+            self._hash(setup, part)
+            if len(self._setups) >= (most := self._state.shared.limits.sessions):
+                del self._setups[next(iter(self._setups))]
+                text = f"more than {most} session setups under way on one connection; the oldest are forgotten"
+                self._state.note("limit", text, part.frames)
+            self._setups[header.session_id] = setup
+            return
+        self._setups.pop(header.session_id, None)
+        if header.status != STATUS_SUCCESS:
+            # A channel or a renewal that failed leaves the session as it is.
+            if not setup.binding and header.session_id not in self._state.sessions:
+                session = self._establish(header.session_id, setup)
+                session.seen(part.time_ns)
+                session.refused = header.status
+                self.leave(session)
+            return
+        former = self._state.sessions.get(header.session_id)
+        if former is not None and setup.fresh and not setup.binding:
+            self.leave(former)
+        session = self._establish(header.session_id, setup)
+        if session.handshake is setup.handshake:
+            # A channel and a renewal leave the session to whom it was granted.
+            session.granted = granted
+        session.seen(part.time_ns)
+        self.check_signature(header, part, session)
+
+    def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Setup:
+        begun = self._state.shared.handshake()
+        return Setup(begun, self._state.preauth_hash, binding, fresh, part.time_ns)
+
+    def _hash(self, setup: Setup, part: Message) -> None:
+        if setup.preauth_hash is not None:
+            setup.preauth_hash = preauth_update(setup.preauth_hash, part.head.data) if part.whole else None
+
+    def _establish(self, session_id: int, setup: Setup) -> Session:
+        """The session that a setup has made, bound to this connection or renewed."""
+        state = self._state
+        session = self._bound_session(session_id) if setup.binding else state.sessions.get(session_id)
+        renewed = session is not None
+        if session is None:
+            session = Session(state, session_id, setup.first_time_ns)
+            session.binds = setup.binding
+        session.note_frames(tuple(setup.frames))
+        session.connections.add(state.connection.number)
+        self._register(session)
+        if session.handshake is None:
+            session.handshake, session.preauth_hash = setup.handshake, setup.preauth_hash
+        key = setup.handshake.session_key
+        if key is not None and state.shared.key_log is not None and not setup.binding:
+            state.shared.key_log(session_id, key)
+        if key is None and not setup.binding:
+            given = (keys.session_key for keys in state.shared.keyring.smb_keys_for(session_id))
+            key = next((value for value in given if value is not None), None)
+        keys = None
+        if key is not None:
+            dialect = state.dialect_number if state.dialect_number is not None else DIALECT_300
+            keys = derive_keys(dialect, key, setup.preauth_hash, state.cipher)
+        if setup.binding:
+            # [MS-SMB2] 3.3.5.5.2: a channel signs with a key of its own, and encrypts with the session's.
+            if keys is not None and keys.signing_key is not None:
+                session.channel_keys[state.connection.number] = keys.signing_key
+        elif not renewed or session.keys is None:
+            # Renewing does not change the keys of a session ([MS-SMB2] 3.3.5.5.3).
+            session.keys = keys
+        return session
+
+    def _bound_session(self, session_id: int) -> Session | None:
+        state = self._state
+        for known in self._state.shared.sessions.get(session_id, ()):
+            same_ends = known.state.server_guid == state.server_guid and known.state.client_guid == state.client_guid
+            if same_ends or known.server == state.server:
+                return known
+        return None
+
+    def _register(self, session: Session) -> None:
+        self._state.add_session(session)
+        known = self._state.shared.sessions.setdefault(session.session_id, [])
+        if session not in known:
+            known.append(session)
+
+
+def _granted(flags: int) -> Granted:
+    if flags & SESSION_FLAG_IS_GUEST:
+        return "guest"
+    return "anonymous" if flags & SESSION_FLAG_IS_NULL else "account"
+
+
+def _bytes(part: Message, start: int, length: int) -> TracedBytes | None:
+    """The bytes of a buffer, None where some of them were not captured."""
+    start, stop = buffer_span(part, start, length)
+    head = part.head
+    return head[start:stop] if len(head) >= stop else None

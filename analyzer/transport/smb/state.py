@@ -1,0 +1,611 @@
+"""What SMB remembers: sessions, trees and opens, and the channels that opens of pipes become.
+
+Sessions outlive messages and may span connections (multichannel); a `SharedState` holds what all connections of a capture share.
+
+A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_sessions` makes these transitions for
+SMB2, `smb1` those of SMB1:
+
+    state        input                                                 next state
+    -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `_setups`)
+    -            any other message that names it                        VALID: that of a client's other connection, or made up
+    -            SESSION_SETUP response with success                    VALID; a binding joins the session of another connection
+    IN SETUP     MORE_PROCESSING_REQUIRED                               IN SETUP
+    IN SETUP     success, another message that names it, the end        VALID
+    IN SETUP     an error                                               OVER, with its status (`refused`); VALID where it was before
+    VALID        SESSION_SETUP of the same session                      VALID: renewed, the keys stay
+    VALID        success of a new SESSION_SETUP with its id             OVER, and VALID for the new one
+    VALID        LOGOFF response                                        OVER on all of its connections
+    IN SETUP     more setups under way than `Limits.sessions`           forgotten, the oldest first
+    VALID        more than `Limits.sessions`, the connection ends       OVER, as soon as it has no connection left
+    OVER         -                                                      emitted as `SmbSession`, with its opens closed
+
+A tree ([MS-SMB2] section 3.3.1.9) of a session, by its TreeId:
+
+    -            TREE_CONNECT response with success                     CONNECTED
+    CONNECTED    TREE_DISCONNECT response, more than `Limits.trees`     forgotten; its opens are closed at a disconnect
+    CONNECTED    the session is over                                    forgotten
+
+An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe or file) may be known later than the open itself:
+
+    -            CREATE response with success                           OPEN: pipe or file, as the tree says
+    -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
+    OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
+    OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel
+                 session's end, more than `Limits.opens`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.auth.context import Handshake
+from analyzer.auth.handshake import begin
+from analyzer.auth.kdc import Tickets
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Problem, ProblemKind
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.traced import FrameTable, Source, TracedBytes
+from analyzer.results.connection import Channel, SmbSession
+from analyzer.results.record import Endpoint
+from analyzer.results.security import Decryption, Granted, Identity
+from analyzer.transport.channel.channels import Channels
+from analyzer.transport.channel.events import ChannelClosed, ChannelGap, SmbInfo
+from analyzer.transport.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
+from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.framing import Hole, Lost, Message
+from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.tcp.recognition import looks_like_dcerpc
+
+MAX_FRAMES = 64
+MAX_NAMES = 1024
+# Memory of a session and of a tree beside its path, as measured.
+_SESSION_COST, _TREE_COST = 6000, 500
+
+# So much of its data decides what an open of unknown kind is.
+LOOKED_AT = 16
+
+OpenKind = Literal["pipe", "file", "unknown"]
+
+
+def may_be_dcerpc(data: bytes) -> bool:
+    """Whether bytes may begin a PDU of DCERPC, of whose header perhaps not all are there."""
+    if len(data) >= 10:
+        return looks_like_dcerpc(data)
+    return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
+
+
+# Pipes whose protocol is DCERPC, whatever is read from them (the "well-known endpoints" of the Windows protocol documents).
+RPC_PIPES = frozenset(
+    (
+        "atsvc",
+        "browser",
+        "efsrpc",
+        "epmapper",
+        "eventlog",
+        "fssagentrpc",
+        "initshutdown",
+        "keysvc",
+        "lsarpc",
+        "lsass",
+        "msgsvc",
+        "netdfs",
+        "netlogon",
+        "ntsvcs",
+        "plugplay",
+        "protected_storage",
+        "router",
+        "samr",
+        "scerpc",
+        "spoolss",
+        "srvsvc",
+        "svcctl",
+        "tapsrv",
+        "trkwks",
+        "w32time",
+        "winreg",
+        "wkssvc",
+    )
+)
+
+
+def pipe_name(path: str) -> str:
+    """`\\\\PIPE\\\\WinReg` as `winreg`."""
+    name = path.replace("/", "\\").lstrip("\\").lower()
+    return name.removeprefix("pipe\\").lstrip("\\")
+
+
+class Tree(Struct):
+    path: str
+    kind: OpenKind
+
+
+class Open(Struct):
+    """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
+
+    `client` is the end of the connection that the open was met on: a session may have several connections. `is_dcerpc` states
+    whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that does not is read
+    no further, like a file.
+    """
+
+    kind: OpenKind
+    name: str | None
+    tree_id: int | None = None
+    channel: Channel | None = None
+    impersonation: int | None = None
+    client: Endpoint | None = None
+    is_dcerpc: bool | None = None
+
+
+class Undecrypted(Struct):
+    """Encrypted messages of a session that stayed encrypted, and why."""
+
+    count: int = 0
+    bytes: int = 0
+    frames: list[int] = field(default_factory=list)
+    decryption: Decryption = Decryption.DECRYPTED
+    reason: str = ""
+
+
+class Tally(Struct):
+    """Problems of one kind on one connection, emitted once with their count: a short snapshot length cuts every message."""
+
+    kind: ProblemKind
+    text: str
+    count: int = 0
+    frames: list[int] = field(default_factory=list)
+
+    def problem(self) -> Problem:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        return Problem(self.kind, "smb", tuple(sorted(set(self.frames))), f"{self.text}{times}")
+
+
+# Called with (session id, session key); for `keys`, which prints them, and for nothing else.
+KeyLog = Callable[[int, bytes], object]
+# Gets the connection and direction of each SMB message, the message as it was sent, and the same one decrypted and decompressed.
+MessageLog = Callable[[Connection, Direction, Message, Message], object]
+
+
+class SharedState(Struct):
+    """Numbers and sessions that the connections of a capture share."""
+
+    keyring: Keyring
+    tickets: Tickets | None = None
+    key_log: KeyLog | None = None
+    message_log: MessageLog | None = None
+    channels: Channels = field(default_factory=Channels)
+    limits: Limits = DEFAULTS
+    session_numbers: Iterator[int] = field(default_factory=count)
+    sessions: dict[int, list[Session]] = field(default_factory=dict)
+    # Opens of all sessions; bytes of compressed messages, and what they promised to become.
+    opens: int = 0
+    packed: int = 0
+    unpacked: int = 0
+
+    def handshake(self) -> Handshake:
+        """Follows a new logon."""
+        return begin(self.keyring, tickets=self.tickets)
+
+
+class ConnectionState(Struct):
+    """One connection as SMB sees it. `client_direction` is the direction of requests, None while that is unknown."""
+
+    shared: SharedState
+    connection: Connection
+    client_direction: Literal[0, 1] | None
+    dialect: str | None = None
+    dialect_number: int | None = None
+    cipher: int | None = None
+    signing: int | None = None
+    preauth_hash: bytes | None = None
+    client_guid: str | None = None
+    server_guid: str | None = None
+    hosts: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    sessions: dict[int, Session] = field(default_factory=dict)
+    crowded_out: list[Session] = field(default_factory=list)
+    # About how many bytes of memory its sessions and their trees take.
+    memory: int = 0
+
+    @property
+    def client(self) -> Endpoint:
+        return self.connection.sender(self.client_direction or 0)
+
+    @property
+    def server(self) -> Endpoint:
+        return self.connection.sender(0 if self.client_direction == 1 else 1)
+
+    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+
+    def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
+        """Counts a problem that is likely to repeat; `report` emits it."""
+        tally = self.tallies.get((kind, text))
+        if tally is None and len(self.tallies) < MAX_NAMES:
+            tally = self.tallies[kind, text] = Tally(kind, text)
+        if tally is not None:
+            tally.count += 1
+            if len(tally.frames) < MAX_FRAMES:
+                tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
+
+    def report(self, out: Emitter) -> None:
+        """Emits what was counted."""
+        for tally in self.tallies.values():
+            out.append(tally.problem())
+        self.tallies.clear()
+
+    def add_session(self, session: Session) -> None:
+        """Remembers a session under its id; too many, and the oldest has to go."""
+        most = self.shared.limits.sessions
+        if session.session_id not in self.sessions and len(self.sessions) >= most:
+            oldest = self.sessions.pop(next(iter(self.sessions)))
+            self.crowded_out.append(oldest)
+            text = f"more than {most} sessions on one connection; the oldest are forgotten"
+            self.note("limit", text, tuple(oldest.frames[:1]))
+        self.sessions[session.session_id] = session
+
+    def name_host(self, ip: str, name: str, stated_in: str) -> None:
+        if name and len(self.hosts) < MAX_NAMES:
+            self.hosts[ip, name, stated_in] = None
+
+
+class Session:
+    """One SMB session: who, which trees, which opens, and what its protection came to."""
+
+    def __init__(self, state: ConnectionState, session_id: int, time_ns: int) -> None:
+        self.number = next(state.shared.session_numbers)
+        self.session_id = session_id
+        self.state = state
+        self.client = state.client
+        self.server = state.server
+        self.connections = {state.connection.number}
+        self.handshake: Handshake | None = None
+        self.plain_identity: Identity | None = None
+        # What the answer to the logon granted, None before it and where it was not captured.
+        self.granted: Granted | None = None
+        self.client_os: str | None = None
+        self.server_os: str | None = None
+        self.refused: int | None = None
+        # Made for a channel whose session is not known.
+        self.binds = False
+        self.trees: dict[int, Tree] = {}
+        self.opens: dict[bytes, Open] = {}
+        self._by_tree: dict[int | None, dict[bytes, None]] = {}
+        self._crowded: set[str] = set()
+        self.orphan: Open | None = None
+        # Channels that had data since their last reported loss of unknown length, server's and client's direction.
+        self._intact: tuple[dict[int, Channel], dict[int, Channel]] = ({}, {})
+        self.tree_names: dict[str, None] = {}
+        self.pipe_names: dict[str, None] = {}
+        self.keys: SessionKeys | None = None
+        self.proven_keys: SessionKeys | None = None
+        self.channel_keys: dict[int, bytes] = {}
+        self.preauth_hash: bytes | None = None
+        self.undecrypted = Undecrypted()
+        self.cipher: str | None = CIPHERS.get(state.cipher) if state.cipher is not None else None
+        self.signing: str | None = SIGNINGS.get(state.signing) if state.signing is not None else None
+        self.wrong_signatures = 0
+        self.wrong_signature_frames: tuple[int, ...] = ()
+        self.encrypted = 0
+        self.decrypted = 0
+        self.signed = 0
+        self.verified = 0
+        self.first_time_ns = self.last_time_ns = time_ns
+        self.frames: list[int] = []
+        # About how many bytes of memory it takes, which count for the connection that it was met on.
+        self._memory = 0
+        self._takes(_SESSION_COST)
+
+    def _takes(self, size: int) -> None:
+        self._memory += size
+        self.state.memory += size
+
+    def ends(self) -> None:
+        """Nothing of it is held any more."""
+        self._takes(-self._memory)
+
+    @property
+    def identity(self) -> Identity:
+        """Who, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
+        found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
+        if self.granted is not None:
+            is_anonymous = self.granted == "anonymous" or (self.granted == "account" and found.is_anonymous)
+            found = replace(found, granted="anonymous" if is_anonymous else self.granted, is_anonymous=is_anonymous)
+        if self.client_os is None and self.server_os is None:
+            return found
+        return replace(
+            found,
+            os_version=found.os_version or self.server_os,
+            client_os_version=found.client_os_version or self.client_os,
+        )
+
+    def seen(self, time_ns: int) -> None:
+        self.first_time_ns = min(self.first_time_ns, time_ns)
+        self.last_time_ns = max(self.last_time_ns, time_ns)
+
+    def note_frames(self, frames: tuple[int, ...]) -> None:
+        if len(self.frames) < MAX_FRAMES:
+            self.frames += frames[: MAX_FRAMES - len(self.frames)]
+
+    def add_tree(self, tree_id: int, path: str, kind: OpenKind) -> None:
+        most = self.state.shared.limits.trees
+        if len(self.trees) >= most:
+            self._crowd("trees", f"more than {most} trees of one session are connected; the oldest are forgotten")
+            self._forget_tree(next(iter(self.trees)))
+        self._forget_tree(tree_id)
+        self.trees[tree_id] = Tree(path, kind)
+        self._takes(_TREE_COST + len(path))
+        if path and len(self.tree_names) < MAX_NAMES:
+            self.tree_names[path] = None
+
+    def _forget_tree(self, tree_id: int) -> None:
+        tree = self.trees.pop(tree_id, None)
+        if tree is not None:
+            self._takes(-_TREE_COST - len(tree.path))
+
+    def add_open(self, file_id: bytes, opened: Open, out: Emitter) -> None:
+        """Remembers an open; the same id still open means that its close was missed."""
+        self.close(file_id, out)
+        shared, most = self.state.shared, self.state.shared.limits
+        if len(self.opens) >= most.opens:
+            self._crowd(
+                "opens", f"more than {most.opens} files and pipes are open in one session; the oldest count as closed"
+            )
+            self.close(next(iter(self.opens)), out)
+        elif shared.opens >= most.opens_in_all:
+            crowded = f"more than {most.opens_in_all} files and pipes are open; others"
+            if not self.opens:
+                # All of them are of other sessions: read no further, like a file, so that no message makes a channel of its own.
+                self._crowd("opens unread", f"{crowded} are not read")
+                opened.kind = "file"
+                return
+            self._crowd("opens in all", f"{crowded} count as closed")
+            self.close(next(iter(self.opens)), out)
+        shared.opens += 1
+        self.opens[file_id] = opened
+        self._by_tree.setdefault(opened.tree_id, {})[file_id] = None
+        if opened.kind == "pipe":
+            self._make_channel(opened)
+
+    def whole_file_id(self, file_id: bytes) -> bytes:
+        """The FileId of the open meant by one whose persistent half is left out ([MS-SMB2] section 2.2.14.1), as some servers
+        answer FSCTL_PIPE_TRANSCEIVE: that of the only open with this volatile half."""
+        if file_id in self.opens or any(file_id[:8]):
+            return file_id
+        found = [known for known in self.opens if known[8:] == file_id[8:]]
+        return found[0] if len(found) == 1 else file_id
+
+    def open_of(self, file_id: bytes, out: Emitter, client: Endpoint | None = None) -> Open:
+        """The open that a message names; one from before the capture is of unknown kind."""
+        opened = self.opens.get(file_id)
+        if opened is None:
+            opened = Open("unknown", None, client=client)
+            self.add_open(file_id, opened, out)
+        return opened
+
+    def close(self, file_id: bytes, out: Emitter) -> None:
+        opened = self.opens.pop(file_id, None)
+        if opened is None:
+            return
+        self.state.shared.opens -= 1
+        others = self._by_tree[opened.tree_id]
+        del others[file_id]
+        if not others:
+            del self._by_tree[opened.tree_id]
+        if opened.channel is not None:
+            self._close(opened.channel, out)
+
+    def _crowd(self, what: str, text: str) -> None:
+        """Notes, once for each session, that something had to make room."""
+        if what not in self._crowded:
+            self._crowded.add(what)
+            self.state.note("limit", text, tuple(self.frames[:1]))
+
+    def close_tree(self, tree_id: int, out: Emitter) -> None:
+        self._forget_tree(tree_id)
+        for file_id in list(self._by_tree.get(tree_id, ())):
+            self.close(file_id, out)
+
+    def close_all(self, out: Emitter) -> None:
+        for file_id in list(self.opens):
+            self.close(file_id, out)
+        if self.orphan is not None and self.orphan.channel is not None:
+            self._close(self.orphan.channel, out)
+            self.orphan = None
+
+    def _close(self, channel: Channel, out: Emitter) -> None:
+        for intact in self._intact:
+            intact.pop(channel.number, None)
+        out.append(ChannelClosed(channel))
+
+    def pipes(self) -> list[Open]:
+        return [opened for opened in self.opens.values() if opened.channel is not None]
+
+    def _make_channel(self, opened: Open) -> None:
+        opened.kind = "pipe"
+        opened.is_dcerpc = opened.name in RPC_PIPES or None
+        opened.channel = self.state.shared.channels.pipe(
+            opened.client or self.client,
+            self.server,
+            opened.name,
+            self.number,
+            self.identity if self.handshake is not None or self.plain_identity is not None else None,
+            opened.impersonation,
+        )
+        for intact in self._intact:
+            intact[opened.channel.number] = opened.channel
+        if opened.name and len(self.pipe_names) < MAX_NAMES:
+            self.pipe_names[opened.name] = None
+
+    def deliver(
+        self,
+        opened: Open,
+        from_client: bool,
+        message: Message,
+        span: tuple[int, int],
+        smb: SmbInfo,
+        out: Emitter,
+        *,
+        fresh: bool = True,
+    ) -> None:
+        """The bytes `span` of a message, as data and gaps of the channel that the open is, if it is one."""
+        if opened.kind == "file" or span[0] == span[1]:
+            return
+        if not opened.is_dcerpc and not self._carries_dcerpc(opened, message, span, out):
+            return
+        channel = opened.channel
+        assert channel is not None
+        self._intact[from_client][channel.number] = channel
+        start, stop = span
+        if stop <= message.stop - message.start:
+            out.carry(channel, from_client, message.data, message.start + start, message.start + stop, smb, fresh)
+            return
+        for part in message.spans(start, stop):
+            if isinstance(part, Hole):
+                out.append(ChannelGap(channel, from_client, part.length, part.frames, message.reason))
+            else:
+                out.carry(channel, from_client, *part, smb, fresh)
+            fresh = False
+
+    def _carries_dcerpc(self, opened: Open, message: Message, span: tuple[int, int], out: Emitter) -> bool:
+        """Whether an open of which that was not known carries DCERPC, by the first bytes of its data."""
+        first = next(message.spans(*span))
+        head = None
+        if not isinstance(first, Hole):
+            piece, start, stop = first
+            head = piece[start : min(stop, start + LOOKED_AT)].data
+        if opened.channel is None:
+            if head is None or not looks_like_dcerpc(head):
+                return False
+            if self._take_orphan(opened) is None:
+                self._make_channel(opened)
+            opened.is_dcerpc = True
+            return True
+        # Programs talk over pipes in protocols of their own; where the first bytes were lost, nothing shows which.
+        opened.is_dcerpc = head is None or may_be_dcerpc(head)
+        if not opened.is_dcerpc:
+            opened.kind = "file"
+            channel, opened.channel = opened.channel, None
+            self._close(channel, out)
+        return opened.is_dcerpc
+
+    def lost(
+        self, from_client: bool, asked: set[bytes] | None, what: Message | Lost, reason: str, out: Emitter
+    ) -> None:
+        """Gaps for the pipes (those of the FileIds `asked`, or all) that may have lost data; once until they have data again."""
+        intact = self._intact[from_client]
+        if not intact:
+            return
+        if asked is None:
+            concerned = list(intact.values())
+        else:
+            opens = (self.opens.get(file_id) for file_id in asked)
+            channels = (opened.channel for opened in opens if opened is not None and opened.channel is not None)
+            concerned = sorted((each for each in channels if each.number in intact), key=lambda each: each.number)
+        for channel in concerned:
+            del intact[channel.number]
+            out.append(ChannelGap(channel, from_client, None, what.frames, reason))
+
+    def deliver_orphan(
+        self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter, client: Endpoint
+    ) -> None:
+        """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
+        if self.orphan is None:
+            self.orphan = Open("unknown", None, client=client)
+        self.deliver(self.orphan, False, message, span, smb, out)
+
+    def _take_orphan(self, opened: Open) -> Channel | None:
+        orphan = self.orphan
+        if orphan is None or orphan is opened:
+            return None
+        self.orphan = None
+        opened.kind, opened.channel = "pipe", orphan.channel
+        return orphan.channel
+
+    def summary(self) -> SmbSession:
+        state, identity = self.state, self.identity
+        hosts = dict(state.hosts)
+        for path in self.tree_names:
+            host = path.lstrip("\\").partition("\\")[0]
+            if host and host != self.server.ip:
+                hosts[self.server.ip, host, "tree path"] = None
+        decryption, reason = self.decryption()
+        return SmbSession(
+            number=self.number,
+            session_id=self.session_id,
+            client=self.client,
+            server=self.server,
+            dialect=state.dialect,
+            client_guid=state.client_guid,
+            server_guid=state.server_guid,
+            cipher=self.cipher,
+            signing=self.signing,
+            identity=identity,
+            decryption=decryption,
+            reason=reason,
+            first_time_ns=self.first_time_ns,
+            last_time_ns=self.last_time_ns,
+            frames=tuple(sorted(set(self.frames))),
+            encrypted_messages=self.encrypted,
+            decrypted_messages=self.decrypted,
+            signed_messages=self.signed,
+            verified_messages=self.verified,
+            trees=tuple(self.tree_names),
+            pipes=tuple(self.pipe_names),
+            hosts=tuple(hosts),
+            refused=self.refused,
+            binds=self.binds,
+        )
+
+    def decryption(self) -> tuple[Decryption, str | None]:
+        if self.refused is not None:
+            return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(self.refused)}"
+        if self.undecrypted.count and not self.decrypted:
+            return self.undecrypted.decryption, self.undecrypted.reason
+        if self.decrypted:
+            return Decryption.DECRYPTED, None
+        if self.plain_identity is not None:
+            return Decryption.NOT_SEALED, None
+        if self.granted == "guest":
+            # [MS-SMB2] 3.3.5.5.3: a guest's session is neither signed nor encrypted.
+            return Decryption.NOT_SEALED, "a guest's session has no key"
+        if self.handshake is None:
+            return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
+        return self.handshake.decryption, self.handshake.reason
+
+
+class SessionTimes:
+    """When sessions were seen in a batch: in one table of ordered frames the first and the last place suffice."""
+
+    __slots__ = ("_first", "_last", "_session", "_source")
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._source: Source | None = None
+        self._first = self._last = 0
+
+    def note(self, session: Session, data: TracedBytes, at: int) -> None:
+        """A session was seen in the message that begins at `at` of `data`."""
+        # Bytes that are not joined yet find out where they are from only when they have to.
+        source = data.source if type(data) is TracedBytes else None
+        if source is not None and session is self._session and source is self._source:
+            self._last = data.start + at
+            return
+        self.flush()
+        if isinstance(source, FrameTable) and source.ordered:
+            self._session, self._source = session, source
+            self._first = self._last = data.start + at
+        elif time_ns := data.time_ns_at(at):
+            session.seen(time_ns)
+
+    def flush(self) -> None:
+        """Passes on to the session what was noted."""
+        session, source = self._session, self._source
+        if session is not None and source is not None:
+            for at in {self._first, self._last}:
+                if time_ns := source.moment(at):
+                    session.seen(time_ns)
+            self._session = self._source = None

@@ -1,0 +1,447 @@
+"""TCP reassembly: batches of segments in file order in, both directions of every connection of ours out, in order (RFC 9293).
+
+`flow` has the states of connections and directions, `ordering` how segments are put in order and when a hole is a gap,
+`recognition` which connections are ours. This module finds the connection of a segment, begins and ends it.
+
+A batch whose segments continue both directions of a connection in sequence leaves as it came. Any other is taken segment by
+segment.
+
+Begun without the SYN of a direction that has data (UNSYNCHRONIZED), the first few segments are kept, so that a frame which the
+capture put behind a later one still finds its place; then each direction starts at its lowest data byte (or where the peer's
+acknowledgement shows that it stands), and the kept segments are taken in again in file order. Some stacks and middle boxes send
+RST into a connection that lives on, so data is still taken; the end is emitted when the connection has been silent for a while
+(`reset_ns`), or the ports or the memory are needed. After the end late segments are dropped; a SYN of another connection on the
+same ports opens a new one. So do a few segments in a row whose numbers are far off in both directions (`out_of_window`): their SYN
+was not captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import ClassVar
+
+from analyzer.core.budget import MemoryBudget
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.times import earliest
+from analyzer.results.record import Endpoint
+from analyzer.transport.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.tcp.events import Connection, StreamBatch, StreamClosed
+from analyzer.transport.tcp.flow import (
+    FINISHED,
+    IN_SEQUENCE,
+    MASK,
+    SEGMENT_COST,
+    UNKNOWN,
+    WAITING,
+    CloseReason,
+    Flow,
+    FlowKey,
+    FlowState,
+    Half,
+    TcpTimeouts,
+    highest,
+    lowest,
+)
+from analyzer.transport.tcp.ordering import BEFORE_RESET, MAX_WINDOW, Ordering, like_keep_alive
+from analyzer.transport.tcp.recognition import Recognition
+
+# Farther off than this in both numbers, a segment is not of this connection: senders are a few MiB ahead at most. As many
+# in a row are another connection, fewer are damaged.
+_FAR_OFF = 64 << 20
+_MAX_OUT_OF_WINDOW = 3
+_TIMEOUTS = TcpTimeouts()
+
+_AT_CLOSE: dict[CloseReason, str] = {
+    "fin": "not captured before the connection was closed",
+    "rst": BEFORE_RESET,
+    "reused": "not captured before the ports were used by another connection",
+    "idle": "not captured before the connection was dropped as idle",
+    "limit": "not captured before the connection was dropped for want of room",
+    "end": "not captured before the capture ended",
+}
+
+
+class Reassembler:
+    """Puts the segments of all connections of a capture in order; other events pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({SegmentBatch})
+
+    def __init__(
+        self,
+        limits: Limits = DEFAULTS,
+        recognition: Recognition | None = None,
+        *,
+        timeouts: TcpTimeouts = _TIMEOUTS,
+    ) -> None:
+        """`recognition` decides which connections are ours."""
+        self._limits = limits
+        self._timeouts = timeouts
+        self._halves: dict[FlowKey, Half] = {}
+        self._flows: dict[int, Flow] = {}
+        self._order = Ordering(self._limits, self._timeouts, self._close)
+        self._recognition = recognition if recognition is not None else Recognition()
+        self._count = 0
+        # Segments that are kept until it is known where their connection begins, or whether it is another.
+        self._undecided = MemoryBudget(limits.held_total)
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Takes a batch of segments; gives what it completes."""
+        if not isinstance(event, SegmentBatch):
+            return (event,)
+        src, dst = event.src, event.dst
+        half = self._halves.get((src.ip, src.port, dst.ip, dst.port))
+        if half is not None and half.state is IN_SEQUENCE and _continues(half, event):
+            flow = half.flow
+            flow.time_ns = event.time_ns
+            flow.count += event.stop - event.first
+            if event.latest_ns > self._order.now:
+                self._order.now = event.latest_ns
+            if not event.count:
+                return ()
+            batch = self._deliver(half, event)
+            if self._recognition.is_ours(flow.connection):
+                return (batch,)
+            return self._recognised([batch])
+        out: list[Event] = []
+        for segment in event:
+            out.extend(self._recognised(self._segment(segment)))
+        return out
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what waits was captured, of that captured at this time or later."""
+        waiting = [self._flows[number] for number in self._undecided.holders if number in self._flows]
+        segments = (item.time_ns for flow in waiting for item in (*flow.first_segments, *flow.out_of_window))
+        return earliest((earliest(segments, since_ns), self._order.open_since(since_ns)), since_ns)
+
+    def finish(self) -> list[Event]:
+        """What the end of the capture completes."""
+        out: list[Event] = []
+        for flow in list(self._flows.values()):
+            events: list[Event] = []
+            self._close(flow, "end", events)
+            out.extend(self._recognised(events))
+        self._halves.clear()
+        self._flows.clear()
+        return out
+
+    def _deliver(self, half: Half, item: SegmentBatch) -> StreamBatch:
+        """Delivers a batch that continues both directions."""
+        other, replies = half.other, item.replies
+        offset, reply_offset, size = half.next - half.origin, other.next - other.origin, len(item.payload)
+        batch = StreamBatch(
+            half.flow.connection, half.direction, offset, item.payload, item.borders, replies, reply_offset
+        )
+        if not other.seen:
+            lead = (item.ack - other.next) & MASK
+            other.last_ack = other.next + (lead if lead <= MAX_WINDOW else 0)
+            other.acked = max(other.acked, other.last_ack)
+        if item.reply_seq >= 0:
+            replied = batch.replied
+            size -= replied
+            other.next += replied
+            other.frame = item.reply_frame
+        half.next += size
+        half.frame = item.frame
+        self._order.recent.add(batch, item.count)
+        return batch
+
+    def _recognised(self, events: list[Event]) -> list[Event]:
+        """The events of connections of ours; nothing more is wanted of the others."""
+        if not events:
+            return events
+        out, others = self._recognition.feed(events)
+        for connection in others:
+            flow = self._flows.get(connection.number)
+            if flow is not None:
+                flow.late_reported = True
+                if not flow.is_closed:
+                    flow.state = FlowState.IGNORED
+                self._order.drop(flow)
+                self._undecided.ends(flow.connection.number)
+        return out
+
+    def _segment(self, item: Segment) -> list[Event]:
+        """A segment on its own."""
+        src, dst = item.src, item.dst
+        if item.time_ns > self._order.now:
+            self._order.now = item.time_ns
+        half = self._halves.get((src.ip, src.port, dst.ip, dst.port))
+        if half is None:
+            return self._begin(item)
+        half.flow.time_ns = item.time_ns
+        return self._out_of_sequence(half, item)
+
+    # Beginning
+
+    def _begin(self, item: Segment) -> list[Event]:
+        if item.time_ns > self._order.now:
+            self._order.now = item.time_ns
+        # Without data and without SYN there is nothing to put in order, and nothing to remember.
+        if item.flags & RST or not (item.flags & SYN or len(item.payload) or item.missing):
+            return []
+        out: list[Event] = []
+        self._end_resets(out)
+        self._make_room(out)
+        src, dst = item.src, item.dst
+        known = bool(item.flags & SYN)
+        a, b = (dst, src) if known and item.flags & ACK else (src, dst)
+        flow = self._new_flow(a, b, known)
+        flow.time_ns = item.time_ns
+        half = self._halves[(src.ip, src.port, dst.ip, dst.port)]
+        if known:
+            self._order.take(half, item, out)
+            self._order.settle(flow, out)
+        else:
+            flow.state, flow.first_segments = FlowState.UNSYNCHRONIZED, [item]
+            self._limit_undecided(flow, out)
+        return out
+
+    def _limit_undecided(self, flow: Flow, out: list[Event]) -> None:
+        """Counts the memory that an undecided connection holds; above the limit for all of them, decides the oldest as they are."""
+        size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.first_segments, *flow.out_of_window))
+        leaving = self._undecided.holds(flow.connection.number, size)
+        for number in leaving:
+            other = self._flows[number]
+            if other.state is FlowState.UNSYNCHRONIZED:
+                self._synchronize(other, out)
+            elif other.out_of_window:
+                self._report_out_of_window(other, out)
+        if leaving:
+            text = f"more than {self._undecided.most} bytes of memory held of connections of which the beginning is not known"
+            out.append(Problem("limit", "tcp", (), f"{text}; {len(leaving)} silent longest are read as they are"))
+
+    def _new_flow(self, a: Endpoint, b: Endpoint, known: bool) -> Flow:
+        keys = ((a.ip, a.port, b.ip, b.port), (b.ip, b.port, a.ip, a.port))
+        flow = Flow(Connection(self._count, a, b, known), keys)
+        self._count += 1
+        self._flows[flow.connection.number] = flow
+        self._halves[keys[0]], self._halves[keys[1]] = flow.halves
+        return flow
+
+    def _synchronize(self, flow: Flow, out: list[Event]) -> None:
+        """The directions start where their first data lies, then the kept segments are taken in."""
+        flow.state = FlowState.ESTABLISHED
+        self._undecided.ends(flow.connection.number)
+        kept, flow.first_segments = flow.first_segments, []
+        for half in flow.halves:
+            sender = flow.connection.sender(half.direction)
+            if half.state is not UNKNOWN:
+                continue
+            sent = [
+                item.seq
+                for item in kept
+                if item.src == sender and (len(item.payload) or item.missing) and not like_keep_alive(item)
+            ]
+            acked = [item.ack for item in kept if item.src != sender and item.flags & ACK]
+            if half.other.isn is not None and acked:
+                # The other end's first acknowledgements show where this direction begins, though its SYN was not seen.
+                half.start_at(lowest(sent + acked))
+            elif sent:
+                half.start_at(lowest(sent))
+            elif acked:
+                half.start_at(highest(acked))
+        for item in kept:
+            self._order.take(flow.halves[item.src != flow.connection.a], item, out)
+        self._order.settle(flow, out)
+
+    # Segments one by one
+
+    def _out_of_sequence(self, half: Half, item: Segment) -> list[Event]:
+        flow = half.flow
+        out: list[Event] = []
+        if item.flags & SYN and not item.flags & RST and self._is_another(half, item):
+            self._close(flow, "reused", out)
+            self._forget(flow)
+            out.extend(self._begin(item))
+            return out
+        if flow.state is FlowState.IGNORED:
+            return out
+        if flow.is_closed:
+            self._order.note_late(half, item, out)
+            return out
+        if flow.state is FlowState.UNSYNCHRONIZED:
+            if item.flags & SYN:
+                self._synchronize_by_syn(flow, item, out)
+                return out
+            flow.first_segments.append(item)
+            waited = item.time_ns - flow.first_segments[0].time_ns
+            if (
+                item.flags & (FIN | RST)
+                or len(flow.first_segments) >= self._timeouts.unsynchronized_segments
+                or waited > self._timeouts.unsynchronized_ns
+            ):
+                self._synchronize(flow, out)
+            else:
+                self._limit_undecided(flow, out)
+            return out
+        if _is_out_of_window(half, item):
+            flow.out_of_window.append(item)
+            for each in flow.halves:
+                if each.state is IN_SEQUENCE:
+                    each.state = WAITING
+            if len(flow.out_of_window) == _MAX_OUT_OF_WINDOW:
+                others, flow.out_of_window = flow.out_of_window, []
+                self._close(flow, "reused", out)
+                self._forget(flow)
+                for other in others:
+                    out.extend(self._segment(other))
+            else:
+                self._limit_undecided(flow, out)
+            return out
+        if flow.is_closed:
+            self._order.note_late(half, item, out)
+            return out
+        if flow.out_of_window:
+            self._report_out_of_window(flow, out)
+        if half.state is UNKNOWN and not item.flags & (SYN | RST) and (len(item.payload) or item.missing):
+            # Only the other end's SYN was seen so far: this one's may come late in the file.
+            flow.state, flow.first_segments = FlowState.UNSYNCHRONIZED, [item]
+            self._limit_undecided(flow, out)
+            return out
+        self._order.take(half, item, out)
+        self._order.settle(flow, out)
+        return out
+
+    def _report_out_of_window(self, flow: Flow, out: list[Event]) -> None:
+        frames = tuple(item.frame for item in flow.out_of_window)
+        text = "numbers far outside of what this connection could send; ignored"
+        self._order.report(flow.halves[flow.out_of_window[0].src != flow.connection.a], "malformed", frames, text, out)
+        flow.out_of_window = []
+        self._undecided.ends(flow.connection.number)
+
+    def _synchronize_by_syn(self, flow: Flow, syn: Segment, out: list[Event]) -> None:
+        """A SYN that comes late in the file shows where its direction begins, so it goes first."""
+        connection = flow.connection
+        a = connection.a
+        if not connection.initiator_known:
+            a, b = (syn.dst, syn.src) if syn.flags & ACK else (syn.src, syn.dst)
+            if a != connection.a:
+                flow.halves = (flow.halves[1], flow.halves[0])
+                flow.halves[0].direction, flow.halves[1].direction = 0, 1
+            flow.connection = Connection(connection.number, a, b, True)
+        self._order.take(flow.halves[syn.src != a], syn, out)
+        if all(flow.halves[item.src != a].state is not UNKNOWN for item in flow.first_segments):
+            self._synchronize(flow, out)
+
+    def _is_another(self, half: Half, syn: Segment) -> bool:
+        """Whether a SYN on known ports opens another connection, rather than being sent or seen again."""
+        flow = half.flow
+        if flow.state is FlowState.UNSYNCHRONIZED and half.isn is None:
+            # Late in the file only where its first byte lies just before what was kept.
+            kept = [item.seq for item in flow.first_segments if item.src == syn.src]
+            return bool(kept) and all((seq - syn.seq - 1) & MASK > 0xFFFF for seq in kept)
+        if half.isn == syn.seq:
+            # The same again. After the end: a refused client tries again with the same number.
+            return flow.was_reset and not flow.has_events
+        if half.isn is not None or flow.is_closed:
+            return True
+        if half.state is UNKNOWN:
+            # The answer to a SYN (which may have brought data), or a SYN that crossed ours.
+            other = half.other
+            reach = max(other.next, other.held[-1].stop if other.held else 0) - other.origin
+            answers = (syn.ack - other.origin) & MASK <= reach
+            return flow.state is FlowState.IGNORED or (not answers if syn.flags & ACK else other.next != other.origin)
+        back = (half.origin - syn.seq - 1) & MASK
+        return back != 0 and (back > 0xFFFF or half.next != half.origin or flow.state is FlowState.IGNORED)
+
+    # Ending
+
+    def _close(self, flow: Flow, reason: CloseReason, out: list[Event]) -> None:
+        """Emits everything that is left of a connection, then its end."""
+        if flow.state not in (FlowState.UNSYNCHRONIZED, FlowState.ESTABLISHED):
+            return
+        if flow.state is FlowState.UNSYNCHRONIZED:
+            self._synchronize(flow, out)
+            if flow.is_closed:
+                return
+        flow.state = FlowState.CLOSING
+        if flow.out_of_window:
+            self._report_out_of_window(flow, out)
+        self._order.settle(flow, out, _AT_CLOSE[reason])
+        if flow.halves[0].state is FINISHED and flow.halves[1].state is FINISHED:
+            reason = "fin"
+        elif flow.was_reset:
+            reason = "rst"
+        flow.state = FlowState.CLOSED
+        self._order.drop(flow)
+        self._undecided.ends(flow.connection.number)
+        if flow.has_events:
+            out.append(StreamClosed(flow.connection, reason))
+
+    def _end_resets(self, out: list[Event]) -> None:
+        """Ends a few of the connections that fell silent after a reset; called for each new one, so it keeps pace."""
+        for flow in list(islice(self._order.resets.values(), 4)):
+            del self._order.resets[flow.connection.number]
+            if self._order.now - flow.time_ns >= self._timeouts.reset_ns:
+                self._close(flow, "rst", out)
+            else:
+                self._order.resets[flow.connection.number] = flow
+
+    def _forget(self, flow: Flow) -> None:
+        self._order.drop(flow)
+        self._undecided.ends(flow.connection.number)
+        if flow.state is FlowState.IGNORED:
+            self._recognition.forget(flow.connection)
+        del self._flows[flow.connection.number]
+        for key in flow.keys:
+            # An end that sends to itself has the same key in both directions.
+            self._halves.pop(key, None)
+
+    def _make_room(self, out: list[Event]) -> None:
+        """Keeps the number of connections in bounds: an eighth goes at once, the least missed first."""
+        most = self._limits.connections
+        if len(self._flows) < most:
+            return
+
+        def missed(flow: Flow) -> tuple[int, int]:
+            wanted = (
+                flow.state in (FlowState.UNSYNCHRONIZED, FlowState.ESTABLISHED)
+                and not flow.was_reset
+                and (flow.has_events or flow.cost > 0 or flow.state is FlowState.UNSYNCHRONIZED)
+            )
+            return (2 if wanted else 1 if flow.state is FlowState.IGNORED else 0, flow.time_ns)
+
+        dropped = 0
+        for flow in sorted(self._flows.values(), key=missed)[: max(1, most // 8)]:
+            idle = self._order.now - flow.time_ns >= self._timeouts.idle_ns
+            if missed(flow)[0] == 2 and not idle:
+                dropped += 1
+            self._close(flow, "idle" if idle else "limit", out)
+            self._forget(flow)
+        if dropped:
+            text = f"more than {most} connections at once; {dropped} that were silent longest were dropped"
+            out.append(Problem("limit", "tcp", (), text))
+
+
+def _continues(half: Half, item: SegmentBatch) -> bool:
+    """Whether a batch continues both directions of a connection that is in sequence, and acknowledges nothing that did not come.
+
+    What is acknowledged within a batch of both directions was sent in it before, and is checked there.
+    """
+    other = half.other
+    if not (item.in_sequence and half.seen and other.state is IN_SEQUENCE):
+        return False
+    if item.count and (item.seq - half.next) & MASK != 0:
+        return False
+    if item.reply_seq >= 0:
+        return other.seen and (item.reply_seq - other.next) & MASK == 0
+    # What the sender acknowledges is the same in the whole batch, and nothing that it acknowledges comes meanwhile.
+    lead = (item.ack - other.next) & MASK
+    if lead == 0 or lead >= FARTHEST_AHEAD:
+        return other.seen or item.is_one_sided
+    # A direction that was never captured: nothing to wait for, only to remember how far it went.
+    return lead <= MAX_WINDOW and not other.seen and item.is_one_sided
+
+
+def _is_out_of_window(half: Half, item: Segment) -> bool:
+    """Whether both numbers of a data segment are far from where its connection stands."""
+    if half.state is UNKNOWN or half.other.state is UNKNOWN:
+        return False
+    if not len(item.payload) or item.flags & (SYN | RST | ACK) != ACK:
+        return False
+    return all(
+        _FAR_OFF < (number - place.next) & MASK < (1 << 32) - _FAR_OFF
+        for number, place in ((item.seq, half), (item.ack, half.other))
+    )

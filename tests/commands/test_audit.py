@@ -1,0 +1,102 @@
+"""`audit` and `explain` as users meet them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, records, run
+
+
+def test_failures_are_11_and_an_accepted_capture_is_0(tmp_path: Path) -> None:
+    found = run("audit", PCQ, "--secrets", SECRETS, "--select", "PCQ210", "--format", "jsonl")
+    assert found.exit_code == 11
+    assert {record["rule"] for record in records(found.stdout) if record["record"] == "finding"} == {"PCQ210"}
+    path = tmp_path / "accepted.json"
+    assert run("audit", PCQ, "--secrets", SECRETS, "--select", "PCQ210", "--write-baseline", path).exit_code == 0
+    assert run("audit", PCQ, "--secrets", SECRETS, "--select", "PCQ210", "--baseline", path).exit_code == 0
+
+
+def test_nothing_of_a_sealed_capture_passes_or_fails() -> None:
+    found = run("audit", PCQ, "--select", "PCQ210", "--format", "jsonl")
+    assert found.exit_code == 12
+    assert "nothing was decrypted" in found.stderr
+    assert run("audit", PCQ, "--select", "PCQ210", "--allow-undecrypted").exit_code == 0
+    (coverage,) = (record for record in records(found.stdout) if record["record"] == "coverage")
+    assert coverage["verdict"] == "inconclusive"
+    assert "sealed" in json.dumps(coverage["reasons"])
+
+
+def test_what_fails_an_audit_is_said_by_its_user() -> None:
+    """Of this capture PCQ210 fails, and PCQ717 warns."""
+
+    def code(*options: object) -> int:
+        return run("audit", PCQ, "--secrets", SECRETS, *options).exit_code
+
+    assert code("--select", "PCQ717") == 10
+    assert code("--select", "PCQ717", "--fail-on", "fail") == 0
+    assert code("--select", "PCQ210", "--fail-on", "fail") == 11
+    assert code("--select", "PCQ210", "--actor", "server") == 0
+    assert code("--select", "PCQ201", "--fail-on", "inconclusive") == 0
+    assert code("--select", "PCQ122", "--fail-on", "inconclusive") == 0
+    assert code("--select", "PCQ122", "--fail-on", "not-exercised") == 12
+    assert code("--select", "PCQ122", "--min-coverage", "50%") == 12
+    assert code("--select", "PCQ201", "--min-coverage", "100") == 0
+
+
+def test_failures_go_before_all_other_exit_codes(tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing.pcap"
+    nothing.write_bytes(PCQ.read_bytes()[:24])
+    options = ("--secrets", SECRETS, "--select", "PCQ210")
+    assert run("audit", nothing, *options).exit_code == 3
+    assert run("audit", PCQ, nothing, "--matrix", *options).exit_code == 11
+    assert run("audit", nothing, "--matrix", *options).exit_code == 3
+    baseline = tmp_path / "accepted.json"
+    run("audit", PCQ, *options, "--write-baseline", baseline)
+    assert run("audit", PCQ, "--matrix", *options, "--baseline", baseline).exit_code == 0
+
+
+def test_rules_are_listed_and_explained() -> None:
+    assert "PCQ210" in run("audit", "--list").stdout
+    assert "Why it matters" in run("explain", "PCQ210").stdout
+    assert run("explain", "request-code-out-of-range").stdout == run("explain", "PCQ210").stdout
+
+
+def test_wrong_usage_is_reported() -> None:
+    assert run("audit").exit_code == 2
+    for option in ("--select", "--ignore"):
+        assert "there is no rule PCQ999" in str(run("audit", "--list", option, "PCQ999").exception)
+    for wrong in ("x", "101", "-1%"):
+        assert run("audit", CLEAR, "--min-coverage", wrong).exit_code == 2
+    assert "there is no rule PCQ999" in str(run("explain", "PCQ999").exception)
+    assert run("audit", CLEAR, "--matrix", "--format", "sarif").exit_code == 2
+
+
+def test_the_place_of_a_finding_is_shown_with_its_bytes() -> None:
+    found = run("audit", PCQ, "--secrets", SECRETS, "--select", "PCQ210", "--format", "jsonl")
+    first = records(found.stdout)[0]
+    place = first["show"]
+    shown = run("show", PCQ, "--secrets", SECRETS, "--call", first["call"], "--field", place, "--format", "jsonl")
+    (record,) = records(shown.stdout)
+    assert record["bytes"] == first["bytes"]
+    assert record["value"] == int(str(first["seen"]))
+    text = run("show", PCQ, "--secrets", SECRETS, "--call", first["call"], "--field", place).stdout
+    assert f"RequestCode = {first['seen']}" in text
+    assert "<0b 00 00 00>" in text
+
+
+def test_show_opens_exactly_where_findings_are() -> None:
+    found = run("audit", PCQ, "--secrets", SECRETS, "--format", "jsonl")
+    findings = [
+        record for record in records(found.stdout) if record["record"] == "finding" and record["show"] is not None
+    ]
+    assert len(findings) > 3
+    for finding in findings:
+        options = ("--call", finding["call"], "--field", finding["show"], "--format", "jsonl")
+        (place,) = records(run("show", PCQ, "--secrets", SECRETS, *options).stdout)
+        assert (place["part"], place["bytes"]) == (finding["part"], finding["bytes"])
+
+
+def test_a_place_that_is_not_there_is_reported() -> None:
+    for place in ("nowhere", "response.pdu[9]", "response.pdu.x:y"):
+        assert run("show", CLEAR, "--call", 1, "--field", place).exception is not None

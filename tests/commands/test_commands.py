@@ -1,0 +1,599 @@
+"""The command as users meet it: what it prints, what it says when something is wrong, and its exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from analyzer.commands.commands import command_line
+from analyzer.core.errors import InputError
+from tests import truth
+from tests.build.capture import frames_of, pcap, pcapng
+
+CAPTURES = truth.CAPTURES
+PCQ = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+SECRETS = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.secrets.json"
+CLEAR = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
+VECTORS = Path(__file__).resolve().parent.parent / "buffers" / "vectors"
+APP = command_line()
+USER = json.loads(SECRETS.read_bytes())["users"][0]
+
+
+def run(*arguments: object, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Result:
+    """In this process; what the command raises stays in the result, as `main` would get it."""
+    return CliRunner().invoke(
+        APP, [str(one) for one in arguments], input=stdin, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
+    )
+
+
+def process(
+    *arguments: object, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "analyzer", *map(str, arguments)]
+    environment = {**os.environ, "PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=600, env=environment)
+
+
+def records(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def states(result: Result) -> set[str]:
+    assert result.exit_code == 0, (result.output, result.exception)
+    return {str(record["state"]) for record in records(result.stdout) if record["record"] == "call"}
+
+
+# ------------------------------------------------------------------------------------------------ exit codes
+
+
+def test_done_is_0() -> None:
+    result = run("timeline", CLEAR)
+    assert result.exit_code == 0
+    assert "OpenPerformanceData" in result.stdout
+
+
+def test_strict_tells_what_could_not_be_read_by_4() -> None:
+    assert run("timeline", PCQ).exit_code == 0
+    assert run("timeline", PCQ, "--strict").exit_code == 4
+    assert run("samples", PCQ, "--strict").exit_code == 4
+    # Damage inside a buffer counts too: this client asked for a block with too little room.
+    assert run("timeline", CLEAR, "--strict").exit_code == 0
+    name = "v1_samba_impacket_smb311_ntlm_privacy"
+    arguments = (CAPTURES / f"{name}.pcap", "--secrets", CAPTURES / f"{name}.secrets.json")
+    assert states(run("timeline", *arguments, "--format", "jsonl")) == {"complete"}
+    assert run("timeline", *arguments, "--strict").exit_code == 4
+
+
+def frame(text: bytes = b"hello") -> bytes:
+    """A UDP datagram over Ethernet."""
+    udp = b"\0\x35\0\x36" + (8 + len(text)).to_bytes(2, "big") + b"\0\0" + text
+    head = b"\x45\0" + (20 + len(udp)).to_bytes(2, "big") + b"\0\0\0\0\x40\x11\0\0\x0a\0\0\1\x0a\0\0\2"
+    return b"\2" * 12 + b"\x08\0" + head + udp
+
+
+@pytest.mark.parametrize("command", ["timeline", "samples", "sessions", "hosts"])
+def test_a_capture_without_anything_of_ours_is_3(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "dns.pcap"
+    path.write_bytes(pcap([(1_700_000_000_000_000_000, frame())]))
+    result = run(command, path)
+    assert result.exit_code == 3
+    assert result.stderr == f"{path} holds 1 frame, but neither SMB nor DCERPC among them.\n"
+
+
+def test_a_capture_without_frames_is_3(tmp_path: Path) -> None:
+    path = tmp_path / "none.pcap"
+    path.write_bytes(pcap([]))
+    result = run("timeline", path)
+    assert (result.exit_code, result.stderr) == (3, f"{path} holds no frames.\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["timeline"],
+        ["timeline", PCQ, "--format", "yaml"],
+        ["timeline", PCQ, "--no-such-option"],
+        ["timeline", PCQ, "--format", "parquet"],
+        ["samples", PCQ, "--format", "parquet"],
+        ["decode", PCQ, "--format", "parquet"],
+        ["show", PCQ],
+        ["show", PCQ, "--call", "first"],
+        ["decode", PCQ, "--as", "mystery"],
+        ["decode", VECTORS / "data_empty_query.bin", "--at", "here"],
+        ["nonsense"],
+    ],
+    ids=lambda arguments: " ".join(str(one).rpartition("/")[2] for one in arguments),
+)
+def test_wrong_usage_is_2(arguments: list[object]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+# ------------------------------------------------------------------------------------------------ mistakes
+
+
+def mistakes(place: Path) -> dict[str, list[object]]:
+    (place / "empty.pcap").write_bytes(b"")
+    (place / "paper.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n")
+    (place / "noise.pcap").write_bytes(bytes(range(7, 256)) * 5)
+    (place / "bad.json").write_text('{"users": [')
+    (place / "bad.toml").write_text("[users\nx = 1")
+    (place / "odd.json").write_text('{"users": [{"username": "x", "nt_hash": "123"}]}')
+    (place / "lost.json").write_text('{"keytabs": ["nowhere.keytab"]}')
+    return {
+        "missing file": ["timeline", place / "nowhere.pcap"],
+        "directory": ["timeline", place],
+        "empty": ["timeline", place / "empty.pcap"],
+        "pdf": ["timeline", place / "paper.pdf"],
+        "random bytes": ["samples", place / "noise.pcap"],
+        "glob without file": ["timeline", place / "*.nothing"],
+        "none of two": ["timeline", place / "empty.pcap", place / "paper.pdf"],
+        "secrets missing": ["timeline", PCQ, "--secrets", place / "nowhere.json"],
+        "secrets a directory": ["timeline", PCQ, "--secrets", place],
+        "secrets bad JSON": ["timeline", PCQ, "--secrets", place / "bad.json"],
+        "secrets bad TOML": ["timeline", PCQ, "--secrets", place / "bad.toml"],
+        "secrets bad hash": ["timeline", PCQ, "--secrets", place / "odd.json"],
+        "secrets lost keytab": ["timeline", PCQ, "--secrets", place / "lost.json"],
+        "keytab missing": ["timeline", PCQ, "--keytab", place / "nowhere.keytab"],
+        "keytab no keytab": ["timeline", PCQ, "--keytab", place / "paper.pdf"],
+        "output a directory": ["timeline", CLEAR, "-o", place],
+        "output nowhere": ["timeline", CLEAR, "-o", place / "no" / "such" / "place"],
+        "no such call": ["show", CLEAR, "--call", "9999"],
+        "decode missing": ["decode", place / "nowhere.bin"],
+        "decode directory": ["decode", place],
+        "decode empty": ["decode", place / "empty.pcap"],
+        "decode no buffer": ["decode", place / "bad.json"],
+        "decode behind the end": ["decode", place / "noise.pcap", "--at", "0x10000"],
+        "decode before the start": ["decode", place / "noise.pcap", "--at", "-1"],
+        "decode without samples": ["decode", VECTORS / "ident_add_reply.bin", "--samples"],
+    }
+
+
+def test_each_mistake_is_one_sentence(tmp_path: Path) -> None:
+    for name, arguments in mistakes(tmp_path).items():
+        result = run(*arguments)
+        assert isinstance(result.exception, InputError), (name, result.output, result.exception)
+        sentence = str(result.exception)
+        assert sentence, name
+        assert "\n" not in sentence, name
+        assert len(sentence) < 300, (name, sentence)
+        assert result.stdout == "", name
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--nt-hash", "abcdef", "6 hexadecimal digits"),
+        ("--nt-hash", "x" * 32, "not hexadecimal"),
+        ("--smb-session-key", "1", "1 fields"),
+        ("--interface", "nonsense", "no interface"),
+        ("--interface", "PerflibV3", "PerflibV2"),
+        ("--format", "nonsense", "nonsense"),
+        ("--tail", "0", "0"),
+    ],
+)
+def test_a_wrong_option_value_is_wrong_usage(option: str, value: str, words: str) -> None:
+    result = run("timeline", PCQ, option, value)
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.output.replace("│", "").split())
+    assert result.stdout == ""
+
+
+def interfaces(result: Result) -> set[str]:
+    calls = (json.loads(line) for line in result.stdout.splitlines())
+    return {call["interface"]["name"] for call in calls if call["record"] == "call"}
+
+
+def test_several_interfaces_add_up() -> None:
+    names = ["--interface", "winreg", "--interface", "PERFLIBV2", "--format", "jsonl"]
+    both = run("timeline", CLEAR, PCQ, *names)
+    assert interfaces(both) == {"winreg", "PerflibV2"}
+    assert interfaces(run("timeline", CLEAR, PCQ, *names[:2], "--format", "jsonl")) == {"winreg"}
+
+
+def test_main_prints_the_sentence_and_the_hint(tmp_path: Path) -> None:
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7\n")
+    for path in (tmp_path / "nowhere.pcap", tmp_path / "paper.pdf"):
+        done = process("timeline", path)
+        assert (done.returncode, done.stdout) == (1, b"")
+        lines = done.stderr.decode().splitlines()
+        assert lines[0].startswith("pcq-analyzer: ")
+        assert str(path) in lines[0]
+        assert len(lines) <= 2
+        assert "Traceback" not in done.stderr.decode()
+
+
+def test_a_capture_is_never_written_over(tmp_path: Path) -> None:
+    copy = tmp_path / "x.pcap"
+    copy.write_bytes(CLEAR.read_bytes())
+    for arguments in (["timeline", copy, "-o", copy], ["timeline", copy, "--format", "csv", "-o", copy]):
+        result = run(*arguments)
+        assert isinstance(result.exception, InputError)
+    buffer = tmp_path / "b.bin"
+    buffer.write_bytes(bytes(32))
+    assert isinstance(run("decode", buffer, "--as", "guids", "-o", buffer).exception, InputError)
+    assert copy.read_bytes() == CLEAR.read_bytes()
+    assert buffer.read_bytes() == bytes(32)
+
+
+# ------------------------------------------------------------------------------------------------ keys
+
+
+def test_without_a_key_everything_is_sealed_and_said_why() -> None:
+    assert states(run("timeline", PCQ, "--format", "jsonl")) == {"sealed"}
+    text = run("timeline", PCQ).stdout
+    assert "no password or NT hash given for LAB\\perfmon" in text
+    assert "to decrypt what is sealed, give" in text
+
+
+def test_a_wrong_password_is_said_by_user_and_opens_nothing() -> None:
+    result = run("timeline", PCQ, "--password", "not this one", "--format", "jsonl")
+    assert states(result) == {"sealed"}
+    reasons = {str(record["reason"]) for record in records(result.stdout) if record["record"] == "call"}
+    assert all("the password given for LAB\\perfmon is wrong" in reason for reason in reasons)
+    assert "not this one" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "env"),
+    [
+        (["--secrets", SECRETS], None, {}),
+        (["--password", USER["password"]], None, {}),
+        (["--password-of", "LAB\\perfmon", "--password", USER["password"]], None, {}),
+        (["--password", "-"], f"{USER['password']}\n".encode(), {}),
+        ([], None, {"PCQ_PASSWORD": USER["password"]}),
+    ],
+    ids=["secrets", "password", "user and password", "piped", "variable"],
+)
+def test_every_way_to_give_a_password(arguments: list[object], stdin: bytes | None, env: dict[str, str]) -> None:
+    result = run("timeline", PCQ, "--format", "jsonl", *arguments, stdin=stdin, env=env)
+    assert states(result) == {"complete"}
+    assert USER["password"] not in result.output
+
+
+def test_a_password_and_a_capture_can_both_come_from_standard_input() -> None:
+    given = f"{USER['password']}\n".encode() + PCQ.read_bytes()
+    done = process("timeline", "-", "--password", "-", "--format", "jsonl", stdin=given)
+    assert done.returncode == 0, done.stderr
+    assert b'"state":"sealed"' not in done.stdout
+
+
+def test_a_hash_opens_as_well() -> None:
+    from analyzer.auth.keys import nt_hash
+
+    value = nt_hash(USER["password"]).hex()
+    assert states(run("timeline", PCQ, "--format", "jsonl", "--nt-hash", value)) == {"complete"}
+
+
+# ------------------------------------------------------------------------------------------------ formats
+
+
+def test_json_is_the_records_in_one_array(tmp_path: Path) -> None:
+    lines = records(run("timeline", CLEAR, "--format", "jsonl").stdout)
+    assert json.loads(run("timeline", CLEAR, "--format", "json").stdout) == lines
+    empty = tmp_path / "none.pcap"
+    empty.write_bytes(pcap([]))
+    assert json.loads(run("samples", empty, "--format", "json").stdout) == []
+
+
+def test_json_lines_go_out_and_messages_go_aside() -> None:
+    done = process("samples", CLEAR, "--format", "jsonl")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert {record["record"] for record in records(done.stdout.decode())} == {"sample"}
+
+
+@pytest.mark.parametrize("command", ["timeline", "samples", "sessions", "hosts"])
+def test_tables_read_back(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    assert run(command, CLEAR, "--format", "parquet", "-o", path).exit_code == 0
+    table = pl.read_parquet(path)
+    assert table.height > 0
+    text = run(command, CLEAR, "--format", "csv")
+    assert text.exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(text.stdout)))
+    assert len(rows) == table.height
+    assert list(rows[0]) == table.columns
+    assert [row[table.columns[0]] for row in rows] == [str(value) for value in table[table.columns[0]].to_list()]
+
+
+def test_a_table_of_nothing_is_a_table(tmp_path: Path) -> None:
+    empty = tmp_path / "none.pcap"
+    empty.write_bytes(pcap([]))
+    for command in ("timeline", "samples", "sessions", "hosts"):
+        for form in ("csv", "parquet"):
+            result = run(command, empty, "--format", form, "-o", tmp_path / "out", "--force")
+            assert result.exit_code == 3, (command, form, result.exception)
+
+
+def test_one_call_can_be_had_in_every_form(tmp_path: Path) -> None:
+    assert "PDU 1 of 1" in run("show", CLEAR, "--call", 2).stdout
+    (record,) = records(run("show", CLEAR, "--call", 2, "--format", "jsonl").stdout)
+    assert record["number"] == 2
+    assert run("show", CLEAR, "--call", 2, "--format", "csv", "-o", tmp_path / "x.csv").exit_code == 0
+
+
+def test_a_file_gets_what_the_terminal_would(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    assert run("timeline", CLEAR, "-o", path).stdout == ""
+    assert path.read_bytes() == process("timeline", CLEAR).stdout
+    assert b"\x1b" not in path.read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------ input
+
+
+def test_standard_input_is_a_capture_too() -> None:
+    done = process("timeline", "-", "--format", "jsonl", stdin=CLEAR.read_bytes())
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == len(run("timeline", CLEAR, "--format", "jsonl").stdout.splitlines())
+
+
+def test_several_files_and_globs_are_one_capture() -> None:
+    named = records(run("timeline", CLEAR, PCQ, "--format", "jsonl").stdout)
+    assert named[0]["files"] == [str(CLEAR), str(PCQ)]
+    assert all("frame_files" in record["request"] for record in named if record["record"] == "call")  # type: ignore[operator]
+    globbed = records(run("timeline", CAPTURES / "v1_samba_impacket_*noauth.pcap", "--format", "jsonl").stdout)
+    assert globbed[0]["files"] == [str(CLEAR)]
+
+
+def test_only_one_interface() -> None:
+    for name, some in (("winreg", True), ("PerflibV2", False), ("338cd001-2244-31f1-aaaa-900038001003", True)):
+        found = records(run("timeline", CLEAR, "--interface", name, "--format", "jsonl").stdout)
+        assert any(one["record"] == "call" for one in found) is some
+        # The summary speaks of the whole capture.
+        assert found[-1]["calls"] == 15
+
+
+def test_every_attempt_on_request() -> None:
+    assert "#3 " in run("timeline", CLEAR, "--all-attempts").stdout
+
+
+# ------------------------------------------------------------------------------------------------ decode
+
+
+JSONL = ("--format", "jsonl")
+
+
+def test_decode_reads_files_dumps_and_standard_input(tmp_path: Path) -> None:
+    path = VECTORS / "data_type6_counterset.bin"
+    data = path.read_bytes()
+    (expected,) = records(run("decode", path, *JSONL).stdout)
+    assert expected["kind"] == "perf-data"
+    (tmp_path / "x.hex").write_text(data.hex(" "))
+    dumped = run("decode", tmp_path / "x.hex", *JSONL)
+    assert records(dumped.stdout) == [expected]
+    assert f"read as a hex dump of {len(data)} bytes" in dumped.stderr
+    assert "taken for perf-data (certain): " in dumped.stderr
+    assert records(run("decode", "-", *JSONL, stdin=data).stdout) == [expected]
+    assert records(run("decode", path, "--as", "perf-data", *JSONL).stdout) == [
+        expected | {"guess": None, "confidence": None, "others": []}
+    ]
+    (tmp_path / "behind").write_bytes(b"\xff" * 20 + data)
+    for at in ("20", "0x14"):
+        assert records(run("decode", tmp_path / "behind", "--at", at, *JSONL).stdout) == [expected]
+
+
+def test_decode_prints_trees_samples_and_tables(tmp_path: Path) -> None:
+    path = VECTORS / "data_type6_counterset.bin"
+    assert "dwTotalSize = " in run("decode", path).stdout
+    assert "dwTotalSize = " in run("decode", path, "--format", "text").stdout
+    samples = records(run("decode", path, "--samples", *JSONL).stdout)
+    assert {record["record"] for record in samples} == {"sample"}
+    for extra in ([], ["--samples"]):
+        result = run("decode", path, "--format", "csv", *extra)
+        assert result.exit_code == 0, result.exception
+    block = run("decode", VECTORS / "v1_perf_data_block.bin", "--samples", "--format", "parquet", "-o", tmp_path / "p")
+    assert block.exit_code == 0, block.exception
+    assert pl.read_parquet(tmp_path / "p").height > 0
+
+
+def test_decode_says_how_sure_it_is_and_what_else_it_may_be() -> None:
+    certain = run("decode", VECTORS / "v1_perf_data_block.bin").stdout.splitlines()[0]
+    assert certain == "winperf (certain: begins with the signature PERF)"
+    (record,) = records(run("decode", "-", *JSONL, stdin=bytes(16)).stdout)
+    assert (record["kind"], record["confidence"], record["others"]) == ("guid", "possible", ["guids"])
+    text = run("decode", "-", stdin=bytes(16)).stdout
+    assert "it may also be guids" in text
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_a_capture_is_no_buffer_and_decode_says_so(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"some.{kind}"
+    path.write_bytes(pcap(frames_of(3)) if kind == "pcap" else pcapng(frames_of(3)))
+    result = run("decode", path)
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception) == f"{path} is a {kind} capture, not a buffer"
+    assert "timeline" in str(result.exception.hint)
+
+
+def test_a_damaged_buffer_is_reported_as_far_as_it_goes() -> None:
+    for form in ([], ["--samples"], ["--samples", *JSONL]):
+        result = run("decode", VECTORS / "bad_data_count_mismatch.bin", *form)
+        assert result.exit_code == 1
+        assert "3735928559" in result.stdout
+        assert "damaged: blocks[1].status at byte 80: 4 bytes wanted, 0 left" in result.stderr
+    assert process("decode", "-", stdin=b"").stderr == b"pcq-analyzer: standard input is empty\n"
+
+
+# ------------------------------------------------------------------------------------------------ the process
+
+
+def test_the_version() -> None:
+    from importlib.metadata import version
+
+    assert run("--version").stdout == f"pcq-analyzer {version('pcq-analyzer')}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["timeline", "--help"], ["decode", "--help"], ["--version"]])
+def test_help_is_quick(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        f"sys.argv = ['pcq', *{arguments!r}]\n"
+        "from analyzer.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit as done:\n    assert not done.code\n"
+        "heavy = {'scapy', 'polars', 'pyshark', 'kaitaistruct', 'numpy', 'cryptography'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert done.stdout
+
+
+def test_every_command_is_in_the_help() -> None:
+    text = run("--help").stdout
+    for command in ("timeline", "samples", "sessions", "hosts", "show", "decode"):
+        assert command in text
+    assert "Exit codes" in text
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl", "json", "csv"])
+def test_a_reader_that_goes_away_is_no_error(form: str) -> None:
+    command = [sys.executable, "-m", "analyzer", "samples", str(CLEAR), "--format", form]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        started.stdout.close()
+        assert started.stderr.read() == b""
+        assert started.wait(600) == 0
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+def test_a_filter_leaves_calls_out_in_every_form(tmp_path: Path) -> None:
+    wanted = ("timeline", CLEAR, "-Y", "opnum == 17 && status != 0")
+    shown = records(run(*wanted, "--format", "jsonl").stdout)
+    numbers = [one["number"] for one in shown if one["record"] == "call"]
+    assert 0 < len(numbers) < 15
+    assert shown[-1]["selected_by"] == "filter opnum == 17 and status != 0"
+    assert [
+        one["number"] for one in json.loads(run(*wanted, "--format", "json").stdout) if one["record"] == "call"
+    ] == numbers
+    rows = csv.DictReader(io.StringIO(run(*wanted, "--format", "csv").stdout))
+    assert [int(row["number"]) for row in rows] == numbers
+    assert run(*wanted, "--format", "parquet", "-o", tmp_path / "calls.parquet").exit_code == 0
+    assert pl.read_parquet(tmp_path / "calls.parquet")["number"].to_list() == numbers
+    text = run(*wanted, "--all-attempts").stdout
+    assert [int(line.split("#")[1].split()[0]) for line in text.splitlines() if "  #" in line] == numbers
+    assert f"{len(numbers)} of 15 calls: {len(numbers)} complete (filter opnum == 17 and status != 0)" in text
+
+
+def test_samples_are_filtered_too() -> None:
+    found = records(run("samples", CLEAR, "-Y", "instance == _Total and opnum == 17", "--format", "jsonl").stdout)
+    assert {record["instance"] for record in found} == {"_Total"}
+    assert "no value passes: filter instance == nobody" in run("samples", CLEAR, "-Y", "instance == nobody").stdout
+    assert (
+        " values pass: filter raw and instance == _Total\n"
+        in run("samples", CLEAR, "-Y", "raw && instance == _Total").stdout
+    )
+    table = csv.DictReader(io.StringIO(run("samples", CLEAR, "-Y", "raw > 0", "--format", "csv").stdout))
+    assert all(int(row["raw"]) > 0 for row in table)
+
+
+@pytest.mark.parametrize("command", ["timeline", "samples"])
+def test_a_mistake_in_a_filter_is_one_sentence_and_a_caret(command: str) -> None:
+    result = run(command, "no-such-capture.pcap", "-Y", "opnum == 6 && statsu != 0")
+    assert result.exit_code == 2
+    sentence, text, carets = result.stderr.splitlines()
+    assert sentence == "pcq-analyzer: column 15 of the filter: no field is called statsu; near it: status, state"
+    assert (text, carets) == ("  opnum == 6 && statsu != 0", "                " + "^" * 6)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--follow-handle", "first"), ("--follow-session", "one"), ("--tail", "0"), ("--tail", "-1"), ("--time", "never")],
+)
+def test_what_cannot_be_followed_is_wrong_usage(arguments: tuple[str, str]) -> None:
+    assert run("timeline", CLEAR, *arguments).exit_code == 2
+
+
+def test_handles_and_sessions_are_followed() -> None:
+    def shown(*arguments: str) -> list[object]:
+        found = records(run("timeline", CLEAR, "--format", "jsonl", *arguments).stdout)
+        return [one for one in found if one["record"] == "call"]
+
+    session = str(shown()[0]["smb"]["session_id"])  # type: ignore[index]
+    assert len(shown("--follow-session", session)) == len(shown("--follow-session", "1")) == 15
+    assert shown("--follow-session", "0x1") == []
+    of_key = shown("--follow-handle", "k1")
+    assert {one["handle"] for one in of_key} == {"k1"}  # type: ignore[index]
+    assert shown("--follow-handle", of_key[0]["handle_uuid"]) == of_key  # type: ignore[index]
+    assert run("timeline", CLEAR, "--follow-session", "16").exit_code == 1
+
+
+def test_times_of_day_and_differences() -> None:
+    def times(clock: str) -> list[str]:
+        text = run("timeline", CLEAR, "--time", clock, "--tail", "2").stdout
+        return [line.split("#")[0].strip() for line in text.splitlines() if "  #" in line]
+
+    day, relative, delta = times("absolute"), times("relative"), times("delta")
+    assert all(len(one) == len("2026-11-20T13:50:16.250123Z") and one.endswith("Z") for one in day)
+    assert delta == ["0.000000", f"{float(relative[1]) - float(relative[0]):.6f}"]
+    assert f"{float(day[1][-10:-1]) - float(day[0][-10:-1]):.6f}" == delta[1]
+
+
+def test_the_grammar_is_loaded_for_a_filter_only() -> None:
+    for arguments, loaded in (([], False), (["-Y", "opnum == 6"], True)):
+        code = (
+            "import runpy, sys\n"
+            f"sys.argv = ['pcq-analyzer', 'timeline', {str(CLEAR)!r}, *{arguments!r}]\n"
+            "try:\n    runpy.run_module('analyzer', run_name='__main__')\n"
+            "except SystemExit:\n    print('lark' in sys.modules)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+        assert done.stdout.splitlines()[-1] == str(loaded), done.stderr
+
+
+def test_the_fields_are_listed_with_what_they_mean() -> None:
+    listed = run("timeline", "--list-fields")
+    assert listed.exit_code == 0
+    assert "latency " in listed.stdout
+    assert "params.RequestCode " in listed.stdout
+    assert "counter_name " not in listed.stdout
+    assert "counter_name " in run("samples", "--list-fields").stdout
+
+
+def test_shells_complete_the_fields_of_filters() -> None:
+    def completed(line: str) -> list[str]:
+        variables = {"_PCQ_ANALYZER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        result = CliRunner().invoke(APP, [], prog_name="pcq-analyzer", env=variables)
+        return result.stdout.split()
+
+    assert completed("pcq-analyzer timeline -Y laten") == ["latency", "latency_ns"]
+    assert completed("pcq-analyzer timeline -Y !request.buffer_") == [
+        "!request.buffer_kind",
+        "!request.buffer_notes",
+        "!request.buffer_problem",
+    ]
+    assert completed("pcq-analyzer samples -Y counter_n") == ["counter_name"]
+    assert "timeline" in completed("pcq-analyzer ti")
+
+
+@pytest.mark.parametrize("command", ["timeline", "export-metadata"])
+def test_a_command_without_the_others_is_the_same(command: str) -> None:
+    assert len(command_line(["no-such-command"]).registered_commands) > 5
+    alone = command_line([command])
+    assert len(alone.registered_commands) == 1
+    result = CliRunner().invoke(alone, [command, "--help"])
+    assert (result.exit_code, result.stdout) == (0, run(command, "--help").stdout)
+
+
+def test_a_near_miss_in_a_secrets_file_is_a_note_on_standard_error(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text('[[users]]\nusername = "perfmon"\npasword = "never shown"\n')
+    result = run("timeline", CLEAR, "--secrets", path)
+    assert result.exit_code == 0
+    assert 'users[1]: "pasword" is not used; "password" was probably meant' in result.stderr
+    assert "never shown" not in result.output

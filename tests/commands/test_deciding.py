@@ -1,0 +1,808 @@
+"""What commands decide before and after an analysis: exit codes, what is asked for, what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import typer
+
+from analyzer.auth.keyring import Keyring
+from analyzer.capture.reader import ReadBound
+from analyzer.commands import audit, collect, completion, exits, filters, limits, options, probe, triage
+from analyzer.commands.options import CaptureReading, EngineName
+from analyzer.core.errors import InputError
+from analyzer.core.limits import DEFAULTS
+from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+from analyzer.pipeline.run import analyze
+from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.filters.bounds import TimeBound
+from tests.commands.test_collect_progress import Terminal
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
+
+READING = CaptureReading(Keyring(), EngineName.own, DEFAULTS)
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "words"),
+    [
+        (1 << 20, "bytes", "1 MiB"),
+        ((1 << 20) - 1, "bytes", "1,048,575"),
+        (3 << 20, "bytes", "3 MiB"),
+        (1 << 20, "frames", "1,048,576"),
+        (0, "", "0"),
+    ],
+)
+def test_a_limit_is_written_for_people(number: int, unit: str, words: str) -> None:
+    assert limits.amount(number, unit) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("80%", 0.8), ("80", 0.8), ("0", 0.0), ("100%", 1.0), ("12.5%", 0.125), (50.0, 0.5)]
+)
+def test_a_percentage_is_a_share(text: str | float, share: float) -> None:
+    assert audit._percentage(text) == share
+
+
+@pytest.mark.parametrize("text", ["-0.1", "100.1", "nan", "most", "8%0", ""])
+def test_what_is_no_percentage(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="a percentage from 0 to 100 is needed, such as 80%"):
+        audit._percentage(text)
+
+
+# ------------------------------------------------------------------------------------------------ exit codes
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unreadable", "unread", "strict", "asked_for", "code", "said"),
+    [
+        (None, False, False, True, None, 0, ""),
+        (None, False, True, False, None, 0, ""),
+        (None, False, True, True, None, 4, ""),
+        (None, True, True, True, None, 6, ""),
+        ("Nothing.", False, True, True, None, 3, "Nothing.\n"),
+        ("Nothing.", True, True, True, None, 6, "Nothing.\n"),
+        ("Nothing.", False, False, False, False, 3, "Nothing.\n"),
+        ("Nothing.", False, False, False, True, 0, ""),
+        ("Nothing.", False, True, True, True, 4, ""),
+    ],
+)
+def test_what_was_read_decides_the_exit_code(
+    sentence: str | None,
+    unreadable: bool,
+    unread: bool,
+    strict: bool,
+    asked_for: bool | None,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    verdict = "analyzer.screens.viewmodel.verdict"
+    analysis: Any = SimpleNamespace()
+    monkeypatch.setattr(f"{verdict}.nothing_found", lambda one, met: sentence)
+    monkeypatch.setattr(f"{verdict}.unreadable", lambda one: unreadable)
+    monkeypatch.setattr(f"{verdict}.unread", lambda one, met: unread)
+    asked = None if asked_for is None else lambda: asked_for
+    assert exits.exit_of(analysis, strict=strict, asked_for=asked) == code
+    assert capsys.readouterr().err == said
+    assert exits.exit_of(analysis, strict=strict, is_enough=True) == (
+        6 if unreadable else 4 if strict and unread else 0
+    )
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("facts", "high", "medium", "never"),
+    [
+        ({"findings": {"high": 1, "medium": 1}}, 11, 11, 3),
+        ({"findings": {"medium": 1}}, 3, 10, 3),
+        ({"findings": {"low": 9}}, 3, 3, 3),
+        ({"findings": {"medium": 1}, "unreadable": 1}, 6, 10, 6),
+        ({"unreadable": 1, "with_performance_traffic": 1}, 6, 6, 6),
+        ({"with_performance_traffic": 1}, 0, 0, 0),
+        ({"unclear": 1}, 0, 0, 0),
+        ({}, 3, 3, 3),
+    ],
+)
+def test_triage_ends_by_its_gravest_finding(facts: dict[str, Any], high: int, medium: int, never: int) -> None:
+    summary: Any = SimpleNamespace(
+        **{"findings": {}, "unreadable": 0, "with_performance_traffic": 0, "unclear": 0, **facts}
+    )
+    assert [triage._exit_of(summary, triage.FailOn(word)) for word in ("high", "medium", "never")] == [
+        high,
+        medium,
+        never,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "failing"),
+    [
+        ("fail", ("fail",)),
+        ("warn", ("fail", "warn")),
+        ("inconclusive", ("fail", "warn", "inconclusive")),
+        ("not-exercised", ("fail", "warn", "inconclusive", "not-exercised")),
+    ],
+)
+def test_each_verdict_that_fails_includes_those_before_it(fail_on: str, failing: tuple[str, ...]) -> None:
+    assert audit.FailOn(fail_on).failing == failing
+
+
+@pytest.mark.parametrize(
+    ("asked", "facts", "code"),
+    [
+        ({}, {}, 0),
+        ({}, {"failed": 1, "warned": 1}, 11),
+        ({}, {"failed": 1, "read": 3}, 11),
+        ({}, {"warned": 1}, 10),
+        ({"fail_on": "fail"}, {"warned": 1}, 0),
+        ({"fail_on": "inconclusive"}, {"warned": 1}, 10),
+        ({}, {"read": 3}, 3),
+        ({}, {"read": 6, "sealed": True}, 6),
+        ({}, {"sealed": True}, 12),
+        ({"allow_undecrypted": True}, {"sealed": True}, 0),
+        ({}, {"verdicts": ["inconclusive", "not-exercised"]}, 0),
+        ({"fail_on": "inconclusive"}, {"verdicts": ["inconclusive"]}, 12),
+        ({"fail_on": "inconclusive"}, {"verdicts": ["not-exercised"]}, 0),
+        ({"fail_on": "not-exercised"}, {"verdicts": ["pass", "not-exercised"]}, 12),
+        ({"fail_on": "not-exercised"}, {"verdicts": ["pass", "untestable"]}, 0),
+        ({"min_coverage": 0.5}, {"share": 0.5}, 0),
+        ({"min_coverage": 0.5}, {"share": 0.499}, 12),
+        ({"min_coverage": 0.0}, {"share": 0.0}, 0),
+    ],
+)
+def test_what_was_asked_of_an_audit_decides_its_exit_code(
+    asked: dict[str, Any],
+    facts: dict[str, Any],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(audit, "exit_of", lambda analysis: facts.get("read", 0))
+    monkeypatch.setattr(
+        "analyzer.screens.viewmodel.verdict.nothing_decrypted",
+        lambda analysis: "sealed" if facts.get("sealed") else None,
+    )
+    judged: Any = SimpleNamespace(
+        analysis=None,
+        found={Outcome.FAILED: facts.get("failed", 0), Outcome.WARNED: facts.get("warned", 0)},
+        coverage={number: SimpleNamespace(verdict=one) for number, one in enumerate(facts.get("verdicts", []))},
+        share_judged=facts.get("share", 1.0),
+    )
+    contract = audit._Contract(
+        audit.FailOn(asked.get("fail_on", "warn")), asked.get("min_coverage"), asked.get("allow_undecrypted", False)
+    )
+    assert contract.exit_of(judged) == code
+    said = capsys.readouterr().err
+    assert said == ("49.9% of the testable requirements were judged\n" if facts.get("share") == 0.499 else "")
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        ((0, 0), 0),
+        ((0, 3), 3),
+        ((3, 12), 12),
+        ((12, 6), 6),
+        ((6, 10), 10),
+        ((10, 11), 11),
+        ((11, 0), 11),
+    ],
+)
+def test_a_matrix_ends_with_the_gravest_of_its_captures(
+    codes: tuple[int, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = iter(codes)
+    written: list[tuple[Any, str]] = []
+    monkeypatch.setattr("analyzer.screens.views.audit.MatrixView", lambda names, coverages: (names, coverages))
+    given: Any = [
+        SimpleNamespace(analysis=lambda files: files),
+        [f"{number}.pcap" for number in range(len(codes))],
+        lambda analysis: SimpleNamespace(coverage=analysis, findings=lambda: iter(())),
+        SimpleNamespace(exit_of=lambda judged: next(read)),
+        audit.AuditFormat.csv,
+        SimpleNamespace(write=lambda view, form: written.append((view, form))),
+    ]
+    assert audit._matrix(*given) == code
+    names = tuple(given[1])
+    assert written == [((names, [[name] for name in names]), "csv")]
+
+    # Captures that cannot be read are named and left out; none at all is an error.
+    def analysis(files: list[str]) -> list[str]:
+        if files[0] in lost:
+            raise InputError(f"{files[0]} is no capture")
+        return files
+
+    lost = {given[1][0]}
+    given[0] = SimpleNamespace(analysis=analysis)
+    given[3] = SimpleNamespace(exit_of=lambda judged: 0)
+    assert audit._matrix(*given) == 6
+    assert capsys.readouterr().err == f"{given[1][0]} is no capture\n"
+    lost = set(given[1])
+    with pytest.raises(InputError, match=f"^{given[1][0]} is no capture$"):
+        audit._matrix(*given)
+
+
+# ------------------------------------------------------------------------------------------------ options
+
+
+def reading(**values: Any) -> CaptureReading:
+    return options._reading(**values)
+
+
+def test_limits_that_are_given_are_those_of_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PCQ_PASSWORD", raising=False)
+    found = reading()
+    assert not found.keyring
+    assert (found.engine, found.limits, found.hashing, found.files) == (EngineName.own, DEFAULTS, False, ())
+    assert (found.pseudonyms, found.bound, found.until, found.metadata_from) == (None, None, None, None)
+    found = reading(max_held=5, max_connections=7, max_stub=9, max_ratio=11)
+    changed = {name: (getattr(found.limits, name), getattr(DEFAULTS, name)) for name in DEFAULTS.__struct_fields__}
+    assert {name: new for name, (new, old) in changed.items() if new != old} == {
+        "held_total": 5,
+        "held_stream": 5,
+        "connections": 7,
+        "stub": 9,
+        "decompressed_ratio": 11,
+    }
+    # What one stream may hold stays what it was where all of them may hold more.
+    assert reading(max_held=DEFAULTS.held_stream + 1).limits.held_stream == DEFAULTS.held_stream
+
+
+def test_what_is_asked_of_a_reading_is_in_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("PCQ_PASSWORD", raising=False)
+    until = TimeBound.of("90s")
+    found = reading(
+        metadata=[tmp_path], metadata_from="10.0.0.1", hashes=True, redact=True, read_frames=3, read_until=until
+    )
+    assert (found.metadata, found.metadata_from, found.hashing, found.until) == ((tmp_path,), "10.0.0.1", True, until)
+    assert found.bound == ReadBound(3, until.after)
+    assert found.pseudonyms is not None
+    assert found.files == (tmp_path,)
+    assert found.stated == {
+        "engine": "own",
+        "read-frames": "3",
+        "read-until": str(until),
+        "metadata": found.pseudonyms.free(str(tmp_path)),
+        "metadata-from": found.pseudonyms.free("10.0.0.1"),
+        "redact": "",
+    }
+    assert reading(engine=EngineName.tshark).stated == {"engine": "tshark"}
+    assert reading(read_until=until).bound == ReadBound(None, until.after)
+    assert reading(read_frames=1).bound == ReadBound(1, None)
+    assert reading().bound is None
+    for bounds in ({"read_frames": 1}, {"read_until": until}):
+        with pytest.raises(typer.BadParameter, match="tshark reads captures as a whole"):
+            reading(engine=EngineName.tshark, **bounds)
+
+
+def test_pseudonyms_are_asked_for_and_the_variable_is_only_their_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    def name(pseudonyms: Pseudonyms | None) -> str:
+        assert pseudonyms is not None
+        return pseudonyms.free("10.0.0.1")
+
+    monkeypatch.delenv("PCQ_REDACT_KEY", raising=False)
+    assert options.pseudonyms_of(False, None) is None
+    assert name(options.pseudonyms_of(True, None)) != name(options.pseudonyms_of(True, None))
+    assert name(options.pseudonyms_of(False, "k")) == name(Pseudonyms(b"k")) == name(options.pseudonyms_of(True, "k"))
+    monkeypatch.setenv("PCQ_REDACT_KEY", "of the variable")
+    assert options.pseudonyms_of(False, None) is None
+    assert name(options.pseudonyms_of(True, None)) == name(Pseudonyms(b"of the variable"))
+    assert name(options.pseudonyms_of(True, "k")) == name(Pseudonyms(b"k"))
+    with pytest.raises(typer.BadParameter, match="an empty key is none"):
+        options.pseudonyms_of(True, "")
+
+
+def test_tables_of_bytes_are_not_for_terminals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    parquet: Any = SimpleNamespace(params={"output_format": "parquet"})
+    text: Any = SimpleNamespace(params={"output_format": "text"})
+    for is_terminal in (False, True):
+        monkeypatch.setattr(options, "is_terminal", lambda is_terminal=is_terminal: is_terminal)
+        assert options._output(parquet, tmp_path) == tmp_path
+        assert options._output(text, None) is None
+        assert options._output(text, Path("-")) == Path("-")
+        with pytest.raises(typer.BadParameter, match="--format parquet needs a file to write: -o FILE, or -o - into"):
+            options._output(parquet, None)
+    with pytest.raises(typer.BadParameter, match="--format parquet needs a file to write"):
+        options._output(parquet, Path("-"))
+    monkeypatch.setattr(options, "is_terminal", lambda: False)
+    assert options._output(parquet, Path("-")) == Path("-")
+
+
+def test_a_buffer_begins_within_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(b"\0" * 3 + b"a\0b\0\0\0")
+    assert run("decode", file, "--as", "string", "--at", "3").exit_code == 0
+    assert run("decode", file, "--as", "string", "--at", "0x3").exit_code == 0
+    for offset in ("9", "-1", "10"):
+        result = run("decode", file, "--as", "string", f"--at={offset}")
+        assert isinstance(result.exception, InputError)
+        assert str(result.exception) == f"offset {offset} is outside the 9 bytes of {file}"
+    assert run("decode", file, "--as", "string", "--at", "8").exit_code in (0, 1)
+
+
+def test_triage_states_files_that_could_not_be_read_where_it_states_any(tmp_path: Path) -> None:
+    lost = tmp_path / "lost.pcap"
+    lost.write_bytes(b"no capture")
+    for words, named in (((), []), (("--hash",), [CLEAR, lost])):
+        first = json.loads(run("triage", CLEAR, lost, "--format", "jsonl", *words).stdout.splitlines()[0])
+        assert [one["name"] for one in first.get("inputs", [])] == list(map(str, named))
+
+
+def test_what_a_command_cannot_do_is_refused_where_it_was_asked_for(tmp_path: Path) -> None:
+    READING.refuse_redaction("no")
+    READING.refuse_bounds("no")
+    READING.refuse_cases([str(CLEAR)], "no")
+    with pytest.raises(typer.BadParameter, match="no names"):
+        reading(redact=True).refuse_redaction("no names")
+    with pytest.raises(typer.BadParameter, match="as a whole"):
+        reading(read_frames=1).refuse_bounds("as a whole")
+    assert run("save", CLEAR, "-o", tmp_path / "x.pcq").exit_code == 0
+    with pytest.raises(InputError, match=r"x\.pcq is a case, and no packets are in it") as refused:
+        READING.refuse_cases([str(CLEAR), str(tmp_path / "x.pcq")], "no packets are in it")
+    assert refused.value.hint == f"It was saved of {CLEAR}."
+
+
+def test_files_of_patterns_are_found_below_directories(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    for name in (deep / "x.pcap", tmp_path / "y.pcap"):
+        name.touch()
+    pattern = f"{tmp_path}/**/*.pcap"
+    assert sorted(options._named({"files": [pattern, "-"]})) == [deep / "x.pcap", tmp_path / "y.pcap"]
+    assert options._named({"file": str(deep), "files": ["left"]}) == [deep]
+    assert options._named({}) == options._named({"file": None}) == options._named({"files": None}) == []
+    assert options._named({"file": "-"}) == options._named({"files": [str(tmp_path / "none")]}) == []
+
+
+def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysis: Any = SimpleNamespace()
+    for number, last in ((10, "9.pcap"), (11, "and 1 more files that could not be read"), (0, "")):
+        lost = [f"{one}.pcap" for one in range(number)]
+        monkeypatch.setattr("analyzer.screens.viewmodel.verdict.unreadable", lambda _, lost=lost: lost)
+        READING.note(analysis)
+        said = capsys.readouterr().err.splitlines()
+        assert said == (lost[:10] if number <= 10 else [*lost[:10], last])
+
+
+def test_a_password_is_asked_for_at_a_terminal_with_the_name_of_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answered(question: str) -> str:
+        asked.append(question)
+        return "it"
+
+    monkeypatch.setattr("getpass.getpass", answered)
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert [options.asked_password(user) for user in (None, "LAB\\u")] == ["it", "it"]
+    assert asked == ["Password: ", "Password of LAB\\u: "]
+    for data, password in ((b"a b \r\nrest", "a b "), (b"\xff\n", "\udcff"), (b"x", "x"), (b"", "")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert options.asked_password(None) == password
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="there is no standard input to read the password from"):
+        options.asked_password(None)
+
+
+def test_what_a_result_is_made_of_is_stated_without_secrets_and_places(tmp_path: Path) -> None:
+    """Options are stated by their names on the command line, those that were left as they are not."""
+    base = ["timeline", PCQ, "--secrets", SECRETS, "--format", "json", "--hash", "--force", "-o", tmp_path / "x"]
+    stated = ["--tail", "2", "--time", "absolute", "--max-stub", "5000", "--unfold"]
+    assert run(*base, *stated, "--password", "other", "--nt-hash", "ab" * 16).exit_code == 0
+    record = json.loads((tmp_path / "x").read_bytes())[0]
+    assert record["options"] == {
+        "format": "json",
+        "max-stub": "5000",
+        "nt-hash": "(given)",
+        "password": "(given)",
+        "secrets": str(SECRETS),
+        "tail": "2",
+        "time": "absolute",
+        "unfold": "",
+    }
+    assert record["command"] == "timeline"
+    assert [(one["role"], one["name"], one["size"]) for one in record["inputs"]] == [
+        ("capture", str(PCQ), PCQ.stat().st_size)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "is_stated"),
+    [
+        ("audit --format sarif", True),
+        ("audit --format sarif --no-hash", False),
+        ("audit --format junit", False),
+        ("audit --format junit --hash", True),
+        ("timeline --format jsonl", False),
+        ("timeline --format jsonl --hash", True),
+        ("timeline --format jsonl --no-hash", False),
+    ],
+)
+def test_what_a_result_is_made_of_is_stated_on_request_and_in_sarif(words: str, is_stated: bool) -> None:
+    command, *options = words.split()
+    result = run(command, CLEAR, *options)
+    assert (sha256(CLEAR.read_bytes()).hexdigest() in result.stdout.lower()) is is_stated
+
+
+def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def function(reading: CaptureReading, files: list[str]) -> None:
+        made.append(files[0])
+        reading.failures.append(ValueError("of a library"))
+        raise typer.Exit(3)
+
+    function.__annotations__ = {"reading": CaptureReading, "files": list[str]}
+    with pytest.raises(exits.ReadingFailedError, match="the capture was read in part only") as failed:
+        options.command(function)(files=["x"], **defaults(options._reading))
+    assert (made, str(failed.value.__cause__)) == (["x"], "of a library")
+
+    def mistaken(reading: CaptureReading, files: list[str]) -> None:
+        raise KeyError(files[0])
+
+    # A mistake of ours is never said to be damage of what was given, captures or a case.
+    mistaken.__annotations__ = function.__annotations__
+    case = str(tmp_path / "x.pcq")
+    assert run("save", CLEAR, "-o", case).exit_code == 0
+    for given in (str(CLEAR), case):
+        with pytest.raises(KeyError):
+            options.command(mistaken)(files=[given], **defaults(options._reading))
+
+
+def defaults(function: Any) -> dict[str, Any]:
+    from inspect import signature
+
+    return {name: item.default for name, item in signature(function).parameters.items()}
+
+
+# ------------------------------------------------------------------------------------------------ filters, completions
+
+
+def test_what_is_wrong_with_an_option_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    def refusing(error: Exception) -> Any:
+        def make(text: str) -> str:
+            raise error
+
+        return filters.checked(make)
+
+    assert filters.checked(str.upper)("x") == "X"
+    with pytest.raises(typer.Exit) as ended:
+        refusing(InputError("no", hint="so"))("x")
+    assert ended.value.exit_code == 2
+    assert capsys.readouterr().err == "pcq-analyzer: no\n  so\n"
+    with pytest.raises(typer.BadParameter, match="it is none"):
+        refusing(ValueError("it is none"))("x")
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "count"),
+    [
+        ("opnum == 6 && status_n", "opnum == 6 && status_name", 1),
+        ("status_n", "status_name", 1),
+        ("!status_n", "!status_name", 1),
+        ("nothing_like_it", None, 0),
+    ],
+)
+def test_the_last_word_of_a_filter_is_completed(text: str, first: str | None, count: int) -> None:
+    found = list(filters._completing(filters._call_fields)(text))
+    assert (len(found), found[0][0] if found else None) == (count, first)
+    assert all(meaning for _, meaning in found)
+    assert len(list(filters._completing(filters._call_fields)(""))) == len(filters._call_fields())
+
+
+def on_the_line(*files: object) -> Any:
+    return SimpleNamespace(params={"files": list(map(str, files))})
+
+
+def test_captures_on_the_line_are_read_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = CLEAR.stat().st_size
+    for most, is_read in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(completion, "MOST_BYTES", most)
+        assert (completion._analysis(on_the_line(CLEAR)) is not None) is is_read
+    monkeypatch.setattr(completion, "MOST_BYTES", 2 * size - 1)
+    assert completion._analysis(on_the_line(CLEAR, CLEAR)) is None
+    assert completion._analysis(SimpleNamespace(params={"files": None})) is None  # type: ignore[arg-type]
+
+
+def test_what_is_completed_begins_as_it_was_written_and_is_sorted() -> None:
+    context = on_the_line(CLEAR)
+    machines = list(completion.complete_machine(context, ""))
+    assert machines == sorted(machines)
+    assert machines == [("127.0.0.1", "PERFSRV, vm"), ("PERFSRV", "127.0.0.1"), ("vm", "127.0.0.1")]
+    assert list(completion.complete_machine(context, "PERF")) == list(completion.complete_machine(context, "perf"))
+    units = dict(completion.complete_counter(context, "\\process"))
+    assert units["\\Process(*)\\% Processor Time"] == "%"
+    assert units["\\Process(*)\\Elapsed Time"] == "s"
+    assert units["\\Process(*)\\Handle Count"] == ""
+    counters = [path for path, _ in completion.complete_counter(context, "\\PROCESS(")]
+    assert counters
+    assert all(path.startswith("\\Process(*)\\") for path in counters)
+    assert counters == sorted(set(counters))
+    assert completion.complete_interface("PERF") == ["PerflibV2"]
+    assert completion.complete_interface("") == sorted(completion.complete_interface(""))
+    assert list(completion.complete_page("ma")) == ["man"]
+    assert list(completion.complete_rule("")) == [
+        (code, title) for code, title in completion.complete_rule("PCQ") if code.startswith("PCQ")
+    ]
+
+
+def test_accounts_are_completed_from_calls_and_sessions_with_and_without_their_domain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def of(*names: str | None) -> list[Any]:
+        return [
+            SimpleNamespace(auth=SimpleNamespace(user=name), identity=SimpleNamespace(account=name)) for name in names
+        ]
+
+    analysis = SimpleNamespace(calls=of("LAB\\Ann", None, "bob"), sessions=of("LAB\\Cyd", "bob", None))
+    monkeypatch.setattr(completion, "_analysis", lambda context: analysis)
+    found = list(completion.complete_account(on_the_line(), ""))
+    assert found == [
+        ("Ann", "LAB\\Ann"),
+        ("Cyd", "LAB\\Cyd"),
+        ("LAB\\Ann", ""),
+        ("LAB\\Cyd", ""),
+        ("bob", ""),
+    ]
+    assert list(completion.complete_account(on_the_line(), "a")) == found[:1]
+
+
+def test_what_an_export_wrote_is_said_with_its_numbers(tmp_path: Path) -> None:
+    def said(*words: object) -> list[str]:
+        result = run("export", CLEAR, *words)
+        assert result.exit_code in (0, 3), result.output
+        return result.stderr.splitlines()
+
+    calls = len(analyze([CLEAR]).calls)
+    everything = said("--pcapng", "-")
+    assert everything == [f"{calls} calls in {everything[0].split()[3]} packets"]
+    assert said("--pcapng", tmp_path / "one", "--tail", "1")[0].startswith("1 call in ")
+    assert said("--pcapng", tmp_path / "two", "--tail", "1")[0].endswith(f" packets, written to {tmp_path / 'two'}")
+    (sliced,) = said("--slice", tmp_path / "three")
+    frames = analyze([CLEAR]).capture.frames
+    assert sliced.startswith(f"{calls} calls in ")
+    assert sliced.endswith(f" packets of {frames}, written to {tmp_path / 'three'}")
+
+
+def test_keys_for_other_tools_are_for_their_owner_alone_and_say_what_is_missing(tmp_path: Path) -> None:
+    lost = tmp_path / "lost.pcap"
+    lost.write_bytes(b"no capture")
+    files = [tmp_path / "lines", tmp_path / "keytab"]
+    result = run("keys", "wireshark", PCQ, lost, "--secrets", SECRETS, "-o", files[0], "--keytab-output", files[1])
+    assert result.exit_code == 6
+    assert result.stderr.startswith(f"{lost}")
+    assert "warning: what follows is as good as the password" in result.stderr
+    assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600, 0o600]
+    nothing = run("keys", "wireshark", PCQ)
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    assert nothing.stderr.endswith("no SMB2 session of this capture could be opened with the keys given\n")
+    known = run("keys", "nt-hash", "--password", "password")
+    assert known.stdout == "8846f7eaee8fb117ad06bdd830b7586c\n"
+
+
+def test_progress_is_watched_unless_somebody_else_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[Any] = []
+    heard: list[tuple[int, int]] = []
+
+    @contextmanager
+    def watching(files: Any) -> Iterator[Any]:
+        watched.append(files)
+        yield lambda done, total: None
+
+    monkeypatch.setattr("analyzer.core.output.progress.watching", watching)
+    READING.analysis([str(CLEAR)])
+    assert watched == [[CLEAR]]
+    READING.analysis([str(CLEAR)], progress=lambda done, total: heard.append((done, total)))
+    assert len(watched) == 1
+    assert {total for _, total in heard} == {CLEAR.stat().st_size}
+    # Nothing of a stream is read here.
+    monkeypatch.setattr("analyzer.pipeline.run.stream", lambda sources, keyring, **given: given["progress"])
+    for is_watched in (True, False):
+        watched.clear()
+        with READING.stream([str(CLEAR)], watched=is_watched) as stream:
+            assert (stream is not None) is bool(watched) is is_watched
+
+
+# ------------------------------------------------------------------------------------------------ probe, collect
+
+
+def probing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *words: object, calls: int = 3
+) -> tuple[int, list[Any], str]:
+    """The exit code, what was asked of the probe, and what was said."""
+    asked: list[Any] = []
+
+    def run_probe(*given: Any) -> Any:
+        asked.extend(given)
+        return SimpleNamespace(
+            capture=b"packets",
+            triggered=b"list",
+            keys=b"secrets",
+            calls=calls,
+            number=2,
+            causable=5,
+            captured_by="own",
+            failures=("q9 was not answered",),
+        )
+
+    monkeypatch.setattr("analyzer.probe.run.run_probe", run_probe)
+    files = ["-w", tmp_path / "w", "--triggered", tmp_path / "t", "--keys", tmp_path / "k"]
+    result = run("probe", "srv", *files, *words)
+    return result.exit_code, asked, result.stderr
+
+
+@pytest.mark.needs("impacket")
+def test_a_probe_is_asked_for_as_the_options_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words = ["--password-of", "LAB\\u", "--password", "secret", "--other-user", "v", "--other-password", "w", "--yes"]
+    words += [
+        "--rate",
+        "2.5",
+        "--polls",
+        "3",
+        "--countersets",
+        "2",
+        "--interval",
+        "0.5",
+        "--large",
+        "--capture-with",
+        "own",
+    ]
+    code, asked, said = probing(monkeypatch, tmp_path, *words)
+    target, credentials, options, pace, program = asked
+    assert code == 0
+    assert (target.name, target.port, target.is_pipe) == ("srv", 445, True)
+    assert (credentials.username, credentials.domain, credentials.password) == ("u", "LAB", "secret")
+    assert (options.other.username, options.other.domain, options.other.password) == ("v", "", "w")
+    assert (options.countersets, options.polls, options.interval, options.large) == (2, 3, 0.5, True)
+    assert (pace.rate, pace.timeout_s, program) == (2.5, 5.0, "own")
+    lines = said.splitlines()
+    assert lines[0].startswith("About ")
+    assert lines[0].endswith(
+        " calls, no more than 2.5 a second, will be sent to srv, pipe winreg over SMB at port 445."
+    )
+    assert lines[-1] == "3 calls, captured by own; 2 of 5 requirements triggered"
+    assert [(tmp_path / name).read_bytes() for name in "wtk"] == [b"packets", b"list", b"secrets"]
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "wtk"]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert modes == [0o666 & ~umask, 0o666 & ~umask, 0o600]
+
+    # What is there is not written over, which is known before anything is sent.
+    code, asked, _ = probing(monkeypatch, tmp_path, "--yes")
+    assert (code, asked) == (1, [])
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "impacket", None)
+        without.setattr("analyzer.probe.run.run_probe", lambda *given: None)
+        result = run("probe", "srv", "-w", tmp_path / "n", "--triggered", tmp_path / "m", "--yes")
+        assert str(result.exception).startswith("pcq probe needs impacket")
+    code, asked, _ = probing(monkeypatch, tmp_path, "--yes", "--force", "--tcp-port", "49664", calls=0)
+    assert code == 1
+    assert (asked[0].port, asked[0].is_pipe, asked[1].username, asked[2].other) == (49664, False, "", None)
+    assert (asked[3].rate, asked[4], asked[2].countersets, asked[2].polls) == (10.0, "auto", 4, 10)
+
+
+def test_a_probe_needs_an_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for answer, is_sent in ((b"y\n", True), (b"n\n", False), (b"\n", False)):
+        asked: list[Any] = []
+        monkeypatch.setattr("analyzer.probe.run.run_probe", lambda *given, asked=asked: asked.append(given))
+        monkeypatch.setattr("analyzer.probe.wire.require_impacket", lambda: None)
+        result = run("probe", "srv", "-w", tmp_path / "w", "--triggered", tmp_path / "t", stdin=answer)
+        assert bool(asked) is is_sent
+        assert "Go on? [y/N]:" in result.stderr
+        assert result.exit_code == 1  # also where it is sent: no result came of it
+
+
+@pytest.mark.parametrize(
+    ("given", "credentials"),
+    [
+        (("LAB\\u", "p", None), ("u", "LAB", "p", "")),
+        (("u", "p", None), ("u", "", "p", "")),
+        (("u@LAB.TEST", "", None), ("u@LAB.TEST", "", "", "")),
+        (("", None, None), ("", "", "", "")),
+        (("", "p", None), ("", "", "p", "")),
+        (("u", "p", "0123456789abcdefABCDEF0123456789"), ("u", "", "", "0123456789abcdefABCDEF0123456789")),
+    ],
+)
+def test_who_calls(given: tuple[Any, ...], credentials: tuple[str, ...]) -> None:
+    found = probe._credentials(*given)
+    assert (found.username, found.domain, found.password, found.nt_hash) == credentials
+
+
+def test_who_calls_without_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="a password is needed") as missing:
+        probe._credentials("u", None, None)
+    assert missing.value.hint == "--password - asks for it; PCQ_PASSWORD may hold it"
+    monkeypatch.setattr(probe, "asked_password", lambda user: f"of {user}")
+    assert probe._credentials("LAB\\u", "-", None).password == "of LAB\\u"
+    for wrong in ("0" * 31, "0" * 33, "g" * 32, ""):
+        with pytest.raises(InputError, match="an NT hash has 32 hexadecimal digits"):
+            probe._credentials("u", None, wrong)
+
+
+@pytest.fixture
+def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was asked of workers or of a cluster, and of a collection."""
+    from analyzer.collect import cluster
+
+    asked: list[Any] = []
+
+    @contextmanager
+    def of(*given: Any, **options: Any) -> Iterator[Any]:
+        asked.append((given, options))
+        yield "those"
+
+    def collected(request: Any, executor: Any) -> Any:
+        asked.append((request, executor))
+        return SimpleNamespace(request=request)
+
+    monkeypatch.setattr("analyzer.collect.workers.LocalWorkers", of)
+    monkeypatch.setattr(cluster, "cluster", of)
+    monkeypatch.setattr(cluster, "DaskExecutor", lambda client, retries, watcher: (client, retries, watcher))
+    monkeypatch.setattr("analyzer.collect.collection.collect", collected)
+    monkeypatch.setattr(collect, "_report", lambda done, output, *, repair: 5 if output else 4)
+    return asked
+
+
+@pytest.mark.needs("distributed")
+def test_a_collection_is_asked_for_as_the_options_say(collecting: list[Any], tmp_path: Path) -> None:
+    words = ["--since", "2026-11-20", "--until", "2026-11-20T00:00:01", "--retries", "7", "--profile", "strict"]
+    result = run("collect", CLEAR, "-o", tmp_path / "a" / ".." / "set", *words, "--workers", "2", "--memory", "1GB")
+    assert result.exit_code == 5, result.output
+    ((keyring,), given), (request, executor) = collecting
+    assert not keyring
+    keys = given.pop("keys")
+    assert len(keys) == 16
+    assert int(keys, 16) >= 0
+    assert given == {"workers": 2, "memory": "1GB", "retries": 7, "watcher": None}
+    assert executor == "those"
+    assert [one.url for one in request.sources] == [str(CLEAR)]
+    assert request.dataset == str(tmp_path / "set")
+    day = 1_795_132_800_000_000_000
+    assert request.window == (day, day + 1_000_000_000)
+    assert (request.retries, request.profile, request.keys, request.missing) == (7, "strict", keys, [])
+    assert request.asked == {
+        "sources": str(CLEAR),
+        "since": "2026-11-20",
+        "until": "2026-11-20T00:00:01",
+        "retries": "7",
+        "workers": "2",
+        "memory": "1GB",
+    }
+
+
+@pytest.mark.needs("distributed")
+@pytest.mark.parametrize("words", [(), ("--insecure",)])
+def test_a_collection_on_a_cluster_is_asked_for_as_the_options_say(
+    words: tuple[str, ...], collecting: list[Any], tmp_path: Path
+) -> None:
+    result = run("collect", CLEAR, "-o", tmp_path / "set", "--scheduler", "tls://host:1", "--password", "x", *words)
+    assert result.exit_code == 5, result.output
+    ((keyring, scheduler), given), (request, executor) = collecting
+    assert keyring
+    assert scheduler == "tls://host:1"
+    assert given == {"keys": request.keys, "insecure": bool(words)}
+    assert executor == ("those", 3, None)
+    assert (request.retries, request.profile) == (3, "windows")
+
+
+@pytest.mark.parametrize(("words", "option"), [(("--workers", "1"), "--workers"), (("--memory", "1GB"), "--memory")])
+def test_a_cluster_has_workers_of_its_own(words: tuple[str, ...], option: str, tmp_path: Path) -> None:
+    result = run("collect", CLEAR, "-o", tmp_path / "set", "--scheduler", "tcp://host:1", *words)
+    assert result.exit_code == 2
+    said = " ".join(result.output.replace("│", " ").split())
+    assert f"Invalid value for {option}: the cluster has workers of its own" in said

@@ -1,0 +1,214 @@
+"""What a result was made from stands in every form of it, and `verify` states whether it belongs to captures."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import tracemalloc
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from analyzer.capture.digest import HashedFile, digest_of
+from analyzer.core.errors import InputError
+from analyzer.pipeline.run import analyze
+from analyzer.pipeline.verify import stated_by
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, USER, process, records, run
+
+OTHER = CAPTURES / "n_v1_midstream.pcap"
+SHA256 = hashlib.sha256(CLEAR.read_bytes()).hexdigest()
+COMMANDS: dict[str, list[object]] = {
+    "timeline": ["timeline"],
+    "samples": ["samples"],
+    "counters": ["counters"],
+    "handles": ["handles"],
+    "stats": ["stats"],
+    "sessions": ["sessions"],
+    "hosts": ["hosts"],
+    "audit": ["audit"],
+    "show": ["show", "--call", "2"],
+}
+FORMS = ("text", "jsonl", "json", "csv", "parquet")
+
+
+def made(tmp_path: Path, *arguments: object) -> Path:
+    path = tmp_path / "result"
+    result = run(*arguments, "-o", path, "--force")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_form_of_every_result_says_what_it_was_made_from(command: str, tmp_path: Path) -> None:
+    for form in FORMS if command != "audit" else (*FORMS, "sarif", "junit"):
+        path = made(tmp_path, *COMMANDS[command], CLEAR, "--format", form, "--hash")
+        (digest,) = stated_by(path)[0]
+        assert (digest.name, digest.size, digest.sha256) == (str(CLEAR), CLEAR.stat().st_size, SHA256), form
+        again = path.read_bytes()
+        assert made(tmp_path, *COMMANDS[command], CLEAR, "--format", form, "--hash").read_bytes() == again, form
+
+
+def test_the_first_record_says_with_what_and_keeps_secrets() -> None:
+    options = ["-Y", "opnum == 17", "--password", USER["password"], "--max-stub", "1000"]
+    (evidence, capture, *_) = records(run("timeline", PCQ, *options, "--format", "jsonl", "--hash").stdout)
+    assert capture["record"] == "capture"
+    assert evidence["options"] == {
+        "filter": "opnum == 17",
+        "format": "jsonl",
+        "max-stub": "1000",
+        "password": "(given)",
+    }
+    assert "is larger than 1000 bytes" in str(evidence["limits_reached"])
+    assert (evidence["tool"], evidence["command"]) == ("pcq-analyzer", "timeline")
+    plain = run("timeline", PCQ, *options, "--format", "jsonl").stdout
+    assert run("timeline", PCQ, *options, "--format", "jsonl", "--hash").stdout.partition("\n")[2] == plain
+
+
+def test_all_that_is_read_is_an_input(tmp_path: Path) -> None:
+    metadata, baseline = tmp_path / "m.json", tmp_path / "b.json"
+    run("export-metadata", PCQ, "--secrets", SECRETS, "-o", metadata)
+    run("audit", CLEAR, "--write-baseline", baseline)
+    given = ["--metadata", metadata, "--baseline", baseline, "--secrets", SECRETS]
+    (evidence, *_) = records(run("audit", CLEAR, OTHER, *given, "--format", "jsonl", "--hash").stdout)
+    inputs = [(one["role"], one["name"], one["sha256"]) for one in evidence["inputs"]]  # type: ignore[attr-defined]
+    paths = [("capture", OTHER), ("capture", CLEAR), ("metadata", metadata), ("baseline", baseline)]
+    assert inputs == [(role, str(path), hashlib.sha256(path.read_bytes()).hexdigest()) for role, path in paths]
+
+
+def test_sarif_states_it_unless_reported_not_to(tmp_path: Path) -> None:
+    log = json.loads(made(tmp_path, "audit", CLEAR, "--format", "sarif").read_bytes())
+    (artifact,) = log["runs"][0]["artifacts"]
+    assert artifact["hashes"] == {"sha-256": SHA256}
+    assert artifact["length"] == CLEAR.stat().st_size
+    log = json.loads(made(tmp_path, "audit", CLEAR, "--format", "sarif", "--no-hash").read_bytes())
+    assert "hashes" not in log["runs"][0]["artifacts"][0]
+
+
+def test_standard_input_compressed_and_damaged_files_are_hashed_whole(tmp_path: Path) -> None:
+    def digests(*sources: object) -> list[str | None]:
+        facts = analyze(list(sources), hashing=True).capture  # type: ignore[arg-type]
+        return [one.sha256 for one in facts.digests]
+
+    packed, cut, junk = tmp_path / "x.gz", tmp_path / "cut.pcap", tmp_path / "junk.pcap"
+    packed.write_bytes(gzip.compress(CLEAR.read_bytes()))
+    cut.write_bytes(CLEAR.read_bytes()[:-7])
+    junk.write_bytes(gzip.compress(CLEAR.read_bytes())[:-300] + bytes(3_000_000))
+    for path in (packed, cut, junk):
+        expected = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert digests(path) == [expected]
+        with path.open("rb") as file:
+            assert digests(file) == [expected]
+    assert digests(CLEAR, OTHER) == [digest_of(path).sha256 for path in (OTHER, CLEAR)]
+    given = process("timeline", "-", "--format", "jsonl", "--hash", stdin=CLEAR.read_bytes())
+    assert records(given.stdout.decode())[0]["inputs"] == [
+        {"role": "capture", "name": "-", "size": CLEAR.stat().st_size, "sha256": SHA256}
+    ]
+
+
+@pytest.mark.needs("tshark")
+def test_what_tshark_reads_is_hashed_too() -> None:
+    by_tshark = records(run("timeline", CLEAR, "--engine", "tshark", "--format", "jsonl", "--hash").stdout)
+    assert by_tshark[0]["inputs"][0]["sha256"] == SHA256  # type: ignore[index]
+
+
+def test_a_step_back_counts_nothing_twice(tmp_path: Path) -> None:
+    data = os.urandom(1000)
+    (tmp_path / "x").write_bytes(data)
+    with (tmp_path / "x").open("rb", buffering=0) as file:
+        hashed = HashedFile(file)
+        for size, back in ((10, 4), (3, 3), (500, 100), (7, 0), (60, 20)):
+            hashed.read(size)
+            hashed.seek(-back, os.SEEK_CUR)
+        assert hashed.digest("x") == digest_of(tmp_path / "x").__class__("x", 1000, hashlib.sha256(data).hexdigest())
+
+
+# ------------------------------------------------------------------------------------------------ verify
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_result_belongs_to_its_captures_whatever_they_are_called(form: str, tmp_path: Path) -> None:
+    path = made(tmp_path, "timeline", CLEAR, OTHER, "--format", form, "--hash")
+    (tmp_path / "renamed").write_bytes(CLEAR.read_bytes())
+    done = run("verify", path, tmp_path / "renamed", OTHER)
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert f"(called {CLEAR} then)" in done.stdout
+    for captures, words in (
+        ([CLEAR], f"{OTHER}: went into {path} and is not among these files"),
+        ([CLEAR, OTHER, PCQ], f"{PCQ}: did not go into {path}"),
+        ([CLEAR, CLEAR, OTHER], f"{CLEAR}: did not go into {path}"),
+    ):
+        done = run("verify", path, *captures)
+        assert done.exit_code == 7
+        assert words in done.stdout
+
+
+def test_pages_and_cases_belong_to_their_captures_without_being_asked(tmp_path: Path) -> None:
+    for command in ("report", "save"):
+        path = made(tmp_path, command, CLEAR, OTHER)
+        assert run("verify", path, OTHER, CLEAR).exit_code == 0
+        assert run("verify", path, CLEAR).exit_code == 7
+    assert isinstance(run("verify", made(tmp_path, "report", CLEAR, "--no-hash"), CLEAR).exception, InputError)
+
+
+def test_the_end_of_a_long_text_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made(tmp_path, "timeline", CLEAR, "--hash")
+    monkeypatch.setattr("analyzer.pipeline.verify._HEAD_BYTES", 100)
+    assert [digest.sha256 for digest in stated_by(path)[0]] == [SHA256]
+
+
+def test_a_hostile_result_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "result.xml"
+    for body in ("<a>" * 400_000, '<a b="1"/>' * 300_000):
+        path.write_text(f'<?xml version="1.0"?><x>{body}')
+        tracemalloc.start()
+        with pytest.raises(InputError, match="does not say"):
+            stated_by(path)
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+        tracemalloc.stop()
+
+
+def test_one_changed_bit_is_another_capture(tmp_path: Path) -> None:
+    path = made(tmp_path, "samples", CLEAR, "--format", "jsonl", "--hash")
+    changed = bytearray(CLEAR.read_bytes())
+    changed[1000] ^= 1
+    (tmp_path / "x.pcap").write_bytes(changed)
+    assert run("verify", path, tmp_path / "x.pcap").exit_code == 7
+
+
+def test_names_in_a_capture_cannot_pass_for_evidence(tmp_path: Path) -> None:
+    path = made(tmp_path, "timeline", CLEAR, "--hash")
+    forged = f"evidence: pcq-analyzer\\n  capture  sha256 {'0' * 64}  1 bytes  x\n"
+    path.write_text(forged + path.read_text())
+    assert [digest.sha256 for digest in stated_by(path)[0]] == [SHA256]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_result_without_evidence_is_a_sentence(form: str, tmp_path: Path) -> None:
+    done = run("verify", made(tmp_path, "timeline", CLEAR, "--format", form), CLEAR)
+    assert isinstance(done.exception, InputError)
+    assert "does not say which captures" in str(done.exception)
+    for text in (
+        b"",
+        b"{",
+        b"[\n",
+        b"# {",
+        b'<?xml version="1.0"?>',
+        b"PAR1",
+        b'{"record":"evidence"}\n',
+        b'{"record":"evidence","inputs":[{"role":"capture","name":1,"size":"2","sha256":[]}]}\n',
+        b"[" * 100_000,
+    ):
+        (tmp_path / "odd").write_bytes(text)
+        assert isinstance(run("verify", tmp_path / "odd", CLEAR).exception, InputError), text
+    assert isinstance(run("verify", tmp_path / "gone", CLEAR).exception, InputError)
+
+
+def test_tables_with_evidence_read_back(tmp_path: Path) -> None:
+    for command in ("samples", "timeline"):
+        with_it = made(tmp_path, command, CLEAR, "--format", "csv", "--hash")
+        table = pl.read_csv(with_it, comment_prefix="# ", infer_schema=False)
+        without = made(tmp_path, command, CLEAR, "--format", "csv")
+        assert table.equals(pl.read_csv(without, infer_schema=False))

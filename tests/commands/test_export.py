@@ -1,0 +1,262 @@
+"""`export`: what it writes gives the same calls again, decrypted for Wireshark or cut out of the capture."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from analyzer.auth.keyring import Keyring
+from analyzer.capture.pcapng import SECRETS_OF_OURS
+from analyzer.capture.reader import CaptureReader
+from analyzer.core.absence import Missing
+from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
+from analyzer.core.output.gate import Destination
+from analyzer.pipeline.run import analyze, with_embedded
+from analyzer.pipeline.slicing import slice_of
+from analyzer.questions.filters.selection import Selection
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, Side
+from analyzer.screens.formats.conversation import Unwritten, write_conversation
+from analyzer.screens.formats.pcapng import PcapngWriter
+from tests import truth
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, run
+
+CAPTURES = {capture.file: capture for capture in truth.captures()}
+LUA = truth.CAPTURES.parent / "wireshark" / "pcq.lua"
+
+
+@cache
+def analysis_of(file: str) -> Analysis:
+    capture = CAPTURES[file]
+    return analyze([capture.path], Keyring.load(capture.secrets_path))
+
+
+def stub(side: Side | None) -> bytes | Missing | None:
+    if side is None:
+        return None
+    return side.stub if isinstance(side.stub, Missing) else side.stub.data
+
+
+def essence(call: Call) -> tuple[object, ...]:
+    ends = (call.client, call.server, call.transport, call.pipe, call.interface.uuid, call.opnum, call.call_id)
+    return (*ends, call.status, call.fault, call.syntax, stub(call.request), stub(call.response))
+
+
+def decrypted(analysis: Analysis, selection: Selection, folder: Path) -> Analysis:
+    """What is read, without keys, from the decrypted calls."""
+    path = folder / "decrypted.pcapng"
+    with Destination(path).opened() as out:
+        write_conversation(selection.shown(analysis), out, files=analysis.capture.files, names={})
+    return analyze([path])
+
+
+@pytest.mark.parametrize("file", CAPTURES)
+def test_decrypted_calls_are_read_again_without_keys(file: str, tmp_path: Path) -> None:
+    analysis = analysis_of(file)
+    whole = [
+        call
+        for call in analysis.calls
+        if call.state in ("complete", "request-only", "response-only")
+        if not any(isinstance(stub(side), Missing) for side in (call.request, call.response))
+    ]
+    again = decrypted(analysis, Selection(), tmp_path).calls
+    assert len(again) == len(analysis.calls)
+    found = {essence(call) for call in again}
+    assert [call.number for call in whole if essence(call) not in found] == []
+    assert all(call.auth.level == "none" for call in again if call.state == "complete")
+
+
+@pytest.mark.parametrize("file", CAPTURES)
+@pytest.mark.parametrize("some", [False, True])
+def test_a_slice_gives_the_same_calls_with_the_same_keys(file: str, some: bool) -> None:
+    analysis, keyring = analysis_of(file), Keyring.load(CAPTURES[file].secrets_path)
+    sources = [CAPTURES[file].path]
+    calls = Selection().shown(analysis)
+    if some:
+        calls = calls.only(range(max(len(calls) // 2, 1), len(calls) + 1, 9))
+    found = slice_of(sources, analysis, calls, keyring, DEFAULTS)
+    assert found.lacking == 0
+    again = analyze([found.reader()], keyring).calls
+    timed = {(call.time_ns, call.state, call.auth.user, *essence(call)) for call in again}
+    for _, call in calls:
+        assert (call.time_ns, call.state, call.auth.user, *essence(call)) in timed, call.number
+    assert found.packets <= analysis.capture.frames
+    if len(calls) < len(analysis.calls) / 2 and not found.whole:
+        assert found.packets <= analysis.capture.frames / 2
+
+
+def test_packets_of_a_slice_are_those_that_were_captured(tmp_path: Path) -> None:
+    path = tmp_path / "slice.pcapng"
+    assert run("export", PCQ, "--secrets", SECRETS, "--slice", path, "-Y", "opnum == 6").exit_code == 0
+    frames = [
+        {(int(frame.time_ns), frame.data, frame.original_length, frame.link_type) for frame in all_frames(one)}
+        for one in (path, PCQ)
+    ]
+    assert frames[0] < frames[1]
+
+
+def all_frames(path: Path) -> list[object]:
+    blocks = [block for block in CaptureReader([path]) if not isinstance(block, Problem)]
+    return [block.frame(index) for block in blocks for index in range(len(block))]
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize(
+    "file",
+    [PCQ.name, "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_ipv6.pcap", "pcq_smbd_scapy_scapycli_smb311_ndr64.pcap"],
+)
+def test_wireshark_shows_what_was_sealed(file: str, tmp_path: Path) -> None:
+    path = tmp_path / "clear.pcapng"
+    secrets = CAPTURES[file].secrets_path
+    result = run("export", CAPTURES[file].path, "--secrets", secrets, "--pcapng", path)
+    assert result.exit_code == 0, result.output
+    calls = analysis_of(file).calls
+    columns = ["frame.comment", "pcq.opnum", "pcq.status", "ip.checksum.status", "tcp.checksum.status"]
+    checks = ["-oip.check_checksum:TRUE", "-otcp.check_checksum:TRUE"]
+    options = [f"-Xlua_script:{LUA}", *checks, "-Tfields", *(f"-e{name}" for name in columns)]
+    shown = subprocess.run(
+        ["tshark", "-r", path, "-Ypcq", *options], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    rows = [line.split("\t") for line in shown]
+    assert [int(row[1], 0) for row in rows if row[2] == ""] == [call.opnum for call in calls if call.is_perflib]
+    answered = [call for call in calls if call.is_perflib and call.status is not None]
+    assert [int(row[2], 0) for row in rows if row[2]] == [call.status for call in answered]
+    assert all("frame" in row[0] and CAPTURES[file].file in row[0] for row in rows)
+    assert {row[4] for row in rows} == {"1"}
+    assert {row[3] for row in rows} <= {"1", ""}
+
+
+@pytest.mark.needs("tshark")
+def test_names_of_addresses_go_with_it(tmp_path: Path) -> None:
+    for option in ("--pcapng", "--slice"):
+        path = tmp_path / f"{option[2:]}.pcapng"
+        assert run("export", PCQ, "--secrets", SECRETS, option, path).exit_code == 0
+        shown = subprocess.run(
+            ["tshark", "-r", path, "-Nn", "-Tfields", "-eip.src_host"], capture_output=True, text=True, check=True
+        )
+        # Of several names, Wireshark 4.0 shows the last, 4.4 the first.
+        assert set(shown.stdout.split()) <= {"PERFSRV", "perfsrv.lab.test", "vm"}
+
+
+def test_no_secret_is_in_what_is_written(tmp_path: Path) -> None:
+    user = json.loads(SECRETS.read_bytes())["users"][0]
+    for option in ("--pcapng", "--slice"):
+        path = tmp_path / f"{option[2:]}.pcapng"
+        run("export", PCQ, "--secrets", SECRETS, option, path)
+        data = path.read_bytes()
+        for secret in (user["password"].encode(), user["password"].encode("utf-16-le")):
+            assert secret not in data
+
+
+def test_sealed_messages_are_written_as_they_are_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "sealed.pcapng"
+    result = run("export", PCQ, "--pcapng", path)
+    assert "could not be decrypted" in result.stderr
+    again = analyze([path]).calls
+    assert len(again) == len(analysis_of(PCQ.name).calls)
+
+
+def test_messages_that_were_not_kept_are_counted(tmp_path: Path) -> None:
+    analysis = analyze([CLEAR], limits=DEFAULTS.__class__(stub=100))
+    unwritten = Unwritten()
+    with Destination(tmp_path / "x").opened() as out:
+        write_conversation(Selection().shown(analysis), out, files=["x"], names={}, unwritten=unwritten)
+    assert unwritten.dropped > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("export", CLEAR), 2, "--pcapng OUT"),
+        (("export", CLEAR, "--slice", "x", "--engine", "tshark"), 2, "gives no packets"),
+        (("export", "-", "--slice", "x"), 2, "read twice"),
+        (("export", CLEAR, "--slice", "x", "--pcapng", "x"), 2, "too"),
+        (("export", CLEAR, "--slice", "x", "-Y", "opnum == 999"), 3, "nothing is written"),
+    ],
+)
+def test_what_cannot_be_written_is_a_sentence(arguments: tuple[object, ...], code: int, sentence: str) -> None:
+    ran = process(*arguments)
+    assert ran.returncode == code
+    assert sentence in " ".join(ran.stderr.decode().split())
+    assert not Path("x").exists()
+
+
+def test_captures_are_not_written_over(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes(CLEAR.read_bytes())
+    ran = process("export", copy, "--slice", copy, "--force")
+    assert ran.returncode == 1
+    assert b"it is not written over" in ran.stderr
+    assert copy.read_bytes() == CLEAR.read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------------- --dsb
+
+
+def states_of(path: Path, *options: object) -> set[str]:
+    lines = map(json.loads, run("timeline", path, "--format", "jsonl", *options).stdout.splitlines())
+    return {line["state"] for line in lines if line["record"] == "call"}
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [(PCQ.name, "lab\\\\Perfmon"), ("pcq_smbd_scapy_sambalib_krb5rc4only_krb5_seal.pcap", None)],
+)
+def test_a_slice_with_a_key_needs_no_other(file: str, name: str | None, tmp_path: Path) -> None:
+    capture, path = CAPTURES[file], tmp_path / "slice.pcapng"
+    named = [name] if name is not None else list(Keyring.load(capture.secrets_path).names)
+    options = [word for one in named for word in ("--dsb", one.replace("\\\\", "\\"))]
+    result = run("export", capture.path, "--secrets", capture.secrets_path, "--slice", path, *options)
+    assert result.exit_code == 0, result.output
+    assert "warning: the slice will hold the keys of" in result.stderr
+    assert path.stat().st_mode & 0o077 == 0
+    assert states_of(path) == states_of(capture.path, "--secrets", capture.secrets_path)
+    assert "sealed" in states_of(capture.path)
+    assert not [problem.text for problem in analyze([path]).problems if "secrets" in problem.text]
+
+
+def test_without_dsb_no_key_is_in_the_slice(tmp_path: Path) -> None:
+    path = tmp_path / "slice.pcapng"
+    assert run("export", PCQ, "--secrets", SECRETS, "--slice", path).exit_code == 0
+    assert "sealed" in states_of(path)
+    assert b"PCQS"[::-1] not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--slice", "x", "--dsb", "LAB\\nobody"), "there are keys of: LAB\\perfmon"),
+        (("--pcapng", "x", "--dsb", "LAB\\perfmon"), "only a slice needs keys"),
+    ],
+)
+def test_only_keys_that_are_there_can_be_named(options: tuple[str, ...], sentence: str) -> None:
+    ran = process("export", PCQ, "--secrets", SECRETS, *options)
+    assert ran.returncode == 2
+    assert sentence in " ".join(ran.stderr.decode().split())
+    assert not Path("x").exists()
+
+
+def test_files_that_a_capture_names_as_keytabs_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.pcapng"
+    keytab = next(truth.CAPTURES.glob("*.keytab"))
+    with path.open("wb") as out:
+        writer = PcapngWriter(out, application="x", comment="y")
+        writer.secrets(SECRETS_OF_OURS, json.dumps({"keytabs": [str(keytab)]}).encode())
+        writer.secrets(SECRETS_OF_OURS, b"{")
+        writer.interface(1, "z")
+    assert with_embedded([path], Keyring())[0].kerberos_keys == ()
+    (problem,) = with_embedded([path], Keyring())[1]
+    assert (problem.kind, "not used" in problem.text) == ("note", True)
+
+
+@pytest.mark.needs("tshark")
+def test_wireshark_passes_over_the_keys(tmp_path: Path) -> None:
+    path = tmp_path / "slice.pcapng"
+    run("export", PCQ, "--secrets", SECRETS, "--slice", path, "--dsb", "LAB\\perfmon", "-Y", "opnum == 6")
+    shown = subprocess.run(["tshark", "-r", path], capture_output=True, text=True, check=True).stdout
+    assert "Negotiate Protocol Request" in shown

@@ -1,0 +1,127 @@
+"""What a newcomer meets: help in groups with examples that work, the pages without a network, and the manual page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from analyzer.commands.commands import command_line
+from analyzer.commands.docs import pages
+from analyzer.commands.examples import EXAMPLES
+from analyzer.commands.manual import manual_page
+from analyzer.core.errors import InputError
+from tests.commands.test_commands import run
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "pcq-analyzer.1"
+COMMAND: Any = typer.main.get_command(command_line())
+
+
+def test_every_command_has_a_group_and_examples() -> None:
+    assert set(EXAMPLES) == set(COMMAND.commands)
+    shown = run("--help").stdout
+    for group, examples in EXAMPLES.values():
+        assert group in shown
+        assert examples
+
+
+@pytest.mark.parametrize("words", [words for _, examples in EXAMPLES.values() for _, words in examples])
+def test_every_example_is_a_command_line_that_is_understood(words: str) -> None:
+    name, *arguments = shlex.split(words)
+    command = COMMAND.commands[name]
+    if hasattr(command, "commands"):
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    context = command.make_context(name, arguments)
+    assert context.params
+
+
+def test_help_shows_the_examples_of_a_command() -> None:
+    shown = " ".join(run("timeline", "--help").stdout.split())
+    assert "Every call, encrypted ones opened: pcq-analyzer timeline x.pcapng --secrets keys.toml" in shown
+
+
+def commands(command: Any = COMMAND, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its name."""
+    if not hasattr(command, "commands"):
+        yield name.strip(), command
+        return
+    for word, one in command.commands.items():
+        yield from commands(one, f"{name} {word}")
+
+
+# Options of other commands and programs, of which the text says whose they are.
+OF_OTHERS = {("verify", "--hash"), ("docs", "-l"), ("keys nt-hash", "--nt-hash")}
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_help_names_options_that_the_command_has(name: str, command: Any) -> None:
+    known = {word for item in command.params for word in (*item.opts, *item.secondary_opts)} | {"--help"}
+    texts = [command.help or "", *(getattr(item, "help", None) or "" for item in command.params)]
+    named = {word for text in texts for word in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", text)}
+    assert {(name, word) for word in named - known} <= OF_OTHERS
+
+
+def test_pages_are_listed_and_shown(tmp_path: Path) -> None:
+    listed = run("docs").stdout
+    for name in ("output", "filters", "architecture", "readme", "changelog", "man"):
+        assert re.search(rf"^{name} ", listed, re.MULTILINE)
+    titles = dict(line.split(maxsplit=1) for line in listed.splitlines())
+    assert list(titles) == [*pages(), "man"]
+    assert (titles["output"], titles["readme"]) == ("Output for programs, schema 2", "pcq-analyzer")
+    assert titles["man"] == "pcq-analyzer(1), for man -l -"
+    assert run("docs", "output").stdout == (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
+    assert run("docs", "filters", "-o", tmp_path / "x").exit_code == 0
+    assert (tmp_path / "x").read_bytes() == pages()["filters"].read_bytes()
+    result = run("docs", "nothing")
+    assert isinstance(result.exception, InputError)
+    assert "there is no page nothing" in str(result.exception)
+
+
+def test_the_manual_page_names_every_command_and_option() -> None:
+    page = manual_page()
+    assert run("docs", "man").stdout == page
+    for name, command in COMMAND.commands.items():
+        assert f'.SS "{name}'.replace("-", "\\-") in page
+        for item in getattr(command, "params", ()):
+            for word in item.opts if item.param_type_name == "option" and item.name != "help" else ():
+                assert word.replace("-", "\\-") in page
+
+
+def test_the_manual_page_that_is_installed_is_of_this_command_line() -> None:
+    """`make man` writes it anew."""
+    assert PAGE.read_text(encoding="utf-8") == manual_page()
+
+
+@pytest.mark.needs("groff")
+def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
+    (tmp_path / "page.1").write_text(manual_page(), encoding="utf-8")
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "page.1"], capture_output=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"EXIT STATUS" in re.sub(rb".\x08", b"", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "incomplete", "completed"),
+    [
+        ("audit --select", "PCQ10", "PCQ101"),
+        ("audit --ignore", "served-below", "served-below-privacy"),
+        ("explain", "PCQ101", "PCQ101"),
+        ("docs", "out", "output"),
+        ("timeline --filter", "opnum == 6 && stat", "opnum == 6 && status"),
+    ],
+)
+def test_shells_complete_what_the_program_knows(words: str, incomplete: str, completed: str) -> None:
+    name, *option = words.split()
+    command = COMMAND.commands[name]
+    (item,) = [
+        one for one in command.params if (one.opts[0] if option else one.param_type_name) == (*option, "argument")[0]
+    ]
+    context = command.make_context(name, [], resilient_parsing=True)
+    assert completed in [found.value for found in item.shell_complete(context, incomplete)]

@@ -1,0 +1,60 @@
+"""The packets of a call, as commands show them: frames, TCP payload and SMB messages, or why there are none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.test_commands import CLEAR, run
+from tests.page import blocks
+
+
+def layer_kinds(path: Path) -> tuple[set[str], set[str | None]]:
+    """The kinds of layers of the calls of a page, and what it says where carriers are missing."""
+    found = blocks(path.read_text(encoding="utf-8"))
+    sides = [
+        side for name in found if name.startswith("details") for call in found[name]["calls"] for side in call["sides"]
+    ]
+    return {layer["kind"] for side in sides for layer in side["layers"]}, {side["lacking"] for side in sides}
+
+
+def test_show_prints_them_when_asked() -> None:
+    plain, asked = (run("show", CLEAR, "--call", 5, *more) for more in ((), ("--packets",)))
+    assert "SMB2 header" not in plain.stdout
+    assert "Ethernet header" in asked.stdout
+    assert "SMB2 WRITE request" in asked.stdout
+    record = json.loads(run("show", CLEAR, "--call", 5, "--packets", "--format", "jsonl").stdout)
+    ids = [layer["id"] for layer in record["layers"]["response"]["carriers"]]
+    assert ids == ["response.frame1", "response.tcp1", "response.smb1"]
+    assert (
+        "carriers" not in json.loads(run("show", CLEAR, "--call", 5, "--format", "jsonl").stdout)["layers"]["request"]
+    )
+
+
+def test_a_pipe_is_read_once_and_says_so() -> None:
+    shown = run("show", "-", "--call", 5, "--packets", stdin=CLEAR.read_bytes())
+    assert "not shown: the capture came through a pipe, which is read once" in " ".join(shown.stdout.split())
+
+
+def test_a_page_has_them_and_that_of_a_case_says_what_it_lacks(tmp_path: Path) -> None:
+    page, case, of_case = tmp_path / "a.html", tmp_path / "a.pcq", tmp_path / "b.html"
+    assert run("report", CLEAR, "-o", page).exit_code == 0
+    assert layer_kinds(page) == ({"frame", "tcp", "smb", "pdu", "stub", "buffer"}, {None})
+    assert run("save", CLEAR, "-o", case).exit_code == 0
+    assert run("report", case, "-o", of_case).exit_code == 0
+    assert layer_kinds(of_case) == ({"pdu", "stub", "buffer"}, {"a case does not hold captured packets"})
+
+
+@pytest.mark.parametrize("command", ["report", "show"])
+def test_redacted_output_holds_no_packets(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    more = ("-o", path) if command == "report" else ("--call", 5, "--packets")
+    result = run(command, CLEAR, "--redact", *more)
+    assert result.exit_code == 0
+    if command == "report":
+        assert layer_kinds(path) == ({"pdu", "stub", "buffer"}, {"packets hold the names that --redact replaces"})
+    else:
+        assert "packets hold the names that --redact replaces" in result.stdout
+        assert "SMB2 header" not in result.stdout

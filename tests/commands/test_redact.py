@@ -1,0 +1,389 @@
+"""`--redact`: nothing that is written holds a name, in any encoding, and everything that is no name is as before."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+
+from analyzer.auth.keyring import Keyring
+from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.redaction.pseudonyms import KEPT, Pseudonyms
+from analyzer.interfaces.redaction.stubs import redacted_buffer, redacted_call
+from analyzer.interfaces.winperf.paths import UNKNOWN
+from analyzer.pipeline.run import analyze
+from analyzer.results.analysis import Analysis
+from analyzer.results.security import Identity
+from analyzer.screens.views.samples import Samples
+from tests import truth
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, records, run
+from tests.interfaces.svcctl.test_layer import CREATE, HANDLE, calls_of
+from tests.page import blocks
+
+CAPTURES = {capture.file: capture for capture in truth.captures()}
+KEY = "a key for tests"
+MANY = (
+    "timeline",
+    "timeline --format jsonl",
+    "export --pcapng",
+)
+EVERY = (
+    "triage",
+    "triage --format jsonl",
+    # The commands that these print repeat what was typed.
+    "triage --user perfmon --server 127.0.0.1",
+    "timeline --user perfmon",
+    "audit --filter user==perfmon",
+    "timeline --format csv",
+    "timeline --format parquet",
+    "timeline --format timesketch",
+    "timeline --format ecs --tail 30",
+    "timeline --format zeek",
+    "timeline --unfold --hash",
+    "show --call 1",
+    "show --call 4 --format json",
+    "sessions",
+    "sessions --format jsonl",
+    "hosts",
+    "audit --format jsonl",
+    "handles",
+    "handles --format jsonl",
+    "stats",
+    "stats --format jsonl",
+    "counters",
+    "counters --format parquet",
+    "samples",
+    "samples --format jsonl",
+    "samples --format parquet",
+    "audit",
+    "audit --format sarif",
+    "audit --format junit",
+    "audit --format zeek",
+    "export-metadata",
+    "report",
+    "save",
+)
+# Instances whose names are words of the program, of counters, or of help texts.
+_WORDS = frozenset(
+    ("idle", "system", "test", "global", "string", "text", "poll", "build", "memory", "process", "total", "zweiter")
+)
+
+
+@cache
+def analyses(file: str) -> tuple[Analysis, Analysis]:
+    """As it is, and redacted."""
+    capture = CAPTURES[file]
+    keyring = Keyring.load(capture.secrets_path)
+    return analyze([capture.path], keyring), analyze([capture.path], keyring, pseudonyms=Pseudonyms(KEY.encode()))
+
+
+def samples_of(analysis: Analysis) -> Iterator[dict[str, Any]]:
+    return (msgspec.to_builtins(record) for record in Samples(analysis).records())
+
+
+def texts(analysis: Analysis, file: str) -> Iterator[str]:
+    """Everything in a capture that names somebody or something."""
+
+    def of_identity(identity: Identity | None) -> Iterator[str]:
+        for name in (
+            "account",
+            "workstation",
+            "server_name",
+            "server_domain",
+            "server_dns_name",
+            "server_dns_domain",
+            "service",
+            "realm",
+        ):
+            yield getattr(identity, name, None) or ""
+
+    for user in json.loads(CAPTURES[file].secrets_path.read_bytes()).get("users", ()):
+        yield from (user.get("username") or "", user.get("domain") or "")
+    for session in analysis.sessions:
+        yield from (session.client.ip, session.server.ip, *session.trees)
+        yield from of_identity(session.identity)
+    for call in analysis.calls:
+        yield from of_identity(call.security.identity)
+        yield from (call.client.ip, call.server.ip)
+        for name in ("szMachine", "lpSubKey"):
+            value = call.request.params.get(name) if call.request is not None else None
+            if isinstance(value, str) and "Perflib" not in value:
+                yield value
+        if call.path is not None and "Perflib" not in call.path:
+            yield call.path.removeprefix(UNKNOWN)
+    for sample in samples_of(analysis):
+        yield from (sample.get("instance") or "", sample.get("parent_instance") or "")
+        if isinstance(sample["raw"], str):
+            yield sample["raw"]
+
+
+@cache
+def names_of(file: str) -> frozenset[str]:
+    """The words and addresses of a capture that name somebody or something, in small letters."""
+    words: set[str] = set()
+    for text in set(texts(analyses(file)[0], file)):
+        words |= {text} if re.fullmatch(r"[\d.]{7,}|[0-9a-f:]*::[0-9a-f:]*", text) else set(re.findall(r"[\w-]+", text))
+    return frozenset(
+        word.casefold()
+        for word in words
+        if (len(word) >= 4 or not word.isascii()) and any(one.isalpha() or one in ".:" for one in word)
+        if word.casefold() not in KEPT | _WORDS
+    )
+
+
+@cache
+def encoded_names(file: str) -> tuple[bytes, ...]:
+    """The same as UTF-16, hexadecimal, Base64 and with JSON's escapes, in small letters and in capitals."""
+    found: set[bytes] = set()
+    for text in (change(name) for name in names_of(file) for change in (str.lower, str.upper)):
+        if not text.isascii():
+            found.add(json.dumps(text)[1:-1].encode())
+        for raw in (text.encode(), text.encode("utf-16-le"), text.encode("utf-16-be")):
+            found |= {raw.hex().encode(), raw.hex(" ").encode()} | ({raw} if b"\0" in raw else set())
+            for shift in range(3):
+                # Without the letters that the bytes before and behind decide, too.
+                inner = base64.b64encode(b"\0" * shift + raw)[4 if shift else 0 :].rstrip(b"=")
+                inner = inner[:-1] if (shift + len(raw)) % 3 else inner
+                if len(inner) >= 6:
+                    found.add(inner)
+    assert found
+    return tuple(found)
+
+
+def unpacked_page(page: str) -> bytes:
+    """What is in a page, its blocks decompressed, without its script and style."""
+    shown = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return shown.encode() + json.dumps(blocks(page), ensure_ascii=False).encode()
+
+
+def unpacked_case(path: Path) -> bytes:
+    """What is in a case: its tables as JSON, the other files as they are."""
+    with zipfile.ZipFile(path) as case:
+        return b"\n".join(
+            pl.read_parquet(case.read(name)).write_json().encode() if name.endswith(".parquet") else case.read(name)
+            for name in case.namelist()
+        )
+
+
+def written(command: str, file: str, folder: Path) -> bytes:
+    """What a command writes on standard output and into its file, redacted."""
+    name, *options = command.split()
+    capture, path = CAPTURES[file], folder / "out"
+    target = [path] if "--pcapng" in options else ["-o", path]
+    secrets = ["--secrets", capture.secrets_path]
+    result = run(name, capture.path, *options, *target, *secrets, "--redact-key", KEY)
+    assert result.exit_code in (0, 3, 10, 11, 12), (command, result.output, result.exception)
+    data = path.read_bytes() if path.exists() else b""
+    if "parquet" in options:
+        data = pl.read_parquet(path).write_json().encode()
+    elif name == "report":
+        data = unpacked_page(data.decode())
+    elif name == "save":
+        data = unpacked_case(path)
+    path.unlink(missing_ok=True)
+    shown = result.output.encode() + data
+    # The names of the files are the user's own.
+    return re.sub(rb"[\w./-]*/captures/", b"", shown).replace(str(folder).encode(), b"")
+
+
+def names_in(data: bytes, file: str) -> set[bytes]:
+    """The names of a capture that are in what was written."""
+    text = data.decode("utf-8", "replace").casefold()
+    words = set(re.findall(r"[\w-]+", text)) | set(re.findall(r"(?:\d+\.){3}\d+|[0-9a-f:]*::[0-9a-f:]*", text))
+    return {word.encode() for word in words & names_of(file)} | {one for one in encoded_names(file) if one in data}
+
+
+@pytest.mark.parametrize("file", CAPTURES)
+def test_no_name_of_any_capture_is_written(file: str, tmp_path: Path) -> None:
+    for command in MANY:
+        data = written(command, file, tmp_path)
+        assert data
+        assert names_in(data, file) == set(), command
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_no_command_writes_a_name(command: str, tmp_path: Path) -> None:
+    for file in (PCQ.name, CLEAR.name):
+        data = written(command, file, tmp_path)
+        # The pages of rules, which are in SARIF and in the page, speak of a process that is on every Windows.
+        assert names_in(data, file) - ({b"svchost"} if "sarif" in command or command == "report" else set()) == set()
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_a_lone_buffer_is_without_names_too(form: str, tmp_path: Path) -> None:
+    call = next(
+        call for call in analyses(CLEAR.name)[0].calls if call.response and call.response.buffer_kind == "winperf"
+    )
+    path = tmp_path / "buffer"
+    assert call.response is not None
+    assert call.response.buffer is not None
+    path.write_bytes(call.response.buffer.data)
+    plain, redacted = (run("decode", path, "--format", form, *key) for key in ((), ("--redact-key", KEY)))
+    assert plain.exit_code == redacted.exit_code == 0
+    assert names_in(plain.output.encode(), CLEAR.name)
+    assert names_in(redacted.output.encode(), CLEAR.name) == set()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_names_would_be_found(encoding: str) -> None:
+    raw = "xx LAB\\perfmon".encode(encoding)
+    for data in (
+        raw,
+        raw.hex().encode(),
+        base64.b64encode(raw),
+        base64.b64encode(b"1" + raw),
+        base64.b64encode(b"12" + raw),
+    ):
+        assert names_in(data, PCQ.name)
+    assert names_in(b"at 127.0.0.1:445, PERFSRV", PCQ.name) == {b"127.0.0.1", b"perfsrv"}
+
+
+@pytest.mark.parametrize("file", CAPTURES)
+def test_numbers_states_and_frames_stay(file: str) -> None:
+    plain, redacted = analyses(file)
+    for before, after in zip(plain.calls, redacted.calls, strict=True):
+        for name in (
+            "state",
+            "status",
+            "fault",
+            "opnum",
+            "method",
+            "frames",
+            "time_ns",
+            "latency_ns",
+            "interface",
+            "handle",
+        ):
+            assert getattr(before, name) == getattr(after, name), (before.number, name)
+        for one, other in ((before.request, after.request), (before.response, after.response)):
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                assert (one.stub_length, one.buffer_kind, one.wire_length) == (
+                    other.stub_length,
+                    other.buffer_kind,
+                    other.wire_length,
+                )
+    names = ("server", "instance", "parent_instance", "raw")
+    pairs = zip(samples_of(plain), samples_of(redacted), strict=True)
+    for sample, other_sample in pairs:
+        assert {key: value for key, value in sample.items() if key not in names} == {
+            key: value for key, value in other_sample.items() if key not in names
+        }
+        if not isinstance(sample["raw"], str):
+            assert sample["raw"] == other_sample["raw"]
+        assert (sample["instance"] is None) == (other_sample["instance"] is None)
+
+
+def test_instances_stay_apart_and_the_same() -> None:
+    plain, redacted = analyses("pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap")
+    pairs = zip(samples_of(plain), samples_of(redacted), strict=True)
+    names = {(one["instance"], other["instance"]) for one, other in pairs}
+    assert len(names) == len({one for one, _ in names}) == len({other for _, other in names})
+    assert ("_Total", "_Total") in names
+
+
+def test_the_same_key_gives_the_same_pseudonyms() -> None:
+    def users(file: str, *options: str) -> set[str]:
+        capture = CAPTURES[file]
+        shown = run("sessions", capture.path, "--secrets", capture.secrets_path, "--format", "jsonl", *options).stdout
+        return {str(one["user"]) for one in records(shown)}
+
+    ipv6 = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_ipv6.pcap"
+    assert users(PCQ.name) == users(ipv6) == {"LAB\\perfmon"}
+    keyed = users(PCQ.name, "--redact-key", KEY)
+    assert keyed == users(ipv6, "--redact-key", KEY)
+    assert (
+        len(
+            keyed
+            | users(PCQ.name, "--redact-key", "another")
+            | users(PCQ.name, "--redact")
+            | users(PCQ.name, "--redact")
+        )
+        == 4
+    )
+
+
+def test_the_key_is_written_nowhere(tmp_path: Path) -> None:
+    arguments = ("timeline", PCQ, "--secrets", SECRETS, "--hash", "--format", "jsonl", "-Y", 'user == "LAB\\\\perfmon"')
+    shown = process(*arguments, "--redact-key", "sesame0815")
+    assert b"sesame0815" not in shown.stdout + shown.stderr
+    assert b"perfmon" not in shown.stdout
+    keyed = process(*arguments, "--redact", env={"PCQ_REDACT_KEY": "sesame0815"})
+    assert keyed.stdout.splitlines()[1:] == shown.stdout.splitlines()[1:]
+    failed = process("timeline", PCQ, "--redact-key", "sesame0815", "-o", "/dev/full", "--format", "jsonl")
+    assert b"sesame0815" not in failed.stderr
+
+
+def test_the_key_is_not_shown_by_what_holds_it() -> None:
+    assert "key" not in repr(Pseudonyms(b"sesame"))
+    assert "sesame" not in repr(vars(Pseudonyms(b"sesame")))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", CLEAR, "--slice", "x", "--redact"),
+        ("keys", "wireshark", CLEAR, "--redact"),
+        ("crosscheck", CLEAR, "--redact"),
+        ("timeline", CLEAR, "--redact-key", ""),
+    ],
+)
+def test_what_cannot_be_redacted_is_refused(arguments: tuple[object, ...]) -> None:
+    ran = process(*arguments)
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"--redact" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["10.1.20.255", "127.0.0.1", "fe80::1", "2001:db8:0:1::a0", "::1", "LAB\\alice", "svchost#3", "Grüße日本", "a"],
+)
+def test_pseudonyms_are_as_long_and_other(text: str) -> None:
+    names = Pseudonyms(b"k")
+    made = names.address(text)
+    assert made != text
+    assert len(made.encode("utf-16-le")) == len(text.encode("utf-16-le"))
+    assert made == names.address(text) == Pseudonyms(b"k").name(text)
+
+
+def test_sentences_lose_the_names_that_are_known() -> None:
+    names = Pseudonyms(b"k")
+    user = names.name("LAB\\alice")
+    assert (
+        names.free("no key for LAB\\alice at 10.0.0.1:445") == f"no key for {user} at {names.address('10.0.0.1')}:445"
+    )
+    assert names.free("the laboratory of 2026-11-22") == "the laboratory of 2026-11-22"
+
+
+def test_what_no_field_holds_is_zero() -> None:
+    data = (16).to_bytes(4, "little") + (7).to_bytes(4, "little") + "bob\0".encode("utf-16-le")
+    junk = "secret".encode("utf-16-le")
+    made = redacted_buffer("instances", data + junk, Pseudonyms(b"k"))
+    assert len(made) == len(data + junk)
+    assert made[:8] == data[:8]
+    assert junk not in made
+    assert "bob".encode("utf-16-le") not in made
+
+
+def test_services_get_pseudonyms_and_keep_their_status() -> None:
+    (call,), _ = calls_of((12, CREATE, "00000000" + HANDLE + "31040000"))
+    names = Pseudonyms(b"k")
+    stubs = redacted_call(call, names)
+    assert stubs["request"] is not None
+    assert stubs["response"] is not None
+    asked = decode_stub("svcctl", 12, "request", stubs["request"]).params
+    assert asked["lpServiceName"].rstrip("\0") == names.name("PSEXESVC") != "PSEXESVC"
+    assert decode_stub("svcctl", 12, "response", stubs["response"]).status == call.status == 0x431
+    for name in ("PSEXESVC", "PsExec", "LocalSystem"):
+        assert name.encode("utf-16-le") not in stubs["request"]
+    # Dependencies and the password are bytes of which nothing is known.
+    assert bytes.fromhex("deadbeef") not in stubs["request"]

@@ -1,0 +1,77 @@
+"""Nothing but `analyzer/core/output` opens a file for writing, or writes to a standard stream."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[3] / "analyzer"
+# A nameless file of what is too large for memory, which is gone with the process.
+SPILLS = "core/spill.py"
+WRITING = {"write_text", "write_bytes", "touch", "mkdir", "hardlink_to", "symlink_to", "rename", "unlink"}
+OF_SYSTEM = {"open", "write", "dup2", "replace", "rename", "link", "unlink", "remove", "makedirs", "mkdir", "fdopen"}
+
+
+def ways_out(source: str) -> set[str]:
+    """What a module does that only the gate may do: `sys.stdout`, `print`, `Path.write_text`, `open("w")`."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr", "sys.__stdout__"):
+            found.add(ast.unparse(node))
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func)
+        owner, _, attribute = name.rpartition(".")
+        modes = [
+            *(node.args[1:] if name == "open" else node.args[:1]),
+            *(item.value for item in node.keywords if item.arg == "mode"),
+        ]
+        writes = any(isinstance(one, ast.Constant) and one.value in MODES for one in modes)
+        if (
+            name
+            in (
+                "print",
+                "Console",
+                "TemporaryFile",
+                "NamedTemporaryFile",
+                "typer.echo",
+                "typer.secho",
+                "logging.basicConfig",
+            )
+            or (owner == "os" and attribute in OF_SYSTEM)
+            or (owner and attribute in WRITING)
+            or ((name == "open" or attribute == "open") and writes)
+        ):
+            found.add(name)
+    return found
+
+
+MODES = {way + binary + plus for way in "wxa" for binary in ("", "b", "t") for plus in ("", "+")} | {"r+", "rb+", "r+b"}
+
+
+def test_nothing_else_writes() -> None:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        is_ours = not name.startswith(("output/", "buffers/_generated/")) and name not in SPILLS
+        if is_ours and (ways := ways_out(path.read_text())):
+            found[name] = ways
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["print(1)", "import sys\nsys.stdout.write('x')", "p.write_text('x')", "open('x', 'wb')", "p.open(mode='a')",
+     "os.open('x', 1)", "Console(stderr=True)", "typer.echo('x')"],
+)  # fmt: skip
+def test_what_writes_would_be_found(source: str) -> None:
+    assert ways_out(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["open('x', 'rb')", "p.open()", "source.open('rb', buffering=0)", "sealed.open(a, b)"]
+)
+def test_what_reads_is_let_through(source: str) -> None:
+    assert not ways_out(source)

@@ -1,0 +1,90 @@
+"""Text on a terminal goes through a pager, as git's does; nothing else does."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analyzer.core.output.pager import pager_command
+from tests.commands.test_commands import CLEAR
+
+PAGER = """sh -c 'echo "<paged $LESS>"; cat; echo "<end>"'"""
+
+
+def on_terminal(*arguments: object, **variables: str) -> tuple[int, str]:
+    """The exit code of a command whose standard output and standard error are a terminal, and what stands on it."""
+    main, terminal = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in ("PAGER", "PCQ_PAGER", "LESS")}
+    command = [sys.executable, "-m", "analyzer", *map(str, arguments)]
+    process = subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, env={**environment, "TERM": "xterm", **variables}
+    )
+    os.close(terminal)
+    shown = bytearray()
+    while True:
+        try:
+            data = os.read(main, 65536)
+        except OSError:  # the last writer has gone
+            break
+        if not data:
+            break
+        shown += data
+    os.close(main)
+    return process.wait(600), shown.decode().replace("\r\n", "\n")
+
+
+def test_text_goes_through_the_pager() -> None:
+    code, shown = on_terminal("hosts", CLEAR, PAGER=PAGER)
+    assert code == 0
+    body = shown[shown.index("<paged FRX>") : shown.index("<end>")]
+    assert "127.0.0.1" in body
+    assert "\x1b[1m" in body  # with its colours
+    assert "<paged -x>" in on_terminal("hosts", CLEAR, PAGER="false", PCQ_PAGER=PAGER, LESS="-x")[1]
+    assert "<paged FRX>\n# Filters" in on_terminal("docs", "filters", PAGER=PAGER)[1]
+
+
+def test_without_a_pager() -> None:
+    for options, pager in (([], "cat"), ([], ""), ([], "no-such-program-at-all"), (["--no-pager"], PAGER)):
+        code, shown = on_terminal("hosts", CLEAR, *options, PAGER=pager)
+        assert code == 0
+        assert "127.0.0.1" in shown
+        assert "<paged" not in shown
+    # What is for programs is never paged.
+    assert "<paged" not in on_terminal("hosts", CLEAR, "--format", "jsonl", PAGER=PAGER)[1]
+
+
+def test_a_pager_that_is_left_early_is_no_error() -> None:
+    code, shown = on_terminal("samples", CLEAR, PAGER="sh -c 'head -n 1; echo \"<left>\"'")
+    assert code == 0
+    assert shown.rstrip().endswith("<left>")
+    assert shown.count("\n") < 10
+
+
+def test_a_pipe_is_not_paged(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "analyzer", "hosts", str(CLEAR)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "PAGER": PAGER},
+    )
+    assert done.returncode == 0
+    assert "<paged" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "command"),
+    [
+        ({"PAGER": "sh -c 'a b'"}, ["sh", "-c", "a b"]),
+        ({"PAGER": "sh", "PCQ_PAGER": ""}, None),
+        ({"PAGER": "'"}, None),
+        ({"PAGER": "cat"}, None),
+    ],
+)
+def test_what_the_user_says(environment: dict[str, str], command: list[str] | None) -> None:
+    assert pager_command({"PATH": os.environ["PATH"], **environment}) == command

@@ -1,0 +1,187 @@
+"""Texts of trees are made once: what is kept of them, for how long, and how the text of a long buffer is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from analyzer.core.output.json import Pieces
+from analyzer.interfaces.buffers import ReadyTrees, ready
+from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _Text
+from tests.build.buffers import Block, perf_data, wide
+from tests.interfaces.buffers.test_fast import assert_ready
+
+
+def eight(number: int) -> bytes:
+    return number.to_bytes(8, "little")
+
+
+def grid(rows: int, sizes: list[int]) -> Block:
+    values = tuple(
+        tuple((row * 7 + at).to_bytes(size, "little") for at, size in enumerate(sizes)) for row in range(rows)
+    )
+    return Block(
+        6, ids=tuple(range(len(sizes))), instances=tuple((f"i%d{row}", row) for row in range(rows)), values=values
+    )
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
+    def counted(name: str) -> list[Any]:
+        function, found = getattr(ready, name), []
+
+        def call(*given: Any, **named: Any) -> Any:
+            made = function(*given, **named)
+            found.append(made)
+            return made
+
+        monkeypatch.setattr(ready, name, call)
+        return found
+
+    return counted
+
+
+def test_what_is_kept_of_texts() -> None:
+    """16 KB: the metadata of the largest counterset of Windows; 4 MB: those of some thousand countersets with their texts.
+
+    A text beyond 8 MB of buffer is made while it is written; 2,000 values a piece keep pieces at some 100 KB.
+    """
+    assert (ReadyTrees.MAX_LENGTH, ReadyTrees.MAX_BYTES) == (16 << 10, 4 << 20)
+    assert (_LONG, _VALUES_AT_ONCE, _FEW_VALUES) == (8 << 20, 2000, 64)
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(100, True), (98, True), (102, False)])
+def test_buffers_up_to_a_length_are_decoded_once(
+    length: int, is_kept: bool, calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReadyTrees, "MAX_LENGTH", 100)
+    decoded, trees = calls("_decoded"), ReadyTrees()
+    data = wide("x" * (length // 2 - 1))
+    assert len(data) == length
+    found = [trees.tree("string", data) for _ in range(3)]
+    assert len(decoded) == int(is_kept)
+    assert (found[0] is not None) == is_kept
+    assert found[0] is found[1] is found[2]
+    # Another kind, or another order of bytes, is another tree.
+    if is_kept:
+        trees.tree("name-table", data)
+        trees.tree("string", data, big_endian=True)
+        trees.tree("string", data, big_endian=False)
+        assert len(decoded) == 4
+
+
+def test_texts_not_used_for_longest_are_forgotten(
+    calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 16 + len(orjson.dumps(plain_decode("guid", bytes(16)).tree))
+    monkeypatch.setattr(ReadyTrees, "MAX_BYTES", 3 * size)
+    decoded, trees = calls("_decoded"), ReadyTrees()
+    guids = [number.to_bytes(16, "little") for number in range(5)]
+    for number in (0, 1, 2, 0, 1, 2):
+        trees.tree("guid", guids[number])
+    assert (len(decoded), trees._cached.cost) == (3, 3 * size)
+    # The first is used again, so that the second is what goes.
+    trees.tree("guid", guids[0])
+    trees.tree("guid", guids[3])
+    assert (len(decoded), trees._cached.cost) == (4, 3 * size)
+    for number, total in ((0, 4), (3, 4), (2, 4), (1, 5), (0, 6)):
+        trees.tree("guid", guids[number])
+        assert len(decoded) == total
+    assert trees._cached.cost == 3 * size
+
+
+def test_the_text_around_values_is_made_once_for_a_layout(calls: Callable[[str], list[Any]]) -> None:
+    made, trees = calls("_pieces"), ReadyTrees()
+    for stamp in range(4):
+        block = Block(1, values=((eight(stamp),),))
+        assert_ready(trees, "perf-data", perf_data([block, Block(0, status=5), grid(3, [8, 4])], (stamp, 2, 3)))
+    assert len(made) == 1
+    # Text among the values: nothing of it is remembered.
+    for _ in range(2):
+        assert_ready(trees, "perf-data", perf_data([Block(1, values=((wide("text!"),),))]))
+    assert len(made) == 5
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([], [0]),
+        ([5], [5]),
+        ([1999, 5], [2004, 0]),
+        ([1999], [1999]),
+        ([2000, 5], [2000, 5]),
+        ([1999, 1, 1999, 1, 7], [2000, 2000, 7]),
+    ],
+)
+def test_texts_are_joined_up_to_two_thousand_values(counts: list[int], expected: list[int]) -> None:
+    pieces = list(_grouped(_Text(b"%d" * count, count) for count in counts))
+    assert [piece.count for piece in pieces] == expected
+    assert b"".join(piece.text for piece in pieces if isinstance(piece, _Text)) == b"%d" * sum(counts)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "kind"),
+    [
+        # 64 values for each run of columns of one size, or they are written one by one.
+        ([8], 63, "_Text"),
+        ([8], 64, "_Grid"),
+        ([8] * 8, 7, "_Text"),
+        ([8] * 8, 8, "_Grid"),
+        ([8, 4], 63, "_Text"),
+        ([8, 4], 64, "_Grid"),
+        ([8, 8, 4, 4], 31, "_Text"),
+        ([8, 8, 4, 4], 32, "_Grid"),
+        ([8, 3], 100, "_Text"),
+        ([8, 4, 8], 64, "_Grid"),
+    ],
+)
+def test_rows_of_numbers_are_written_by_columns(
+    sizes: list[int], rows: int, kind: str, calls: Callable[[str], list[Any]]
+) -> None:
+    made = calls("_row_texts")
+    data = perf_data([grid(rows, sizes)])
+    assert_ready(ReadyTrees(), "perf-data", data)
+    assert {type(piece).__name__ for piece in made} == {kind}
+    assert {sum(piece.count for piece in made) % (rows * len(sizes))} == {0}
+
+
+@pytest.mark.parametrize(("columns", "pieces"), [(1, [500]), (4, [2000]), (5, [2000, 500]), (1500, [1500] * 5)])
+def test_a_grid_is_cut_where_two_thousand_values_are_full(
+    columns: int, pieces: list[int], calls: Callable[[str], list[Any]]
+) -> None:
+    made = calls("_row_texts")
+    data = perf_data([grid(500 if columns < 1500 else 5, [8] * columns)])
+    assert_ready(ReadyTrees(), "perf-data", data)
+    assert [piece.count for piece in made] == pieces
+
+
+def test_only_the_text_of_a_long_buffer_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = perf_data([grid(30, [8, 4])])
+    for most, in_pieces in ((len(data), False), (len(data) - 1, True)):
+        monkeypatch.setattr(ready, "_LONG", most)
+        tree = ReadyTrees().tree("perf-data", data)
+        assert tree is not None
+        assert isinstance(tree.text, Pieces) == in_pieces
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [grid(2, [8]), grid(3, [8])],
+        [grid(2, [8]), Block(0, status=5)],
+        [Block(0, status=5), Block(1, values=((eight(1),),)), Block(0, status=6)],
+        [Block(1, values=((wide("text!"),),)), Block(0, status=5), Block(1, values=((eight(1),),))],
+        [
+            Block(4),
+            Block(6, ids=(1, 2)),
+            Block(6, ids=(1,), instances=(("a", 1), ("b", 2)), values=((eight(1),), (b"1234",))),
+        ],
+        [Block(2, ids=(7, 8, 9), values=((b"1234", eight(1), wide("abcd")),))],
+    ],
+)
+def test_values_are_filled_in_where_they_have_a_place(blocks: list[Block]) -> None:
+    assert_ready(ReadyTrees(), "perf-data", perf_data(blocks))

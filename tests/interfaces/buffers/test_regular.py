@@ -1,0 +1,236 @@
+"""Arrays and the plain parser say the same of every buffer, whether it is the first of its layout or the hundredth."""
+
+from __future__ import annotations
+
+from struct import pack
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from analyzer.interfaces.buffers import perf_data_columns
+from analyzer.interfaces.buffers.columns import columns_of, plain_perf_data_rows
+from analyzer.interfaces.buffers.derived import values_of
+from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, PerfParts, RegularReader, read_regular
+from analyzer.interfaces.buffers.same_layout import SameLayout
+from tests.build.buffers import Block, perf_data
+from tests.interfaces.buffers.strategies import perf_datas, u32
+from tests.interfaces.buffers.test_fast import assert_columns, counterset, number
+from tests.interfaces.buffers.test_vectors import BAD, BUFFERS, VECTORS, data_of
+
+
+def rows_of_parts(read: PerfParts) -> list[tuple[object, ...]]:
+    """Block, type, status, counter, instance, instance id, size and value of each value."""
+    out: list[tuple[object, ...]] = []
+    for part in read.layout.parts:
+        if isinstance(part, Grid):
+            ids = part.counter_ids if part.counter_ids is not None else [None] * len(part.data_sizes)
+            out += [
+                (part.block, part.block_type, part.status, counter, name, instance, held)
+                for name, instance in zip(part.names, part.instance_ids.tolist(), strict=True)
+                for counter, held in zip(ids, part.data_sizes, strict=False)
+            ]
+        else:
+            out += [
+                (block, kind, status, None if counter < 0 else counter, None, None, None if held < 0 else held)
+                for block, kind, status, counter, held in zip(
+                    part.block.tolist(),
+                    part.block_type.tolist(),
+                    part.status.tolist(),
+                    part.counter_id.tolist(),
+                    part.data_size.tolist(),
+                    strict=True,
+                )
+            ]
+    return [(*row, value if row[-1] is not None else None) for row, value in zip(out, values_of(read), strict=True)]
+
+
+def assert_parts(read: PerfParts | None, data: bytes) -> None:
+    """What was read in arrays is what the plain parser reads, and such a buffer leaves nothing to remark."""
+    if read is None:
+        return
+    plain = plain_perf_data_rows(data)
+    assert plain.problem is None
+    assert not plain.notes
+    assert (read.perf_time_stamp, read.perf_time_100ns, read.perf_freq) == (
+        plain.perf_time_stamp,
+        plain.perf_time_100ns,
+        plain.perf_freq,
+    )
+    assert rows_of_parts(read) == [
+        (
+            *(row.block, row.block_type, row.status, row.counter_id, row.instance, row.instance_id),
+            *(None if row.data is None else len(row.data), row.value),
+        )
+        for row in plain.rows
+    ]
+
+
+def damaged(data: bytes, draw: st.DataObject) -> bytes:
+    out = bytearray(data)
+    for _ in range(draw.draw(st.integers(0, 3))):
+        at = 4 * draw.draw(st.integers(0, len(out) // 4 - 1))
+        out[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
+    return bytes(out)
+
+
+@settings(deadline=None, max_examples=150)
+@given(perf_datas(), st.data())
+def test_a_reader_is_not_misled_by_what_it_read_before(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
+    """Buffers of one size, each a little different from the others: only some of them are of one layout."""
+    reader = RegularReader()
+    for _ in range(4):
+        data = damaged(made[1], draw)
+        read = reader.read(data)
+        assert (read is None) == (read_regular(data) is None)
+        assert_parts(read, data)
+
+
+numbers = st.one_of(st.integers(0, 2**32 - 1).map(lambda n: pack("<I", n)), st.integers(0, 2**64 - 1).map(number))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(20, 40), st.lists(numbers, min_size=1, max_size=10), st.data())
+def test_many_instances(rows: int, values: list[bytes], draw: st.DataObject) -> None:
+    """Enough of them for arrays; names of any length and kind, and values that look like sizes."""
+    look_alike = number(16 << 32 | 8)
+    names = [draw.draw(st.sampled_from(["", "a", "idle", "svchost#12", "é\U0001f600", "_Total"])) for _ in range(rows)]
+    table = [
+        tuple(draw.draw(st.sampled_from([look_alike, number(at)]))[: len(v)] for v in values) for at in range(rows)
+    ]
+    block = Block(
+        6,
+        ids=tuple(range(len(values))),
+        instances=tuple((name, at) for at, name in enumerate(names)),
+        values=tuple(table),
+    )
+    data = damaged(perf_data([block]), draw)
+    assert_parts(read_regular(data), data)
+    assert_columns(perf_data_columns(data), data)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from([0, 1, 2, 3, 9]), min_size=30, max_size=60), st.data())
+def test_many_tiny_blocks(counts: list[int], draw: st.DataObject) -> None:
+    """Enough of them for arrays: error blocks, single counters, several counters of either size, and now and then instances."""
+    blocks = []
+    for count in counts:
+        values = tuple(draw.draw(numbers) for _ in range(count))
+        if count == 0:
+            blocks.append(Block(0, 0x1069))
+        elif count == 1:
+            blocks.append(Block(1, values=(values,)))
+        elif count == 9:
+            blocks.append(Block(4, instances=(("one", 7),), values=(values[:1],)))
+        else:
+            blocks.append(Block(2, ids=tuple(range(count)), values=(values,)))
+    data = damaged(perf_data(blocks), draw)
+    assert_parts(read_regular(data), data)
+    assert_columns(perf_data_columns(data), data)
+
+
+def test_values_that_look_like_rows_do_not_mislead() -> None:
+    fake = number(16 << 32 | 8)
+    data = perf_data([counterset([(fake, fake), (number(1), fake)] * 20)])
+    assert read_regular(data) is not None
+    assert_parts(read_regular(data), data)
+
+
+@pytest.mark.parametrize("rows", [3, 30])
+def test_values_that_are_not_padded_to_words(rows: int) -> None:
+    """Some servers count no padding behind 4 bytes, so that everything behind them is at odd places."""
+
+    def packed(at: int) -> bytes:
+        name = f"instance {at}".encode("utf-16-le") + b"\0\0"
+        return pack("<II", 8 + len(name), at) + name + pack("<III", 4, 12, at) + pack("<IIQ", 8, 16, at << 40)
+
+    inner = b"".join(packed(at) for at in range(rows))
+    body = pack("<IIII", 16, 2, 5, 6) + pack("<II", 8 + len(inner), rows) + inner
+    block = pack("<4I", 0, 6, 16 + len(body), 0) + body
+    data = pack("<II3Q8H", 48 + len(block), 1, 1, 2, 3, *[0] * 8) + block
+    read = read_regular(data)
+    assert read is not None
+    assert read.layout.places is None
+    assert_parts(read, data)
+
+
+def test_answers_of_one_layout_share_it() -> None:
+    reader = RegularReader()
+    first, second, third = (
+        reader.read(perf_data([counterset([(number(at), number(at + 1, 4))] * 30)], clocks=(at, at, at)))
+        for at in (1, 2, 3)
+    )
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert first.layout is second.layout is third.layout
+    assert second.values[:2].tolist() == [2, 3]
+    assert third.perf_time_stamp == 3
+
+
+def test_another_name_is_another_layout() -> None:
+    reader = RegularReader()
+    block = counterset([(number(1),)] * 30)
+    first = reader.read(perf_data([block]))
+    renamed = replace(block, instances=(("INSTANCE 0", 0), *block.instances[1:]))
+    second = reader.read(perf_data([renamed]))
+    assert first is not None
+    assert second is not None
+    assert first.layout is not second.layout
+    assert_parts(second, perf_data([renamed]))
+
+
+def test_layouts_of_one_size_that_are_polled_in_turn_are_all_remembered() -> None:
+    reader = RegularReader()
+    polled = [replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE)]
+    answers = [perf_data([block]) for block in polled]
+    assert len({len(answer) for answer in answers}) == 1
+    first, second = ([reader.read(answer) for answer in answers] for _ in range(2))
+    for one, other, answer in zip(first, second, answers, strict=True):
+        assert one is not None
+        assert other is not None
+        assert one.layout is other.layout
+        assert_parts(other, answer)
+
+
+def test_of_many_layouts_of_one_size_the_first_is_forgotten() -> None:
+    reader = RegularReader()
+    blocks = [
+        replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE + 1)
+    ]
+    read = [reader.read(perf_data([block])) for block in blocks]
+    held = [parts is not None and reader.remembers(parts.layout) for parts in read]
+    assert held == [False, *[True] * SameLayout.MAX_OF_A_SIZE]
+    assert len(reader._known) == SameLayout.MAX_OF_A_SIZE
+    assert reader._known.bytes_held == SameLayout.MAX_OF_A_SIZE * len(perf_data([blocks[0]]))
+
+
+def test_what_a_reader_remembers_is_bounded() -> None:
+    reader = RegularReader()
+    for rows in range(1, 3 * SameLayout.MAX_LAYOUTS):
+        assert reader.read(perf_data([counterset([(number(1),)] * rows)])) is not None
+    assert len(reader._known) == SameLayout.MAX_LAYOUTS
+    assert reader._known.bytes_held <= MAX_BYTES
+
+
+def test_columns_of_nothing() -> None:
+    assert len(perf_data_columns(perf_data([]))) == len(columns_of([])) == 0
+    assert np.array_equal(perf_data_columns(perf_data([])).name, [])
+
+
+@pytest.mark.parametrize("name", [name for name in (*BUFFERS, *BAD) if VECTORS[name]["kind"] == "query_data"])
+def test_vectors_say_the_same_also_with_any_word_replaced(name: str) -> None:
+    """Good ones and those that have to be refused, whole, cut at any word, and with each word replaced in several ways."""
+    whole = data_of(name)
+    reader = RegularReader()
+    for at in range(0, len(whole), 4):
+        made = [whole[:at]]
+        for word in (0, 1, 8, 16, 0x7FFFFFFF, 0xFFFFFFFF):
+            made.append(whole[:at] + pack("<I", word) + whole[at + 4 :])
+        for data in made:
+            read = reader.read(data)
+            assert_parts(read, data)
+            if at < 200:
+                assert_columns(perf_data_columns(data), data)

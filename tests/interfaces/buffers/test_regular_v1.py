@@ -1,0 +1,150 @@
+"""Arrays and the plain parser say the same of every PERF_DATA_BLOCK, whether it is the first of its layout or the hundredth."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from analyzer.interfaces.buffers import WinPerf, decode_buffer, find_damage, winperf_rows
+from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
+from analyzer.interfaces.buffers.regular_v1 import MAX_BYTES, V1Block, V1Reader, mixed_object, read_v1
+from analyzer.interfaces.buffers.same_layout import SameLayout
+from tests.build.buffers import Counter, Instance, PerfObject, winperf
+from tests.interfaces.buffers.strategies import objects, u32
+
+
+def rebuilt(data: bytes, block: V1Block) -> WinPerf:
+    """The block as the plain parser gives it, as far as samples are made of it."""
+    values = block.values.tolist()
+    made = []
+    for number, item in enumerate(block.layout.objects):
+        if block.layout.mixed[number]:
+            made.append(mixed_object(data, block, number))
+            continue
+        instances = []
+        for instance in item.instances:
+            row = [values.pop(0) if definition.size else None for definition in item.definitions]
+            instances.append(replace(instance, values=tuple(row)))
+        time, freq = block.object_clocks[number]
+        made.append(replace(item, perf_time=time, perf_freq=freq, instances=tuple(instances)))
+    assert not values
+    clocks = block.perf_time, block.perf_freq, block.perf_time_100ns
+    return WinPerf(False, None, None, None, None, *clocks, None, tuple(made), None, ())
+
+
+def assert_block(block: V1Block | None, data: bytes) -> None:
+    made, stated = decode_buffer("winperf", data), plain_decode("winperf", data)
+    # With the fields in their order.
+    assert json.dumps(made.tree) == json.dumps(stated.tree)
+    assert (made.consumed, str(made.problem), made.notes) == (stated.consumed, str(stated.problem), stated.notes)
+    assert str(find_damage("winperf", data)) == str(stated.problem)
+    if block is None:
+        return
+    plain = winperf_rows(data)
+    assert plain.problem is None
+    bare = replace(
+        plain,
+        total_byte_length=None,
+        num_object_types=None,
+        default_object=None,
+        system_time=None,
+        system_name=None,
+        notes=(),
+    )
+    assert rebuilt(data, block) == bare
+
+
+def damaged(data: bytes, draw: st.DataObject) -> bytes:
+    out = bytearray(data)
+    for _ in range(draw.draw(st.integers(0, 3))):
+        at = 4 * draw.draw(st.integers(0, len(out) // 4 - 1))
+        out[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
+    return bytes(out[: draw.draw(st.sampled_from([len(out), len(out), len(out) - 1]))])
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(objects(), max_size=3), st.data())
+def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], draw: st.DataObject) -> None:
+    reader = V1Reader()
+    whole = winperf(made)
+    read = reader.read(whole)
+    assert read is not None
+    assert_block(read, whole)
+    for _ in range(3):
+        data = damaged(whole, draw)
+        read = reader.read(data)
+        assert (read is None) == (read_v1(data) is None)
+        assert_block(read, data)
+
+
+DISK = PerfObject(
+    236,
+    (Counter(200, 0x20570500, 8), Counter(201, 0x40030500, 4), Counter(202, 0x40000200, 0), Counter(203, 0xB00, 16)),
+    (Instance("C:", -1, (234, 0), (5, 6, 0, "text")), Instance(None, 9, (234, 1), (7, 8, 0, "more"))),
+)
+PLAIN = replace(
+    DISK,
+    counters=DISK.counters[:3],
+    instances=tuple(replace(item, values=item.values[:3]) for item in DISK.instances),
+)
+
+
+def test_only_objects_with_text_are_read_value_by_value() -> None:
+    data = winperf([DISK, PLAIN])
+    block = read_v1(data)
+    assert block is not None
+    assert block.layout.mixed == (True, False)
+    assert block.values.tolist() == [5, 6, 7, 8]
+    assert_block(block, data)
+
+
+def test_the_tree_of_a_regular_block_is_made_of_its_columns() -> None:
+    assert regular_v1_tree(winperf([DISK, PLAIN])) == plain_decode("winperf", winperf([DISK, PLAIN])).tree
+
+
+@pytest.mark.parametrize(
+    ("at", "number"),
+    # TotalByteLength one short of the objects; a last counter block that says less than it holds.
+    [(20, len(winperf([PLAIN])) - 1), (len(winperf([PLAIN])) - 24, 12)],
+)
+def test_a_block_that_calls_for_a_remark_is_left_to_the_parser(at: int, number: int) -> None:
+    data = bytearray(winperf([PLAIN]))
+    data[at : at + 4] = number.to_bytes(4, "little")
+    assert read_v1(bytes(data)) is not None
+    assert regular_v1_tree(bytes(data)) is None
+    (note,) = decode_buffer("winperf", bytes(data)).notes
+    assert "TotalByteLength" in note or "the last counter block" in note
+
+
+@pytest.mark.parametrize(("behind", "is_noted"), [(bytes(8), False), (b"12345678", True)])
+def test_bytes_behind_the_objects_call_for_a_remark_unless_they_are_zero(behind: bytes, is_noted: bool) -> None:
+    data = winperf([PLAIN]) + behind
+    assert (regular_v1_tree(data) is None) == is_noted
+    assert bool(decode_buffer("winperf", data).notes) == is_noted
+
+
+def test_blocks_of_one_layout_share_it_also_where_text_changes() -> None:
+    reader = V1Reader()
+    other = replace(DISK, instances=tuple(replace(item, values=(1, 2, 0, "else")) for item in DISK.instances))
+    first, second = (reader.read(winperf([item, PLAIN])) for item in (DISK, other))
+    assert first is not None
+    assert second is not None
+    assert first.layout is second.layout
+    assert_block(second, winperf([other, PLAIN]))
+
+
+def test_big_endian_blocks_are_left_to_the_parser() -> None:
+    assert read_v1(winperf([PLAIN], "big")) is None
+
+
+def test_what_a_reader_remembers_is_bounded() -> None:
+    reader = V1Reader()
+    for count in range(1, 3 * SameLayout.MAX_LAYOUTS):
+        assert reader.read(winperf([PLAIN] * count)) is not None
+    assert len(reader._known) == SameLayout.MAX_LAYOUTS
+    assert reader._known.bytes_held <= MAX_BYTES

@@ -1,0 +1,403 @@
+"""Which way performance data is read: sound buffers by arrays, and just outside each limit by what is slower, with one result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import pack
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyzer.interfaces.buffers import decode_buffer, regular
+from analyzer.interfaces.buffers.columns import plain_perf_data_rows
+from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.layout import _LONGEST_PLAN, Shape, planned
+from analyzer.interfaces.buffers.regular import (
+    _FEW,
+    _FEW_VALUES,
+    _MOST_PACKED,
+    _NAMES_AT_ONCE,
+    _SEARCHED_SIZES,
+    _SHORT,
+    _VALUES_AT_ONCE,
+    MAX_BYTES,
+    Grid,
+    RegularReader,
+    read_regular,
+)
+from tests.build.buffers import Block, counter_data, instance_header, perf_data, wide
+from tests.interfaces.buffers.test_regular import assert_parts
+
+WAYS = (
+    "_in_arrays",
+    "_one_by_one",
+    "_number_shape",
+    "_instances",
+    "_instances_by_search",
+    "_instances_by_size",
+    "_aligned_values",
+    "_packed_values",
+    "utf16_text",
+)
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], dict[str, int]]:
+    """Reads a buffer, and says how often each way was taken."""
+    taken: dict[str, int] = {}
+
+    def spied(name: str) -> Callable[..., Any]:
+        function = getattr(regular, name)
+
+        def call(*given: Any, **named: Any) -> Any:
+            taken[name] = taken.get(name, 0) + 1
+            return function(*given, **named)
+
+        return call
+
+    for name in WAYS:
+        monkeypatch.setattr(regular, name, spied(name))
+
+    def read(data: bytes) -> dict[str, int]:
+        taken.clear()
+        made = read_regular(data)
+        found = dict(taken)
+        assert made is not None
+        assert_parts(made, data)
+        return found
+
+    return read
+
+
+def eight(number: int) -> bytes:
+    return number.to_bytes(8, "little")
+
+
+def grid(rows: int, columns: int, *, kind: int = 6, name: str = "instance") -> Block:
+    named = tuple((f"{name} {row}", row) for row in range(rows))
+    values = tuple(tuple(eight(row * 1000 + column) for column in range(columns)) for row in range(rows))
+    return Block(kind, ids=tuple(range(columns)) if kind == 6 else (), instances=named, values=values)
+
+
+ERROR, ONE = Block(0, status=0x1069), Block(1, values=((eight(5),),))
+
+
+def test_short_buffers_are_read_value_by_value(ways: Callable[[bytes], dict[str, int]]) -> None:
+    """An array costs some microseconds to make, which is what a kilobyte takes without."""
+    at_limit, beyond = perf_data([ERROR] * 61), perf_data([ERROR] * 62)
+    assert (len(at_limit), len(beyond)) == (_SHORT, _SHORT + 16)
+    assert ways(at_limit) == {"_one_by_one": 1}
+    assert ways(beyond) == {"_in_arrays": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "expected"),
+    [
+        # Below 24 instances and 400 values in all, one after the other; each has its name read.
+        (_FEW - 1, 17, {"_number_shape": 1, "_instances": 1, "utf16_text": 23}),
+        (19, 21, {"_number_shape": 1, "_instances": 1, "utf16_text": 19}),
+        (20, 20, {"_number_shape": 1, "_instances_by_size": 1, "_aligned_values": 1, "utf16_text": 20}),
+        (_FEW - 1, 18, {"_number_shape": 1, "_instances_by_size": 1, "_aligned_values": 1, "utf16_text": 23}),
+        # From 24 on names are one text; up to 8 sizes a row is searched for, beyond that the sizes are followed.
+        (_FEW, 1, {"_number_shape": 1, "_instances_by_search": 1, "_aligned_values": 1}),
+        (_FEW, _SEARCHED_SIZES, {"_number_shape": 1, "_instances_by_search": 1, "_aligned_values": 1}),
+        (_FEW, _SEARCHED_SIZES + 1, {"_number_shape": 1, "_instances_by_size": 1, "_aligned_values": 1}),
+    ],
+)
+def test_instances_are_read_together_where_there_are_enough(
+    rows: int, columns: int, expected: dict[str, int], ways: Callable[[bytes], dict[str, int]]
+) -> None:
+    assert (_FEW, _FEW_VALUES, _SEARCHED_SIZES) == (24, 400, 8)
+    assert ways(perf_data([grid(rows, columns)])) == {"_in_arrays": 1, **expected}
+
+
+@pytest.mark.parametrize(("count", "one_by_one"), [(_FEW - 1, True), (_FEW, False), (_FEW + 1, False)])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_blocks_of_as_many_values_are_read_together(
+    count: int, number: int, one_by_one: bool, ways: Callable[[bytes], dict[str, int]]
+) -> None:
+    values = (tuple(map(eight, range(number))),)
+    block = Block(2, ids=tuple(range(number)), values=values) if number > 1 else Block(1, values=values)
+    found = ways(perf_data([block] * count + [ERROR] * 40))
+    assert found == {"_in_arrays": 1, **({"_number_shape": count} if one_by_one else {})}
+
+
+def packed_rows(rows: int, columns: int, *, held: int = 4, end: bytes = b"\0\0") -> bytes:
+    """A counterset whose values of 4 bytes have no padding, so that what is behind them lies between words."""
+    made = b""
+    for row in range(rows):
+        name = f"i {row:03}".encode("utf-16-le") + end
+        made += pack("<II", 8 + len(name), row) + name
+        made += b"".join(
+            pack("<II", held, 8 + held) + (row + column).to_bytes(held, "little") for column in range(columns)
+        )
+    ids = pack(f"<II{columns}I", 8 + 4 * columns, columns, *range(columns))
+    ids += bytes(-len(ids) % 8)
+    ids = pack("<I", len(ids)) + ids[4:]
+    body = ids + pack("<II", 8 + len(made), rows) + made
+    return pack("<4I", 0, 6, 16 + len(body), 0) + body
+
+
+def whole(*blocks: bytes) -> bytes:
+    body = b"".join(blocks)
+    return pack("<II3Q8H", 48 + len(body), len(blocks), 1, 2, 3, *[0] * 8) + body
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(30, 1), (30, 2), (31, 2), (30, 3), (26, 9)])
+def test_values_between_words_are_read_by_their_columns(
+    rows: int, columns: int, ways: Callable[[bytes], dict[str, int]]
+) -> None:
+    """Their names begin and end at multiples of 4, and are one text."""
+    searched = {"_instances_by_search": 1} if columns <= _SEARCHED_SIZES else {}
+    expected = {"_in_arrays": 1, "_number_shape": 1, **searched, "_instances_by_size": 1, "_packed_values": 1}
+    assert ways(whole(packed_rows(rows, columns))) == expected
+
+
+def test_names_between_words_are_read_alone(ways: Callable[[bytes], dict[str, int]]) -> None:
+    assert ways(whole(packed_rows(40, 2, end=bytes(4))))["utf16_text"] == 40
+
+
+def test_very_wide_rows_between_words_are_read_value_by_value(ways: Callable[[bytes], dict[str, int]]) -> None:
+    """Numpy gives each column of such a row a name; a forged row has thousands."""
+    assert _MOST_PACKED == _LONGEST_PLAN == 1024
+    at_limit, beyond = ways(whole(packed_rows(2, 1024))), ways(whole(packed_rows(2, 1025)))
+    assert at_limit["_packed_values"] == 1
+    assert "_one_by_one" not in at_limit
+    assert beyond["_one_by_one"] == 1
+    assert "_packed_values" not in beyond
+
+
+def test_wide_rows_at_words_are_read_by_arrays(ways: Callable[[bytes], dict[str, int]]) -> None:
+    found = ways(perf_data([grid(2, 1026)]))
+    assert (found["_aligned_values"], found.get("_one_by_one")) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        # One value that is text, among many that are numbers; instances of two shapes; no counters, and instances all the same.
+        Block(1, values=((wide("some text"),),)),
+        Block(6, ids=(1,), instances=(("a", 1), ("b", 2)), values=((eight(1),), (b"1234",))),
+        Block(6, ids=(1,), instances=(("a", 1), ("b", 2), ("c", 3)), values=((eight(1),), (b"1234",), (eight(1),))),
+        Block(6, ids=(1,), instances=(("a", 1),), values=((wide("text"),),)),
+    ],
+)
+def test_what_arrays_do_not_hold_is_read_value_by_value(block: Block, ways: Callable[[bytes], dict[str, int]]) -> None:
+    found = ways(perf_data([ERROR] * 60 + [block] + [ONE] * 3))
+    assert (found["_in_arrays"], found["_one_by_one"]) == (1, 1)
+    assert "_one_by_one" not in ways(perf_data([ERROR] * 60 + [ONE] * 3))
+
+
+@pytest.mark.parametrize("first", [grid(30, 2), grid(2, 2), Block(4), Block(6, ids=(1, 2))])
+def test_a_buffer_may_end_between_words_behind_instances_alone(
+    first: Block, ways: Callable[[bytes], dict[str, int]]
+) -> None:
+    odd = packed_rows(31, 2)
+    assert len(odd) % 8 == 4
+    assert "_one_by_one" not in ways(whole(*[ERROR.encoded()] * 60, first.encoded(), odd))
+    single = pack("<4I", 0, 1, 28, 0) + pack("<II", 4, 12) + b"1234"
+    assert ways(whole(*[ERROR.encoded()] * 60, first.encoded(), single))["_one_by_one"] == 1
+
+
+@pytest.mark.parametrize("rows", [2, 30, 60])
+@pytest.mark.parametrize("kind", [4, 6])
+def test_names_are_one_text_where_each_is_whole(rows: int, kind: int, ways: Callable[[bytes], dict[str, int]]) -> None:
+    """Names of any length up to what pads them, with the last before the end of the buffer and more behind it."""
+    for behind in ([], [ONE] * 3):
+        data = perf_data(
+            [grid(rows, 1, kind=kind, name="n" * length) for length in range(8) for _ in range(8)] + behind
+        )
+        found = ways(data)
+        if rows >= _FEW:
+            assert "utf16_text" not in found
+        else:
+            assert found["utf16_text"] == 64 * rows
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one_text"),
+    [
+        ("some name", True),
+        ("\u0100\u0100\u0100", True),
+        ("\U0001f600", True),
+        ("", False),
+        ("abc\0def", False),
+        ("\ud800x", False),
+    ],
+)
+def test_a_name_that_is_not_whole_is_read_alone(
+    name: str, is_one_text: bool, ways: Callable[[bytes], dict[str, int]]
+) -> None:
+    """Without a first character, with more behind its NUL, or no UTF-16; then all of the block are read one by one."""
+    raw = (name + "\0").encode("utf-16-le", "surrogatepass")
+    raw += bytes(-len(raw) % 8)
+    rows = [instance_header(f"instance {row}", row) + counter_data(eight(row)) for row in range(40)]
+    rows[20] = pack("<II", 8 + len(raw), 20) + raw + counter_data(eight(20))
+    inner = b"".join(rows)
+    block = pack("<4I", 0, 4, 24 + len(inner), 0) + pack("<II", 8 + len(inner), 40) + inner
+    found = ways(whole(block))
+    assert found.get("utf16_text", 0) == (0 if is_one_text else 40)
+    assert "_one_by_one" not in found
+
+
+def test_a_name_without_a_nul_is_read_alone(ways: Callable[[bytes], dict[str, int]]) -> None:
+    rows = [pack("<II", 16, row) + "four".encode("utf-16-le") + counter_data(eight(row)) for row in range(40)]
+    inner = b"".join(rows)
+    block = pack("<4I", 0, 4, 24 + len(inner), 0) + pack("<II", 8 + len(inner), 40) + inner
+    assert ways(whole(block))["utf16_text"] == 40
+
+
+def test_a_row_beside_itself_is_followed_by_its_sizes(ways: Callable[[bytes], dict[str, int]]) -> None:
+    """Values that look like sizes make more places where a row may begin than there are rows."""
+    fake = pack("<II", 8, 16)
+    named = tuple((f"i{row}", row) for row in range(30))
+    data = perf_data([Block(6, ids=(1, 2), instances=named, values=((fake, fake),) * 30)])
+    assert ways(data) == {
+        "_in_arrays": 1,
+        "_number_shape": 1,
+        "_instances_by_search": 1,
+        "_instances_by_size": 1,
+        "_aligned_values": 1,
+    }
+
+
+@pytest.mark.parametrize("size", [8, 4])
+def test_many_values_and_names_are_looked_at_some_at_a_time(
+    size: int, ways: Callable[[bytes], dict[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that copies stay in the cache of a processor: 2 MB of values, 8,192 names."""
+    assert (_VALUES_AT_ONCE * 8, _NAMES_AT_ONCE) == (2 << 20, 8192)
+    named = tuple((f"name {row:04}", row) for row in range(100))
+    values = tuple((row.to_bytes(size, "little"), eight(row)) for row in range(100))
+    data = perf_data([Block(6, ids=(1, 2), instances=named, values=values)])
+    for at_once, pieces in ((199, 2), (200, 1), (100, 2), (98, 3), (1, 100)):
+        monkeypatch.setattr(regular, "_VALUES_AT_ONCE", at_once)
+        assert ways(data)["_aligned_values"] == pieces
+    monkeypatch.setattr(regular, "_NAMES_AT_ONCE", 40)
+    # Those of the last 20 are below the least that are one text.
+    assert ways(data)["utf16_text"] == 20
+    monkeypatch.setattr(regular, "_NAMES_AT_ONCE", 100)
+    assert "utf16_text" not in ways(data)
+
+
+def test_a_long_buffer_is_not_kept_for_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 MB are twice what the largest answer known to us has (80,000 values, and the names of their instances)."""
+    assert MAX_BYTES == 16 << 20
+    data = perf_data([grid(30, 2)])
+    for most, has_places in ((len(data), True), (len(data) - 1, False)):
+        monkeypatch.setattr(regular, "MAX_BYTES", most)
+        read = read_regular(data)
+        assert read is not None
+        assert (read.layout.places is not None) == has_places
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected"),
+    [
+        ([ONE], None),
+        ([ONE, grid(2, 3)], None),
+        ([Block(1, values=((b"1234",),))], [0xFFFFFFFF]),
+        ([ONE, Block(2, ids=(1, 2), values=((b"1234", eight(1)),)), ERROR], [2**64 - 1, 0xFFFFFFFF, 2**64 - 1, 0]),
+        ([], None),
+    ],
+)
+def test_the_bits_of_a_word_that_a_value_has(blocks: list[Block], expected: list[int] | None) -> None:
+    read = read_regular(perf_data(blocks))
+    assert read is not None
+    masks = read.layout.masks
+    assert (masks.tolist() if masks is not None else None) == expected
+
+
+def test_places_are_the_words_in_which_values_stand() -> None:
+    for count in (1, 50):
+        data = perf_data([ONE, ERROR, Block(2, ids=(1, 2), values=((b"1234", eight(7)),)), grid(2, 2)] * count)
+        read = read_regular(data)
+        assert read is not None
+        assert read.layout.places is not None
+        held = read.layout.data_sizes
+        words = np.frombuffer(data, "<u8")[read.layout.places]
+        masks = read.layout.masks
+        assert masks is not None
+        assert (words & masks).tolist() == read.values.tolist()
+        assert held.tolist() == [8, -1, 4, 8, 8, 8, 8, 8] * count
+
+
+def test_an_answer_of_a_known_layout_is_only_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = RegularReader()
+    blocks = [ONE, grid(2, 2), ERROR]
+    first = reader.read(perf_data(blocks, (1, 2, 3)))
+    monkeypatch.setattr(regular, "read_regular", lambda _data: None)
+    again = reader.read(perf_data(blocks, (4, 5, 6)))
+    assert first is not None
+    assert again is not None
+    assert again.layout is first.layout
+    assert (again.perf_time_stamp, again.perf_time_100ns, again.perf_freq) == (4, 5, 6)
+    changed = perf_data([Block(1, values=((eight(77),),)), *blocks[1:]])
+    read = reader.read(changed)
+    assert read is not None
+    assert read.values[0] == 77
+    # An error has no value: another status is another layout.
+    assert reader.read(perf_data([ONE, grid(2, 2), Block(0, status=1)])) is None
+
+
+def test_a_grid_of_no_instances_has_the_sizes_of_numbers() -> None:
+    data = perf_data([Block(4), Block(6, ids=(1, 2, 3))])
+    read = read_regular(data)
+    assert read is not None
+    grids = [part for part in read.layout.parts if isinstance(part, Grid)]
+    assert [(part.block, part.block_type, part.counter_ids) for part in grids] == [(0, 4, None), (1, 6, (1, 2, 3))]
+    assert [(part.shape.data_sizes, part.shape.sizes) for part in grids] == [((8,), (16,)), ((8,) * 3, (16,) * 3)]
+    assert [len(part) for part in grids] == [0, 0]
+
+
+def test_shapes_are_planned_once_up_to_a_width() -> None:
+    narrow, wider = ((8, 16),) * _LONGEST_PLAN, ((8, 16),) * (_LONGEST_PLAN + 1)
+    assert planned(narrow) is planned(narrow)
+    assert planned(wider) is not planned(wider)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words", "in_words", "texts", "length"),
+    [
+        ((), [1], True, [], 0),
+        (((8, 16),), [1], True, [], 16),
+        (((4, 16), (8, 16)), [1, 3], True, [], 32),
+        (((4, 12), (8, 16)), [1, 2], False, [], 28),
+        (((8, 24), (4, 16), (9, 24)), [1, 4, 6], True, [2], 64),
+        (((0, 8), (5, 13), (8, 16)), [1, 2, 3], False, [0, 1], 37),
+    ],
+)
+def test_a_shape_says_where_its_values_are(
+    pairs: tuple[tuple[int, int], ...], words: list[int], in_words: bool, texts: list[int], length: int
+) -> None:
+    shape = Shape(pairs)
+    assert (shape.words, shape.in_words, shape.texts, shape.length) == (words, in_words, texts, length)
+    assert shape.ints.size == shape.raw.size == length
+    row = b"".join(pack("<II", held, size) + bytes(range(1, held + 1)) + bytes(size - held - 8) for held, size in pairs)
+    expected = [bytes(range(1, held + 1)) for held, _ in pairs]
+    assert list(shape.raw.unpack(row)[2::3]) == expected
+    numbers = [int.from_bytes(one, "little") if len(one) in (4, 8) else one for one in expected]
+    assert list(shape.ints.unpack(row)[2::3]) == numbers
+    found = shape.values(row, 0)
+    assert [type(value) for value in found] == [int if len(one) in (4, 8) else str for one in expected]
+    assert shape.fits(shape.ints.unpack(row))
+    if pairs:
+        other = list(shape.ints.unpack(row))
+        for at in (0, 1):
+            changed = [*other]
+            changed[at] += 1
+            assert not shape.fits(tuple(changed))
+
+
+def test_sound_buffers_never_meet_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("read by the parser")
+
+    buffers = [perf_data(blocks) for blocks in ([], [ONE], [ERROR], [ONE] * 40, [grid(2, 2)], [grid(30, 2)])]
+    expected = [plain_decode("perf-data", data) for data in buffers]
+    assert all(not plain_perf_data_rows(data).notes for data in buffers)
+    monkeypatch.setattr("analyzer.interfaces.buffers.decode.plan_for", refused)
+    for data, stated in zip(buffers, expected, strict=True):
+        made = decode_buffer("perf-data", data)
+        assert (made.tree, made.consumed, made.problem, made.notes) == (stated.tree, stated.consumed, None, ())

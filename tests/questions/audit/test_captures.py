@@ -1,0 +1,31 @@
+"""The captures that ship break what their manifest lists and explains, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.auth.keyring import Keyring
+from analyzer.pipeline.run import analyze
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.verdicts import Outcome
+from tests import truth
+
+
+@pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
+def test_a_capture_breaks_what_its_manifest_says(capture: truth.Capture) -> None:
+    audit = Audit(analyze([capture.path], Keyring.load(capture.secrets_path), pdus=True))
+    broken = {
+        requirement
+        for finding in audit.findings()
+        if not finding.is_excused
+        for requirement in finding.judgement.requirements
+    }
+    assert broken == set(capture.breaks)
+    assert capture.damaged or any(coverage.counts[Outcome.PASSED] for coverage in audit.coverage.values())
+
+
+def test_what_is_broken_is_explained() -> None:
+    broken = {requirement for capture in truth.captures() for requirement in capture.breaks}
+    assert set(truth.manifest()["because"]) == broken
+    assert broken <= set(catalogue())

@@ -1,0 +1,167 @@
+"""Calls that are alike are judged together, and nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import json
+from msgspec.structs import replace
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Event
+from analyzer.pipeline.run import analyze
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.evidence import CallEvidence, Evidence
+from analyzer.questions.audit.likeness import likeness_of
+from analyzer.questions.audit.rule import Level, Look, Reads, Rule, RulePage
+from analyzer.questions.audit.verdicts import Outcome, Severity, passed
+from analyzer.results.analysis import Analysis, Part
+from analyzer.screens.views.audit import AuditView
+from tests import truth
+from tests.build.buffers import Block, identifier, perf_data
+from tests.build.calls import COUNTERSET, OTHER_HANDLE, Calls, analysis_of, sealed
+from tests.questions.audit.conversation import full_conversation, registry
+from tests.questions.audit.registered import countersets
+
+ALL = 0xFFFFFFFF
+# One counter of each kind that a rule about values reads: a sample base, a large number, a counter by reference.
+TYPES = {1: 0x40030401, 2: 0x00010100, 3: 0x00010100}
+TIME_100NS = 133_541_156_967_890_000
+
+
+def records(analysis: Analysis) -> list[bytes]:
+    """Everything an audit prints."""
+    return [json.encode(record) for record in AuditView(Audit(analysis)).records()]
+
+
+def records_one_by_one(analysis: Analysis) -> list[bytes]:
+    """The same where no call is like another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analyzer.questions.audit.plans.likeness_of", lambda call: None)
+        return records(analysis)
+
+
+def data(values: Sequence[int], clocks: tuple[int, int, int] = (5, TIME_100NS, 10_000_000), **changes: object) -> bytes:
+    """A data answer of one instance."""
+    sizes = (4, 8, 8)
+    held = tuple(value.to_bytes(size, "little") for value, size in zip(values, sizes, strict=True))
+    block = Block(**{"kind": 6, "ids": tuple(TYPES), "instances": (("a", 0),), "values": (held,), **changes})  # type: ignore[arg-type]
+    return perf_data([block], clocks)
+
+
+def polled(*answers: bytes) -> list[Event]:
+    """A conversation that ends in these answers to polls of one handle."""
+    calls = Calls(first_frame=100)
+    held = identifier(COUNTERSET, counter=ALL, name="*")
+    return [
+        *countersets({COUNTERSET: (2, TYPES)}),
+        calls.open_query(),
+        calls.validate(held),
+        calls.counter_info(held),
+        *(calls.counter_data(answer) for answer in answers),
+    ]
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize(
+    "name", ["pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap", "v1_samba_impacket_smb311_ntlm_privacy.pcap"]
+)
+def test_captures_are_judged_as_if_no_call_were_like_another(name: str, keyed: bool) -> None:
+    (capture,) = (one for one in truth.captures() if one.file == name)
+    analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if keyed else None)
+    assert records(analysis) == records_one_by_one(analysis)
+
+
+def test_a_conversation_twice_is_judged_as_if_no_call_were_like_another() -> None:
+    analysis = analysis_of(*full_conversation(), *registry(), *full_conversation(), *registry())
+    assert records(analysis) == records_one_by_one(analysis)
+
+
+moments = st.tuples(
+    st.integers(0, 100), st.sampled_from([0, TIME_100NS, TIME_100NS + 10**7]), st.sampled_from([0, 10_000_000])
+)
+answers = st.builds(
+    data,
+    st.tuples(st.sampled_from([0, 1]), st.integers(0, 3), st.sampled_from([1, 0x7FF0_0000_1000])),
+    moments,
+    status=st.sampled_from([0, 5]),
+    instances=st.sampled_from([(("a", 0),), (("b", 0),), (("a", 1),)]),
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(answers | st.binary(max_size=60), max_size=6))
+def test_polls_are_judged_as_if_none_were_like_another(made: list[bytes]) -> None:
+    analysis = analysis_of(*polled(*made))
+    assert records(analysis) == records_one_by_one(analysis)
+
+
+def asked(*events: Event, of_values: bool = False) -> list[int]:
+    """The calls that a rule is asked about."""
+    numbers: list[int] = []
+
+    def check(call):  # type: ignore[no-untyped-def]
+        numbers.append(call.number)
+        return [passed("PCQ-6-R03")]
+
+    look: Look[CallEvidence] = Look(("PCQ-6-R03",), Reads((6,)), check, of_values=of_values)
+    rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR, call=look)
+    audit = Audit(analysis_of(*events), pages=[RulePage(rule, "A test.")])
+    list(audit.findings())
+    assert audit.coverage["PCQ-6-R03"].counts[Outcome.PASSED] == sum(event.opnum == 6 for event in events)  # type: ignore[attr-defined]
+    return numbers
+
+
+def test_a_rule_about_layouts_is_asked_about_one_of_the_calls_that_are_alike() -> None:
+    calls = Calls()
+    polls = [calls.counter_data(data((1, number, 2), (number, TIME_100NS, 1))) for number in range(5)]
+    assert asked(*polls) == [1]
+    assert asked(*polls, of_values=True) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda calls: calls.counter_data(data((1, 1, 1), status=5)),
+        lambda calls: calls.counter_data(data((1, 1, 1), instances=(("b", 0),))),
+        lambda calls: calls.counter_data(data((1, 1, 1)), OTHER_HANDLE),
+        lambda calls: calls.counter_data(data((1, 1, 1)), status=8),
+        lambda calls: calls.counter_data(data((1, 1, 1)), needed=1),
+        lambda calls: calls.counter_data(data((1, 1, 1))[:-8]),
+        lambda calls: sealed(calls.counter_data(data((1, 1, 1)))),
+        lambda calls: Calls(level=6, first_frame=50).counter_data(data((1, 1, 1))),
+        lambda calls: Calls(ndr64=True, first_frame=50).counter_data(data((1, 1, 1))),
+    ],
+    ids=["status-of-block", "instance", "handle", "status", "size", "damaged", "sealed", "secured", "ndr64"],
+)
+def test_calls_that_a_rule_may_tell_apart_are_not_alike(other) -> None:  # type: ignore[no-untyped-def]
+    calls = Calls()
+    first, second = Evidence(analysis_of(calls.counter_data(data((1, 1, 1))), other(calls))).calls()
+    assert likeness_of(first) != likeness_of(second)
+
+
+def test_what_the_handle_holds_makes_a_difference() -> None:
+    calls, held = Calls(), identifier(COUNTERSET, counter=ALL, name="*")
+    opened = calls.open_query()
+    poll = [calls.counter_data(data((1, 1, 1))), calls.validate(held), calls.counter_data(data((1, 1, 1)))]
+    assert asked(opened, *poll) == [2, 4]
+
+
+@pytest.mark.parametrize("limit", ["_MOST_PLANS", "_MOST_BYTES"])
+def test_what_was_forgotten_is_judged_again(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    analysis = analysis_of(*polled(*[data((1, 1, number)) for number in range(3)]))
+    whole = records(analysis)
+    monkeypatch.setattr(f"analyzer.questions.audit.plans.{limit}", 0)
+    assert records(analysis) == whole
+
+
+def test_what_passed_is_counted_of_the_calls_that_were_asked_for() -> None:
+    calls = Calls()
+    analysis = analysis_of(*[calls.counter_data(data((1, number, 2))) for number in range(5)])
+    part = replace(analysis, part=Part((2, 4), (), "two of them"))
+    audit = Audit(part)
+    list(audit.findings())
+    assert audit.coverage["PCQ-2.2.4.8-R09"].counts[Outcome.PASSED] == 2

@@ -1,0 +1,94 @@
+"""What every rule is and what it reads, and the types of counters that rules speak of, as literals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.questions.audit import counter_types as types
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.rule import Rule, rule_pages
+from analyzer.questions.series.formulas import TYPES
+from tests.written import is_as_written
+
+
+def words(rule: Rule) -> str:
+    """A rule in lines: its name and weight, what it judges, and which parts of which calls have to be readable."""
+    lines = [f"{rule.code} {rule.name}, {rule.level.value}, {rule.severity.value}, since {rule.since}"]
+    for side, look in (("requests", rule.request), ("calls", rule.call)):
+        if look is None:
+            continue
+        lines.append(f"  of {side} judges {' '.join(look.requirements)}")
+        if (reads := look.reads) is not None:
+            flags = " ".join(name for name in ("success", "failure", "damaged") if getattr(reads, name))
+            opnums, codes = (" ".join(str(int(one)) for one in given) for given in (reads.opnums, reads.codes))
+            lines.append(f"    reads {reads.interface} {opnums}; codes {codes}; {' '.join(reads.parts)} {flags}")
+        way = "check" if look.check is not None else "watch"
+        lines.append(f"    {way}{', of values' if look.of_values else ''}")
+        lines += [f"    with the answer: {look.needs_answer}"] if look.needs_answer else []
+        for opnum, requirements in sorted((look.by_method or {}).items()):
+            lines.append(f"    opnum {opnum}: {' '.join(requirements)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_what_each_rule_reads_and_judges() -> None:
+    text = "".join(words(page.rule) for page in rule_pages())
+    is_as_written(Path(__file__).with_name("rules.txt"), text)
+
+
+def test_requirements_are_those_of_the_rules() -> None:
+    for page in rule_pages():
+        assert set(page.rule.requirements) <= set(catalogue())
+        for look in page.rule.looks:
+            for opnum, requirements in (look.by_method or {}).items():
+                assert set(requirements) <= set(look.requirements)
+                assert look.concerning(opnum) == requirements
+                assert look.reads is not None
+                assert opnum in look.reads.opnums
+            assert look.concerning(None) == look.requirements
+
+
+# The table of [MS-PCQ] section 2.2.4.2, in its order; what the types are in numbers, winperf.h says.
+LISTED = """
+    RAWCOUNT_HEX LARGE_RAWCOUNT_HEX TEXT RAWCOUNT LARGE_RAWCOUNT SAMPLE_COUNTER QUEUELEN_TYPE LARGE_QUEUELEN_TYPE
+    100NS_QUEUELEN_TYPE OBJ_TIME_QUEUELEN_TYPE COUNTER BULK_COUNT RAW_FRACTION LARGE_RAW_FRACTION TIMER
+    PRECISION_SYSTEM_TIMER 100NSEC_TIMER PRECISION_100NS_TIMER OBJ_TIME_TIMER PRECISION_OBJECT_TIMER SAMPLE_FRACTION
+    TIMER_INV 100NSEC_TIMER_INV MULTI_TIMER 100NSEC_MULTI_TIMER MULTI_TIMER_INV 100NSEC_MULTI_TIMER_INV AVERAGE_TIMER
+    ELAPSED_TIME AVERAGE_BULK SAMPLE_BASE AVERAGE_BASE RAW_BASE LARGE_RAW_BASE
+"""
+
+
+def named(*names: str) -> list[int]:
+    """The numbers of types by their names without `PERF_` and `PERF_COUNTER_`."""
+    by_name = {name.removeprefix("PERF_").removeprefix("COUNTER_"): number for number, name in TYPES.items()}
+    return [by_name[name] for name in names]
+
+
+def test_types_of_counters_are_those_of_the_specification() -> None:
+    assert list(types.LISTED) == named(*LISTED.split())
+    assert set(types.DELTAS) == set(named("DELTA", "LARGE_DELTA"))
+    assert tuple(named("RAWCOUNT", "LARGE_RAWCOUNT")) == (types.RAWCOUNT, types.LARGE_RAWCOUNT)
+    assert set(types.MULTI) == set(
+        named("MULTI_TIMER", "100NSEC_MULTI_TIMER", "MULTI_TIMER_INV", "100NSEC_MULTI_TIMER_INV")
+    )
+    clocked = ("OBJ_TIME_QUEUELEN_TYPE", "ELAPSED_TIME", "OBJ_TIME_TIMER", "PRECISION_OBJECT_TIMER")
+    assert set(types.OWN_CLOCK) == set(named(*clocked))
+    assert named("PRECISION_OBJECT_TIMER") == [types.PRECISION_OBJECT_TIMER]
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("RAW_FRACTION", "RAW_BASE"),
+        ("LARGE_RAW_FRACTION", "LARGE_RAW_BASE"),
+        ("PRECISION_SYSTEM_TIMER", "LARGE_RAW_BASE"),
+        ("PRECISION_100NS_TIMER", "LARGE_RAW_BASE"),
+        ("SAMPLE_FRACTION", "SAMPLE_BASE"),
+        ("AVERAGE_TIMER", "AVERAGE_BASE"),
+        ("AVERAGE_BULK", "AVERAGE_BASE"),
+    ],
+)
+def test_a_type_that_is_a_quotient_has_its_base(name: str, base: str) -> None:
+    assert [types.BASE_OF[named(name)[0]]] == named(base)
+    assert len(types.BASE_OF) == 7

@@ -1,0 +1,372 @@
+"""What becomes of a judgement: by profile, severity and side a finding or a count; and which rules and requirements are asked."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from analyzer.core.errors import InputError
+from analyzer.questions.audit.baseline import Accepted
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.engine import Audit, Profile, select
+from analyzer.questions.audit.evidence import CallEvidence
+from analyzer.questions.audit.findings import _MOST_REASONS, Coverage, actor_of
+from analyzer.questions.audit.knowledge import InstanceList, Knowledge
+from analyzer.questions.audit.rule import Level, Look, Reads, Rule, RulePage, rule_pages
+from analyzer.questions.audit.rules.status_against_history import _Case, _Covering
+from analyzer.questions.audit.values import NO_HANDLE
+from analyzer.questions.audit.verdicts import Actor, At, Deviation, Judgement, Outcome, Severity, inconclusive, passed
+from analyzer.results.perflib import NONE_ID
+from tests.build.buffers import identifier
+from tests.build.calls import COUNTERSET, Calls, analysis_of
+
+# Two that bind the server, one the client, and one that contradicts another.
+SERVERS, OTHERS, CLIENTS = "PCQ-2.2.4.7-R02", "PCQ-2.2.4.7-R03", "PCQ-2.1-R04"
+EXCLUDED = next(one.id for one in catalogue().values() if one.excludes is not None)
+FAILED, WARNED = Outcome.FAILED, Outcome.WARNED
+KNOWN, INSTEAD = Deviation("WBP 7", "known"), Deviation("WBP 7", "known", OTHERS)
+ANALYSIS = analysis_of(Calls().open_query())
+
+
+def audited(
+    *said: dict[str, Any], severity: Severity = Severity.ERROR, analysis: Any = ANALYSIS, **options: Any
+) -> Audit:
+    """An audit by one rule that says this of a call."""
+
+    def check(call: Any) -> Any:
+        for one in said:
+            facts = {"outcome": FAILED, "requirement": SERVERS, "call": call, "message": "m", **one}
+            yield Judgement(**facts)
+
+    needed = (SERVERS, OTHERS, CLIENTS, EXCLUDED)
+    look: Look[CallEvidence] = Look(needed, Reads(), check, needs_answer="the example accuses either")
+    rule = Rule("PCQ999", "a-rule", Level.STUBS, severity, call=look)
+    return Audit(analysis, pages=[RulePage(rule, "A page.")], **options)
+
+
+@pytest.mark.parametrize(
+    ("said", "severity", "profile", "found"),
+    [
+        ({}, Severity.ERROR, Profile.SPEC, (FAILED, Severity.ERROR, False)),
+        ({}, Severity.WARNING, Profile.SPEC, (FAILED, Severity.WARNING, False)),
+        # A failure is no mere information, and a doubt no error.
+        ({}, Severity.INFO, Profile.SPEC, (FAILED, Severity.WARNING, False)),
+        ({"outcome": WARNED}, Severity.ERROR, Profile.SPEC, (WARNED, Severity.WARNING, False)),
+        ({"outcome": WARNED}, Severity.WARNING, Profile.SPEC, (WARNED, Severity.WARNING, False)),
+        ({"outcome": WARNED}, Severity.INFO, Profile.SPEC, (WARNED, Severity.INFO, True)),
+        ({"outcome": WARNED, "note": True}, Severity.ERROR, Profile.SPEC, (WARNED, Severity.INFO, True)),
+        ({"note": True}, Severity.ERROR, Profile.SPEC, (FAILED, Severity.ERROR, False)),
+        # The profile strict has neither warnings nor notes.
+        ({"outcome": WARNED}, Severity.ERROR, Profile.STRICT, (FAILED, Severity.ERROR, False)),
+        ({"outcome": WARNED}, Severity.INFO, Profile.STRICT, (FAILED, Severity.WARNING, False)),
+        ({"outcome": WARNED, "note": True}, Severity.WARNING, Profile.STRICT, (FAILED, Severity.WARNING, False)),
+        # What Windows is known for, only that profile lets pass.
+        ({"deviation": KNOWN}, Severity.ERROR, Profile.WINDOWS, (FAILED, Severity.INFO, True)),
+        ({"deviation": KNOWN}, Severity.ERROR, Profile.SPEC, (FAILED, Severity.ERROR, False)),
+        ({"deviation": KNOWN}, Severity.ERROR, Profile.STRICT, (FAILED, Severity.ERROR, False)),
+        ({"outcome": WARNED, "deviation": KNOWN}, Severity.ERROR, Profile.WINDOWS, (WARNED, Severity.INFO, True)),
+    ],
+)
+def test_what_a_judgement_is_by_severity_and_profile(
+    said: dict[str, Any], severity: Severity, profile: Profile, found: tuple[Outcome, Severity, bool]
+) -> None:
+    audit = audited(said, severity=severity, profile=profile)
+    (finding,) = audit.findings()
+    outcome, shown, is_excused = found
+    assert (finding.judgement.outcome, finding.severity, finding.is_excused) == (outcome, shown, is_excused)
+    assert (finding.rule.code, finding.call, finding.place) == ("PCQ999", 1, None)
+    # What is excused counts as kept.
+    coverage = audit.coverage[SERVERS]
+    counted = {Outcome.PASSED: 1} if is_excused else {outcome: 1}
+    assert ({one: count for one, count in coverage.counts.items() if count}, coverage.excused) == (
+        counted,
+        int(is_excused),
+    )
+    assert audit.found == ({} if is_excused else {outcome: 1})
+    assert coverage.verdict == ("pass" if is_excused else outcome.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "passed_of"),
+    [
+        ({"deviation": INSTEAD}, {SERVERS: 0}),
+        ({"deviation": KNOWN, "requirement": EXCLUDED}, {EXCLUDED: 0}),
+        ({"deviation": KNOWN, "also": (OTHERS,)}, {SERVERS: 1, OTHERS: 1}),
+    ],
+)
+def test_of_two_readings_that_exclude_each_other_one_is_kept(said: dict[str, Any], passed_of: dict[str, int]) -> None:
+    audit = audited(said, profile=Profile.WINDOWS)
+    list(audit.findings())
+    for requirement, count in passed_of.items():
+        coverage = audit.coverage[requirement]
+        assert (coverage.counts[Outcome.PASSED], coverage.excused) == (count, 1)
+
+
+def test_occurrences_are_counted_for_each_requirement() -> None:
+    passes = {"outcome": Outcome.PASSED, "call": None, "count": 3}
+    doubts = {"outcome": Outcome.INCONCLUSIVE, "count": 2, "also": (OTHERS,)}
+    audit = audited({"count": 4, "also": (CLIENTS, "PCQ-5.1-R01")}, passes, doubts)
+    assert len(list(audit.findings())) == 1
+    first = audit.coverage[SERVERS]
+    assert dict(first.counts) == {FAILED: 4, Outcome.PASSED: 3, Outcome.INCONCLUSIVE: 1}
+    assert (dict(first.reasons), first.occurrences, first.rules) == ({"m": 1}, 7, ("PCQ999",))
+    assert audit.coverage[CLIENTS].counts == {FAILED: 4}
+    assert audit.coverage[OTHERS].counts == {Outcome.INCONCLUSIVE: 1}
+    assert "PCQ-5.1-R01" not in audit.coverage
+
+
+@pytest.mark.parametrize(
+    ("actor", "found", "covered"),
+    [
+        (Actor.EITHER, 3, {SERVERS, OTHERS, CLIENTS, EXCLUDED}),
+        (Actor.SERVER, 2, {SERVERS, OTHERS, EXCLUDED}),
+        (Actor.CLIENT, 2, {CLIENTS}),
+    ],
+)
+def test_of_one_side_only_what_binds_it_is_reported(actor: Actor, found: int, covered: set[str]) -> None:
+    """A violation of which nobody knows whose it is belongs to both."""
+    audit = audited({}, {"requirement": CLIENTS}, {"actor": Actor.EITHER}, actor=actor)
+    assert len(list(audit.findings())) == found
+    of_both = {one for one in (SERVERS, OTHERS, CLIENTS, EXCLUDED) if catalogue()[one].actor == "both"}
+    assert set(audit.coverage) == covered | of_both
+
+
+def test_a_side_is_that_of_the_requirement_or_of_the_bytes() -> None:
+    both = next(one.id for one in catalogue().values() if one.actor == "both")
+    assert actor_of(Judgement(FAILED, SERVERS, at=At("request"))) is Actor.SERVER
+    assert actor_of(Judgement(FAILED, CLIENTS)) is Actor.CLIENT
+    assert actor_of(Judgement(FAILED, both)) is Actor.EITHER
+    assert actor_of(Judgement(FAILED, both, at=At("request"))) is Actor.CLIENT
+    assert actor_of(Judgement(FAILED, both, at=At("response"))) is Actor.SERVER
+    assert actor_of(Judgement(FAILED, both, at=At("response"), actor=Actor.EITHER)) is Actor.EITHER
+
+
+def test_a_baseline_accepts_what_it_names() -> None:
+    entry = Accepted("PCQ999", SERVERS, "PerflibV2OpenQueryHandle", "response", "5")
+    whatever, another = entry.whatever_seen, Accepted("PCQ998", SERVERS, None, None, None)
+    said = {"at": At("response"), "seen": "5"}
+    for baseline, accepted, unmatched in (
+        ((entry,), 1, ()),
+        ((whatever,), 1, ()),
+        ((another,), 0, (another.words,)),
+        ((), 0, ()),
+    ):
+        audit = audited(said, {**said, "seen": "6", "outcome": Outcome.PASSED}, baseline=baseline)
+        assert len(list(audit.findings())) == 1 - accepted
+        assert (audit.accepted, audit.unmatched) == (accepted, unmatched)
+        assert audit.coverage[SERVERS].accepted == accepted
+        assert audit.found == ({} if accepted else {FAILED: 1})
+    # What is excused needs no entry.
+    audit = audited({**said, "deviation": KNOWN}, baseline=(entry,))
+    assert (len(list(audit.findings())), audit.accepted) == (1, 0)
+
+
+def test_the_share_that_was_judged_is_of_what_can_be() -> None:
+    testable = [one for one in (SERVERS, OTHERS, CLIENTS, EXCLUDED) if catalogue()[one].observable != "no"]
+    audit = audited({}, {"requirement": OTHERS, "outcome": Outcome.INCONCLUSIVE})
+    assert audit.share_judged == 0
+    list(audit.findings())
+    assert audit.share_judged == 1 / len(testable)
+    audit.coverage.clear()
+    assert audit.share_judged == 1.0
+
+
+def test_calls_that_are_alike_are_counted_all() -> None:
+    """The rule is asked once; more than so many plans are settled in between."""
+    make = Calls()
+    polls = analysis_of(make.open_query(), *(make.close_query() for _ in range(5)))
+    audit = audited({"outcome": Outcome.PASSED, "call": None, "count": 2}, {}, analysis=polls)
+    assert [finding.call for finding in audit.findings()] == [1, 2, 3, 4, 5, 6]
+    assert audit.coverage[SERVERS].counts == {Outcome.PASSED: 12, FAILED: 6}
+
+
+@pytest.mark.parametrize(
+    ("counts", "observable", "verdict"),
+    [
+        ({}, True, "not-exercised"),
+        ({Outcome.INCONCLUSIVE: 1}, True, "inconclusive"),
+        ({Outcome.INCONCLUSIVE: 1, Outcome.PASSED: 1}, True, "pass"),
+        ({Outcome.PASSED: 9, WARNED: 1}, True, "warn"),
+        ({Outcome.PASSED: 9, WARNED: 1, FAILED: 1}, True, "fail"),
+        ({FAILED: 1}, False, "untestable"),
+    ],
+)
+def test_the_worst_that_was_seen_is_the_verdict(counts: dict[Outcome, int], observable: bool, verdict: str) -> None:
+    is_seen = [one for one in catalogue().values() if (one.observable != "no") is observable]
+    coverage = Coverage(is_seen[0])
+    coverage.counts.update(counts)
+    assert coverage.verdict == verdict
+
+
+def test_so_many_reasons_are_kept_and_all_are_counted() -> None:
+    """Five different sentences say why; more would say it no better."""
+    coverage = Coverage(catalogue()[SERVERS])
+    for number in range(7):
+        coverage.doubt(f"reason {number}", 2)
+    coverage.doubt("reason 4", 1)
+    assert _MOST_REASONS == 5
+    assert dict(coverage.reasons) == {f"reason {number}": 2 + (number == 4) for number in range(5)}
+    assert coverage.counts[Outcome.INCONCLUSIVE] == 15
+
+
+# ------------------------------------------------------------------------------------------------ selections
+
+
+def codes(*chosen: str, ignored: tuple[str, ...] = ()) -> set[str]:
+    return {page.rule.code for page in select(rule_pages(), chosen, ignored)}
+
+
+def test_rules_are_chosen_by_code_name_layer_section_or_requirement() -> None:
+    every = {page.rule.code: page.rule for page in rule_pages()}
+    assert codes() == set(every)
+    assert codes("pcq10") == {code for code in every if code.startswith("PCQ10")}
+    assert codes("request-below-privacy") == {"PCQ101"}
+    assert codes("Stubs") == {code for code, rule in every.items() if rule.level is Level.STUBS}
+    of_section = {
+        code
+        for code, rule in every.items()
+        if any(catalogue()[one].section.startswith("2.2.4.7") for one in rule.requirements)
+    }
+    assert "PCQ501" in codes("2.2.4.7") <= of_section
+    # A section has those below it, and no other that begins with the same digits.
+    assert codes("2.2.4") > codes("2.2.4.7")
+    assert codes("2.2.4.1").isdisjoint(codes("2.2.4.10") - codes("2.2.4.1"))
+    assert "PCQ501" in codes(SERVERS.lower())
+    assert codes("must") == {
+        code for code, rule in every.items() if any(catalogue()[one].level == "MUST" for one in rule.requirements)
+    }
+    assert codes("PCQ1", ignored=("PCQ101",)) == codes("PCQ1") - {"PCQ101"}
+    assert codes(ignored=("PCQ1", "stubs")) == set(every) - codes("PCQ1") - codes("stubs")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "ignored", "words"),
+    [
+        (("PCQ9999",), (), "there is no rule PCQ9999"),
+        ((), ("nothing",), "there is no rule nothing"),
+        (("2.2.4.",), (), "there is no rule 2.2.4."),
+        (("PCQ101",), ("PCQ1",), "no rule is left of this selection"),
+    ],
+)
+def test_a_selection_that_names_nothing_is_a_sentence(
+    chosen: tuple[str, ...], ignored: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        select(rule_pages(), chosen, ignored)
+    assert str(raised.value).startswith(words)
+
+
+# ------------------------------------------------------------------------------------------------ knowledge
+
+
+def known(*events: Any) -> Knowledge:
+    analysis = analysis_of(*events)
+    return Knowledge(enumerate(analysis.calls, 1))
+
+
+def test_a_list_nearest_in_time_is_within_a_minute() -> None:
+    knowledge = known()
+    lists = [InstanceList(number, at * 1_000_000_000, (), ()) for number, at in ((1, 100), (2, 200))]
+    knowledge._instances["s", "g"] = lists
+    found = {at: knowledge.instances_about("s", "g", at * 1_000_000_000) for at in (39, 40, 149, 151, 260, 261)}
+    assert {at: one.call if one is not None else None for at, one in found.items()} == {
+        39: None,
+        40: 1,
+        149: 1,
+        151: 2,
+        260: 2,
+        261: None,
+    }
+    assert knowledge.instances_about("s", "other", 100) is None
+    assert knowledge.instances("s", "g") == lists
+
+
+def test_what_a_server_listed_is_known() -> None:
+    make = Calls()
+    guids = make.stub().uuid(COUNTERSET).data
+    listed = known(make.enumerate_sets(guids))
+    assert listed.lists_counterset("10.0.0.1", COUNTERSET) is True
+    assert listed.lists_counterset("10.0.0.1", COUNTERSET[::-1]) is False
+    assert listed.lists_counterset("10.0.0.2", COUNTERSET) is None
+    # What does not decode states nothing.
+    assert known(make.enumerate_sets(guids[:-1])).lists_counterset("10.0.0.1", COUNTERSET) is None
+
+
+def test_a_counter_added_twice_may_be_held_twice() -> None:
+    make = Calls()
+    one, other = identifier(COUNTERSET), identifier(COUNTERSET, counter=2)
+    refused = identifier(COUNTERSET, status=5)
+    calls = [
+        make.open_query(),
+        make.validate(one),
+        make.validate(other),
+        make.validate(one, refused),
+        make.validate(one),
+    ]
+    knowledge = known(*calls, make.validate(one))
+    handle = analysis_of(*calls).calls[1].query
+    assert handle is not None
+    doubled = [number for number in range(1, 9) if knowledge.is_doubled(handle.number, number)]
+    assert doubled == [6, 7, 8]
+    assert not knowledge.is_doubled(handle.number + 1, 9)
+    # What was removed in between is not there twice.
+    make = Calls()
+    apart = [make.open_query(), make.validate(one), make.validate(one, add=0), make.validate(one)]
+    assert not known(*apart).is_doubled(handle.number, 9)
+
+
+def test_verdicts_in_short() -> None:
+    assert passed(SERVERS) == Judgement(Outcome.PASSED, SERVERS)
+    assert passed(SERVERS, 5).count == 5
+    assert inconclusive(SERVERS, "why") == Judgement(Outcome.INCONCLUSIVE, SERVERS, message="why")
+
+
+@pytest.mark.parametrize(
+    ("held", "countersets", "wildcards"),
+    [
+        ([("g", 1, 0, "a")], {"g"}, set()),
+        ([("g", NONE_ID, 0, "a")], {"g"}, {"g"}),
+        ([("g", 1, 0, "*")], {"g"}, {"g"}),
+        ([("g", 1, 0, "b*"), ("h", 1, NONE_ID, "")], {"g", "h"}, {"g"}),
+        ([], set(), set()),
+    ],
+)
+def test_all_counters_and_all_instances_are_wildcards(
+    held: list[Any], countersets: set[str], wildcards: set[str]
+) -> None:
+    """[MS-PCQ] 2.2.4.6: PERF_WILDCARD_COUNTER is 0xFFFFFFFF, PERF_WILDCARD_INSTANCE is `*`."""
+    covering = _Covering(held)
+    assert (covering.countersets, covering.wildcards) == (countersets, wildcards)
+
+
+@pytest.mark.parametrize(
+    ("block", "covers"),
+    [
+        # Of g a wildcard is held, of h another counter, of i nothing.
+        (("g", 1, "a"), True),
+        (("h", 1, "a"), False),
+        (("h", NONE_ID, "a"), True),
+        (("h", 1, "*"), True),
+        (("h", 1, None), False),
+        (("i", NONE_ID, "*"), False),
+    ],
+)
+def test_what_a_query_may_hold_under_another_name(block: tuple[str, int, str | None], covers: bool) -> None:
+    guid, counter, name = block
+    one: Any = SimpleNamespace(
+        counterset=guid, name=name, asks_all_counters=counter == NONE_ID, key=(guid, counter, 0, name)
+    )
+    call: Any = SimpleNamespace(asked={"dwAdd": 1})
+    covering = _Covering([("g", NONE_ID, 0, ""), ("h", 5, 0, "b")])
+    for held, added, is_held in ((None, set(), False), (frozenset({one.key}), set(), True), (None, {one.key}, True)):
+        case = _Case(call, one, 0, None, held, added, covering)
+        assert (case.may_be_held_otherwise, case.is_held, case.adds) == (covers, is_held, True)
+        assert case.unknown == NO_HANDLE
+    for asked, adds in (({"dwAdd": 0}, False), ({}, False), ({"dwAdd": 5}, True)):
+        assert _Case(SimpleNamespace(asked=asked), one, 0, None, None, set(), covering).adds is adds  # type: ignore[arg-type]
+    query: Any = SimpleNamespace(unknown=None)
+    assert _Case(call, one, 0, query, None, set(), covering).unknown == "what the handle holds is not in the capture"
+    query.unknown = "a reason"
+    assert _Case(call, one, 0, query, None, set(), covering).unknown == "a reason"

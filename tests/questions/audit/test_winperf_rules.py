@@ -1,0 +1,245 @@
+"""The rules about PERF_DATA_BLOCK: each field broken in a block that is well-formed otherwise."""
+
+from __future__ import annotations
+
+from struct import pack
+from typing import Literal
+
+import pytest
+
+from analyzer.core.events import Event
+from analyzer.interfaces.buffers import FieldMap, map_fields
+from analyzer.interfaces.contents.fields import buffer_fields
+from analyzer.questions.audit import evidence
+from analyzer.questions.audit.verdicts import Outcome
+from analyzer.results.call import Side
+from tests.build.buffers import Counter, Instance, PerfObject, winperf
+from tests.build.calls import sealed, winreg
+from tests.questions.audit.judging import Verdict, judged
+
+RULES = ("PCQ801", "PCQ805", "PCQ810", "PCQ820", "PCQ830", "PCQ840", "PCQ850")
+# The system name takes 16 bytes, so the first object begins at 104; its header has 64 bytes, each definition 40.
+OBJECT, DEFINITION, FRACTION = 104, 168, 208
+# Behind the definitions (counters at 8, 12, 16 of a counter block of 24 bytes): the instance `a`, its name of 4 bytes padded.
+FIRST = 288
+INSTANCE_LENGTH, BLOCK_LENGTH = 32, 24
+SECOND = FIRST + INSTANCE_LENGTH + BLOCK_LENGTH
+
+RAWCOUNT, RAW_FRACTION, RAW_BASE = 0x00010000, 0x20020400, 0x40030403
+
+
+def block() -> bytearray:
+    counters = (Counter(784, RAWCOUNT, 4), Counter(6, RAW_FRACTION, 4), Counter(8, RAW_BASE, 4))
+    instances = (Instance("a", 1, (0, 0), (7, 8, 9)), Instance("b", 2, (0, 0), (4, 5, 6)))
+    return bytearray(winperf([PerfObject(230, counters, instances)]))
+
+
+def patched(at: int, data: bytes) -> bytes:
+    out = block()
+    out[at : at + len(data)] = data
+    return bytes(out)
+
+
+def reads(*blocks: bytes) -> list[Event]:
+    calls = winreg()
+    return [calls.open_key(), *(calls.query_value("230", bytes(data)) for data in blocks)]
+
+
+def verdict(code: str, *blocks: bytes) -> Verdict:
+    return judged(code, *reads(*blocks))
+
+
+def u4(value: int) -> bytes:
+    return pack("<I", value & 0xFFFFFFFF)
+
+
+BROKEN = [
+    ("PCQ801", "WP-DB-R01", 0, b"Q", Outcome.FAILED),
+    ("PCQ801", "WP-DB-R02", 8, u4(2), Outcome.FAILED),
+    ("PCQ801", "WP-DB-R03", 12, u4(2), Outcome.WARNED),
+    ("PCQ801", "WP-DB-R03", 16, u4(7), Outcome.WARNED),
+    ("PCQ805", "WP-DB-R04", 20, u4(1 << 20), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R04", 20, u4(OBJECT), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R05", 24, u4(80), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R05", 24, u4(OBJECT - 8), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R05", 24, u4(OBJECT + 8), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R06", 28, u4(3), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R11", 84, u4(200), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R11", 80, u4(9), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 38, pack("<H", 13), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 42, pack("<H", 32), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 46, pack("<H", 61), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 48, pack("<H", 12), Outcome.WARNED),
+    ("PCQ810", "WP-DB-R09", 64, bytes(8), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R10", 72, bytes(8), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R01", OBJECT, u4(1 << 20), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R02", OBJECT + 4, u4(100), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R03", OBJECT + 8, u4(80), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(-3), Outcome.WARNED),
+    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(-4), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(9), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R06", OBJECT + 32, u4(1000), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R07", OBJECT + 28, u4(150), Outcome.WARNED),
+    ("PCQ830", "WP-CD-R01", DEFINITION, u4(39), Outcome.WARNED),
+    ("PCQ830", "WP-CD-R02", DEFINITION + 32, u4(8), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R03", DEFINITION + 36, u4(24), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R03", DEFINITION + 36, u4(0), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R04", FRACTION + 40 + 28, u4(RAWCOUNT), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R05", DEFINITION + 20, u4(11), Outcome.WARNED),
+    ("PCQ840", "WP-ID-R01", FIRST, u4(20), Outcome.FAILED),
+    ("PCQ840", "WP-ID-R02", FIRST + 20, u4(2), Outcome.WARNED),
+    ("PCQ840", "WP-ID-R03", SECOND + 12, u4(1), Outcome.FAILED),
+    ("PCQ840", "WP-ID-R04", FIRST + 4, u4(999), Outcome.WARNED),
+    ("PCQ850", "WP-CB-R01", FIRST + INSTANCE_LENGTH, u4(1 << 16), Outcome.FAILED),
+    ("PCQ850", "WP-CB-R01", SECOND + INSTANCE_LENGTH, u4(23), Outcome.WARNED),
+]
+
+
+@pytest.mark.parametrize(("code", "requirement", "at", "data", "outcome"), BROKEN)
+def test_a_broken_field_is_flagged(code: str, requirement: str, at: int, data: bytes, outcome: Outcome) -> None:
+    found = verdict(code, patched(at, data))
+    outcomes = {finding.judgement.outcome for finding in found.findings if finding.judgement.requirement == requirement}
+    assert outcomes == {outcome}, [finding.judgement for finding in found.findings]
+
+
+def test_a_field_of_the_head_is_found_without_the_objects() -> None:
+    made = bytes(block())
+    whole, head = map_fields("winperf", made).root, map_fields("winperf", made, without=("objects",)).root
+    assert [leaf for leaf in whole.leaves() if leaf.stop <= OBJECT] == list(head.leaves())
+    asked: list[tuple[str, ...]] = []
+
+    def asking(side: Side, without: tuple[str, ...] = ()) -> FieldMap | None:
+        asked.append(without)
+        return buffer_fields(side, without)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evidence, "buffer_fields", asking)
+        (clock,) = verdict("PCQ810", patched(64, bytes(8))).findings
+        assert asked == [("objects",)]
+        (header,) = verdict("PCQ820", patched(OBJECT, u4(1 << 20))).findings
+        assert asked[1:] == [()]
+    for finding, name in ((clock, "perf_freq"), (header, "total_byte_length")):
+        assert finding.place is not None
+        assert finding.place.field is not None
+        assert finding.place.field.name == name
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_well_formed_block_is_accepted(code: str) -> None:
+    found = verdict(code, bytes(block()))
+    assert not found.findings
+    assert {coverage.verdict for coverage in found.coverage.values()} == {"pass"}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_objects_of_metadata_alone_are_accepted(code: str) -> None:
+    counters = (Counter(784, RAWCOUNT, 4), Counter(6, RAW_FRACTION, 4), Counter(8, RAW_BASE, 4))
+    made = [PerfObject(230, counters, (), has, metadata=True) for has in (True, False)]
+    assert not verdict(code, winperf(made)).findings
+
+
+@pytest.mark.parametrize(
+    ("code", "requirement", "at", "data"),
+    [
+        ("PCQ820", "WP-OT-R07", 28, u4(150)),
+        ("PCQ830", "WP-CD-R05", DEFINITION - OBJECT + 20, u4(11)),
+        ("PCQ840", "WP-ID-R04", FIRST - OBJECT + 4, u4(999)),
+        ("PCQ850", "WP-CB-R01", SECOND - OBJECT + INSTANCE_LENGTH, u4(23)),
+    ],
+)
+def test_what_follows_a_damaged_object_is_judged(code: str, requirement: str, at: int, data: bytes) -> None:
+    one = bytes(block())[OBJECT:]
+    made = bytearray(block() + one)
+    made[20:24], made[28:32] = u4(len(made)), u4(2)
+    # A definition of 8 bytes is where reading the first object ends.
+    made[DEFINITION : DEFINITION + 4] = u4(8)
+    second = OBJECT + len(one)
+    made[second + at : second + at + len(data)] = data
+    assert requirement in verdict(code, bytes(made)).requirements
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_sealed_answer_proves_nothing(code: str) -> None:
+    opening, read = reads(bytes(block()))
+    found = judged(code, opening, sealed(read))  # type: ignore[arg-type]
+    assert not found.findings
+    assert {coverage.verdict for coverage in found.coverage.values()} <= {"inconclusive"}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_value_that_is_no_block_is_none_of_ours(code: str) -> None:
+    calls = winreg()
+    found = judged(code, calls.open_key(), calls.query_value("Counter 009", b"1\0\0\0"))
+    assert {coverage.verdict for coverage in found.coverage.values()} == {"not-exercised"}
+
+
+def test_what_lies_behind_the_damage_is_inconclusive() -> None:
+    cut = bytes(block())[:60]
+    for code, requirement in (("PCQ805", "WP-DB-R05"), ("PCQ810", "WP-DB-R10"), ("PCQ820", "WP-OT-R03")):
+        assert verdict(code, cut).verdict(requirement) == "inconclusive", code
+
+
+@pytest.mark.parametrize("size", [60, 100, OBJECT + 8])
+def test_an_answer_that_is_cut_is_a_wrong_total_and_nothing_else(size: int) -> None:
+    """Samba answers a buffer that is too small with success and the beginning of the block."""
+    found = verdict("PCQ805", bytes(block())[:size])
+    assert found.requirements == {"WP-DB-R04"}
+    assert found.verdict("WP-DB-R06") == "inconclusive"
+
+
+def test_the_counter_of_a_server_does_not_run_back() -> None:
+    later, earlier = patched(56, pack("<q", 2000)), patched(56, pack("<q", 1000))
+    assert verdict("PCQ810", later, earlier).requirements == {"WP-DB-R09"}
+    assert not verdict("PCQ810", earlier, later).findings
+
+
+def test_the_last_counter_block_of_windows_xp_is_known() -> None:
+    short = patched(SECOND + INSTANCE_LENGTH, u4(16))
+    (finding,) = verdict("PCQ850", short).findings
+    assert finding.is_excused
+    first = verdict("PCQ850", patched(FIRST + INSTANCE_LENGTH, u4(16))).findings[0]
+    assert not first.is_excused
+
+
+def test_a_finding_names_the_bytes_of_its_field() -> None:
+    (finding,) = verdict("PCQ830", patched(DEFINITION + 20, u4(11))).findings
+    assert finding.place is not None
+    assert finding.place.source.data[finding.place.start : finding.place.stop] == u4(11)
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_data_that_comes_with_an_error_is_not_judged(code: str) -> None:
+    """[MS-RRP] section 3.1.5.17 defines lpData on success alone; Windows XP returns a header without objects, and no length."""
+    header = block()[:104]
+    header[20:24] = header[28:32] = bytes(4)
+    calls = winreg()
+    asked = [calls.query_value("230", bytes(header), status=status) for status in (234, 5)]
+    found = judged(code, calls.open_key(), *asked)
+    assert not any(one.counts.total() for one in found.coverage.values())
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("header", [88, OBJECT - 4, OBJECT + 4, OBJECT + 64])
+def test_a_wrong_header_length_is_blamed_itself_and_nothing_behind_it(
+    header: int, order: Literal["little", "big"]
+) -> None:
+    counters = (Counter(784, RAWCOUNT, 4),)
+    objects = [PerfObject(number, counters, (Instance("a", 1, (0, 0), (7,)),)) for number in (230, 238)]
+    made = bytearray(winperf(objects, order=order))
+    made[24:28] = header.to_bytes(4, order)
+    found = {code: verdict(code, bytes(made)) for code in RULES}
+    (finding,) = (finding for one in found.values() for finding in one.findings)
+    assert (finding.judgement.requirement, finding.judgement.expected) == (
+        "WP-DB-R05",
+        f"{OBJECT}, where the objects begin",
+    )
+    for code in ("PCQ820", "PCQ830", "PCQ840", "PCQ850"):
+        assert {one.verdict for one in found[code].coverage.values()} == {"inconclusive"}
+
+
+def test_a_header_length_is_not_doubted_where_nothing_else_leads_on() -> None:
+    """What is wrong then is the length of an object, or the total."""
+    for at, value in ((OBJECT, 100), (20, 5000), (28, 2)):
+        codes = {one.judgement.requirement for one in verdict("PCQ805", patched(at, u4(value))).findings}
+        assert codes
+        assert "WP-DB-R05" not in codes

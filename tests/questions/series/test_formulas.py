@@ -1,0 +1,538 @@
+"""One counter type at a time: every vector exactly, every break of a pair by its name, never a wild number.
+
+`formula_vectors.json` was computed apart from this program, from the published formulas.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.interfaces.buffers.names import counter_type_name
+from analyzer.questions.series.formulas import (
+    TYPES,
+    Formatted,
+    Reading,
+    Why,
+    aggregate,
+    format_raw,
+    formula_of,
+    has_own_clock,
+    scaled,
+    shown,
+    type_name,
+    unit_of,
+    width_of_type,
+)
+from tests.questions.series.recomputed import FORMULAS
+
+VECTORS = json.loads((Path(__file__).parent / "formula_vectors.json").read_text(encoding="utf-8"))
+_WHY = {
+    "NEED_TWO_SAMPLES": Why.FIRST_SAMPLE,
+    "NEGATIVE_DELTA": Why.NEGATIVE_DELTA,
+    "ZERO_DENOMINATOR": Why.ZERO_DENOMINATOR,
+    "NOT_DISPLAYED": Why.NOT_DISPLAYED,
+    "TEXT": Why.TEXT,
+}
+_UNITS = {"": "", "%": "%", "/sec": "/s", "secs": "s"}
+
+COUNTER, BULK, TIMER_INV, AVERAGE_BULK, ELAPSED = 0x10410400, 0x10410500, 0x21410500, 0x40020500, 0x30240500
+RAW_FRACTION, PRECISION_OBJECT, MULTI_TIMER = 0x20020400, 0x20670500, 0x22410500
+
+
+def _reading(sample: dict[str, Any] | None) -> Reading | None:
+    if sample is None:
+        return None
+    return Reading(
+        sample["raw"] if "raw" in sample else sample["raw_text"],
+        base=sample.get("base"),
+        ticks=sample.get("PerfTimeStamp"),
+        freq=sample.get("PerfFreq"),
+        time_100ns=sample.get("PerfTime100NSec"),
+        object_ticks=sample.get("PerfTimeId_value"),
+        object_freq=sample.get("PerfFreqId_value"),
+        multi=sample.get("MultiId_value"),
+    )
+
+
+def _fraction(value: dict[str, Any] | None) -> Fraction | None:
+    return Fraction(value["num"], value["den"]) if value is not None else None
+
+
+@pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["id"])
+def test_every_vector_exactly(vector: dict[str, Any]) -> None:
+    counter_type = int(vector["type_hex"], 16)
+    newer = _reading(vector["sample1"])
+    assert newer is not None
+    formatted = format_raw(counter_type, _reading(vector["sample0"]), newer)
+    assert formatted.value == _fraction(vector["value"])
+    assert formatted.why == _WHY.get(vector["status"])
+    assert ("wrapped" in formatted.flags) == vector.get("wrapped", False)
+    assert unit_of(counter_type) == _UNITS[vector["suffix"]]
+    assert type_name(counter_type) == vector["type"]
+    if "scaled" in vector:
+        assert formatted.value is not None
+        assert scaled(formatted.value, vector["DefaultScale"]) == _fraction(vector["scaled"])
+    if vector.get("display") and formatted.value is not None:
+        formula = formula_of(counter_type)
+        assert formula is not None
+        assert shown(formatted.value, is_hex=formula.is_hex) == vector["display"]
+
+
+@pytest.mark.parametrize("vector", [one for one in VECTORS["aggregates"] if "values" in one], ids=lambda one: one["id"])
+def test_every_aggregate_exactly(vector: dict[str, Any]) -> None:
+    values = [Fraction(value["num"], value["den"]) for value in vector["values"]]
+    assert aggregate(vector["AggregateFunc"], values) == _fraction(vector["expected"])
+
+
+def test_averages_are_taken_of_formatted_values() -> None:
+    vector = next(one for one in VECTORS["aggregates"] if one["id"] == "AG-ratio-order")
+    formatted = [
+        format_raw(AVERAGE_BULK, Reading(0, base=0), Reading(one["dX"], base=one["dB"])).value
+        for one in vector["instances"]
+    ]
+    assert aggregate(2, [value for value in formatted if value is not None]) == _fraction(vector["cook_then_average"])
+
+
+def test_every_type_has_the_name_of_the_tables() -> None:
+    assert {kind: counter_type_name(kind) for kind in TYPES} == TYPES
+
+
+def test_an_unlisted_type_has_no_value_and_says_which_it_is() -> None:
+    formatted = format_raw(0x12345678, Reading(1), Reading(2))
+    assert (formatted.value, formatted.why, formatted.reason) == (None, Why.TYPE_UNKNOWN, "type 0x12345678")
+    assert format_raw(None, None, Reading(2)).why is Why.TYPE_UNKNOWN
+    assert format_raw(0x00012000, None, Reading(2)).why is Why.NO_FORMULA
+
+
+def test_a_changed_frequency_breaks_the_pair() -> None:
+    formatted = format_raw(BULK, Reading(1, ticks=0, freq=10), Reading(5, ticks=10, freq=1000))
+    assert (formatted.value, formatted.why) == (None, Why.CLOCK_CHANGED)
+
+
+def test_a_clock_that_went_back_breaks_the_pair() -> None:
+    assert format_raw(BULK, Reading(1, ticks=10, freq=10), Reading(5, ticks=9, freq=10)).why is Why.CLOCK_BACK
+    hundred_ns = format_raw(0x20510500, Reading(1, ticks=1, time_100ns=10), Reading(5, ticks=2, time_100ns=9))
+    assert hundred_ns.why is Why.CLOCK_BACK
+
+
+def test_a_missing_base_multiplier_or_clock_is_named() -> None:
+    assert format_raw(RAW_FRACTION, None, Reading(1)).why is Why.NO_BASE
+    no_base_before = format_raw(AVERAGE_BULK, Reading(1), Reading(2, base=1))
+    assert (no_base_before.why, no_base_before.reason) == (Why.NO_BASE, "the base was not in the answer before")
+    assert format_raw(MULTI_TIMER, Reading(1, ticks=1, freq=1), Reading(2, ticks=2, freq=1)).why is Why.NO_MULTIPLIER
+    assert format_raw(BULK, Reading(1, freq=1), Reading(2, freq=1)).why is Why.NO_CLOCK
+    assert format_raw(BULK, Reading(1, ticks=1, freq=0), Reading(2, ticks=2, freq=0)).why is Why.NO_CLOCK
+    assert format_raw(ELAPSED, None, Reading(1)).why is Why.NO_CLOCK
+
+
+def test_an_age_below_zero_is_no_value() -> None:
+    assert format_raw(ELAPSED, None, Reading(5000, object_ticks=10, object_freq=10)).why is Why.NEGATIVE_DELTA
+
+
+def test_a_clock_that_cannot_be_gives_nothing() -> None:
+    assert format_raw(ELAPSED, None, Reading(5, object_ticks=10, object_freq=-1)).why is Why.NO_CLOCK
+    assert format_raw(BULK, Reading(1, ticks=1, freq=-5), Reading(2, ticks=2, freq=-5)).why is Why.NO_CLOCK
+    assert format_raw(0x30020400, Reading(1, base=1, freq=-5), Reading(2, base=2, freq=-5)).why is Why.NO_CLOCK
+
+
+def test_a_precision_object_timer_takes_its_base_where_it_names_no_clock() -> None:
+    assert format_raw(PRECISION_OBJECT, Reading(0, base=0), Reading(1, base=4)).value == 25
+    assert format_raw(PRECISION_OBJECT, Reading(0, base=0), Reading(1)).why is Why.NO_BASE
+    with_clock = format_raw(PRECISION_OBJECT, Reading(0, object_ticks=0), Reading(1, object_ticks=2))
+    assert with_clock.value == 50
+
+
+def test_a_32_bit_counter_that_fell_too_far_was_reset() -> None:
+    fell = format_raw(COUNTER, Reading(5_000_000, 4, ticks=0, freq=1), Reading(3, 4, ticks=1, freq=1))
+    assert (fell.value, fell.why) == (None, Why.RESET)
+    wrapped = format_raw(COUNTER, Reading((1 << 32) - 1, 4, ticks=0, freq=1), Reading(1, 4, ticks=1, freq=1))
+    assert (wrapped.value, wrapped.flags) == (2, ("wrapped",))
+
+
+def test_the_width_is_that_of_the_data() -> None:
+    """Samba sends 32-bit types in 8 bytes; such a value does not go round at 32 bits."""
+    formatted = format_raw(COUNTER, Reading((1 << 32) - 1, 8, ticks=0, freq=1), Reading(1, 8, ticks=1, freq=1))
+    assert (formatted.why, formatted.flags) == (Why.NEGATIVE_DELTA, ("data-size",))
+    assert format_raw(0x00010000, None, Reading("ab", 2)).why is Why.DATA_SIZE
+
+
+def test_a_scale_outside_its_bounds_gives_nothing() -> None:
+    assert scaled(Fraction(1), 2_000_000_000) is None
+    assert scaled(Fraction(1), -2_000_000_000) is None
+
+
+u32, u64 = st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 64) - 1)
+maybe = st.none() | u64
+readings = st.builds(
+    Reading, maybe | st.text(max_size=3), st.sampled_from([None, 4, 8, 2]), maybe, st.sampled_from([None, 4, 8]),
+    maybe, st.none() | st.sampled_from([0, 1, 10_000_000]) | u64, maybe, maybe, maybe, maybe,
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(sorted(TYPES)) | u32, st.none() | readings, readings)
+def test_any_two_readings_give_a_value_or_a_reason(kind: int, older: Reading | None, newer: Reading) -> None:
+    formatted = format_raw(kind, older, newer)
+    assert (formatted.value is None) == (formatted.why is not None)
+
+
+# Numbers close together as well as far apart, so that growth, falls, wraps and standing still all come up.
+near = st.integers(0, 6) | st.integers((1 << 32) - 6, (1 << 32) - 1)
+sizes = st.sampled_from([4, 8])
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Two readings of one boot of the machine; now and then something is missing."""
+
+    def seldom_missing(values: st.SearchStrategy[int]) -> int | None:
+        return draw(values) if draw(st.integers(0, 8)) else None
+
+    frequencies = {name: seldom_missing(st.integers(0, 3)) for name in ("freq", "clock_freq")}
+    start = {name: draw(near) for name in ("ticks", "time", "clock", "x", "base")}
+    widths = {name: draw(sizes) for name in ("x_size", "base_size")}
+
+    def reading(later: int) -> dict[str, Any]:
+        grown = {name: seldom_missing(st.integers(value, value + later)) for name, value in start.items()}
+        fallen = {"x": draw(near)} if grown["x"] is None or not draw(st.integers(0, 3)) else {}
+        return {**grown, **fallen, **widths, **frequencies, "multi": seldom_missing(st.integers(0, 3))}
+
+    before = reading(0) if draw(st.integers(0, 8)) else None
+    return reading(5), before
+
+
+def _as_reading(read: dict[str, Any]) -> Reading:
+    names = ("x", "x_size", "base", "base_size", "ticks", "freq", "time", "clock", "clock_freq", "multi")
+    return Reading(*(read[name] for name in names))
+
+
+def test_every_type_has_a_second_opinion() -> None:
+    assert FORMULAS.keys() == TYPES.keys()
+
+
+@settings(deadline=None, max_examples=300)
+@given(pairs())
+def test_the_formula_read_off_the_bits_is_the_one_written_by_hand(
+    pair: tuple[dict[str, Any], dict[str, Any] | None],
+) -> None:
+    now, before = pair
+    for kind in TYPES:
+        formatted = format_raw(kind, _as_reading(before) if before is not None else None, _as_reading(now))
+        assert formatted.value == FORMULAS[kind](now, before), type_name(kind)
+
+
+@settings(deadline=None, max_examples=100)
+@given(u64, st.integers(0, 1 << 40), u64, st.integers(1, 1 << 40), st.integers(1, 1 << 34))
+def test_a_rate_does_not_depend_on_where_counter_and_clock_began(x: int, dx: int, t: int, dt: int, freq: int) -> None:
+    moved = format_raw(BULK, Reading(x, 8, ticks=t, freq=freq), Reading(x + dx, 8, ticks=t + dt, freq=freq))
+    assert moved.value == Fraction(dx * freq, dt)
+
+
+@settings(deadline=None, max_examples=100)
+@given(u64, st.integers(0, 1 << 40), u64, st.integers(1, 1 << 40))
+def test_a_timer_and_its_inverse_make_a_hundred(x: int, dx: int, t: int, dt: int) -> None:
+    older, newer = Reading(x, 8, ticks=t, freq=1), Reading(x + dx, 8, ticks=t + dt, freq=1)
+    busy, idle = format_raw(0x20410500, older, newer).value, format_raw(TIMER_INV, older, newer).value
+    assert busy is not None
+    assert idle is not None
+    assert busy + idle == 100
+
+
+@settings(deadline=None, max_examples=100)
+@given(u32, u32)
+def test_32_bits_go_round_by_less_than_half(x0: int, x1: int) -> None:
+    formatted = format_raw(0x00400400, Reading(x0, 4), Reading(x1, 4))
+    if formatted.value is None:
+        assert formatted.why is Why.RESET
+        assert x0 - x1 < 1 << 31
+    else:
+        assert (x0 + formatted.value) % (1 << 32) == x1
+
+
+def test_the_document_lists_every_type_as_it_is_computed() -> None:
+    """docs/counter-types.md: name, number, width, readings, formula and unit of each type."""
+    document = (Path(__file__).parents[3] / "docs" / "counter-types.md").read_text(encoding="utf-8")
+    rows = [[cell.strip(" `") for cell in line.split("|")[1:-2]] for line in document.splitlines() if "| `0x" in line]
+    widths = {0x000: "32", 0x100: "64", 0x300: "any"}
+    expected = []
+    for kind, name in TYPES.items():
+        formula = formula_of(kind)
+        assert formula is not None
+        readings = "–" if formula.kind == "base" else str(formula.samples)
+        expected.append([name, f"{kind:#010x}", widths[kind & 0x300], readings, formula.words, formula.unit])
+    assert rows == expected
+
+
+def test_the_document_explains_every_reason() -> None:
+    document = (Path(__file__).parents[3] / "docs" / "counter-types.md").read_text(encoding="utf-8")
+    for why in Why:
+        assert f"`{why}`" in document, why
+
+
+def _formatted(*value: object) -> Formatted:
+    return Formatted(*value)  # type: ignore[arg-type]
+
+
+NO_FREQUENCY = "the clock's frequency is missing, zero or below zero"
+NO_ID_CLOCK = "the counters that PerfTimeId and PerfFreqId name are not in the answer"
+OBJECT_QUEUE, QUEUE, AVERAGE_TIMER, PRECISION_SYSTEM, MULTI_INV = (
+    0x00650500,
+    0x00450500,
+    0x30020400,
+    0x20470500,
+    0x23410500,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "older", "newer", "expected"),
+    [
+        # What is not formatted.
+        (None, None, Reading(1), (None, Why.TYPE_UNKNOWN, "the capture does not state the counter's type")),
+        (0x40000200, None, Reading(1), (None, Why.NO_FORMULA, "PERF_COUNTER_NODATA")),
+        (0x00000B00, None, Reading("a", 7), (None, Why.TEXT)),
+        (0x40030403, None, Reading(1, 4), (None, Why.NOT_DISPLAYED)),
+        (0x40030403, None, Reading(1, 8), (None, Why.NOT_DISPLAYED, None, ("data-size",))),
+        (0x40030500, None, Reading(1, 4), (None, Why.NOT_DISPLAYED, None, ("data-size",))),
+        (COUNTER, None, Reading(None), (None, Why.DATA_SIZE, "there is no value")),
+        (COUNTER, None, Reading("ab", 6), (None, Why.DATA_SIZE, "6 bytes are no number of 4", ("data-size",))),
+        (BULK, None, Reading("ab", 6), (None, Why.DATA_SIZE, "6 bytes are no number of 8", ("data-size",))),
+        (BULK, None, Reading(1, 4), (None, Why.FIRST_SAMPLE, None, ("data-size",))),
+        # Two readings.
+        (0x00400500, Reading("a"), Reading(1), (None, Why.DATA_SIZE, "one of the two readings is no number")),
+        (0x00400500, Reading(5), Reading(3), (None, Why.NEGATIVE_DELTA, "from 5 to 3")),
+        (0x00400500, Reading(5, 4), Reading(3, 8), (None, Why.NEGATIVE_DELTA, "from 5 to 3")),
+        (0x00400500, Reading(1 << 31, 4), Reading(0, 4), (Fraction(1 << 31), None, None, ("data-size", "wrapped"))),
+        (0x00400400, Reading(1 << 31), Reading(0), (Fraction(1 << 31), None, None, ("wrapped",))),
+        (0x00400400, Reading(1 << 31, None), Reading(0, 4), (Fraction(1 << 31), None, None, ("wrapped",))),
+        (
+            0x00400400,
+            Reading((1 << 31) - 1),
+            Reading(0),
+            (None, Why.RESET, "from 2147483647 to 0: started again, or grew by 2147483649", ("wrapped",)),
+        ),
+        (0x00400400, Reading(7), Reading(7), (Fraction(0),)),
+        # Clocks.
+        (QUEUE, Reading(1), Reading(2, ticks=5), (None, Why.NO_CLOCK, "the clock was not in the answer before")),
+        (QUEUE, Reading(1, ticks=5), Reading(2), (None, Why.NO_CLOCK, "the clock is not in this answer")),
+        (QUEUE, Reading(1), Reading(2), (None, Why.NO_CLOCK, "the clock was not in the answer before")),
+        (
+            QUEUE,
+            Reading(1, ticks=5),
+            Reading(2, ticks=5),
+            (None, Why.ZERO_DENOMINATOR, "the performance clock did not move between the two answers"),
+        ),
+        (
+            QUEUE,
+            Reading(1, ticks=5),
+            Reading(2, ticks=4),
+            (None, Why.CLOCK_BACK, "the performance clock went from 5 to 4"),
+        ),
+        (
+            0x00550500,
+            Reading(1, time_100ns=5),
+            Reading(2, time_100ns=4),
+            (None, Why.CLOCK_BACK, "the counter's clock went from 5 to 4"),
+        ),
+        (
+            0x00550500,
+            Reading(1, time_100ns=5),
+            Reading(2, time_100ns=5),
+            (None, Why.ZERO_DENOMINATOR, "the system time did not move between the two answers"),
+        ),
+        (
+            OBJECT_QUEUE,
+            Reading(1, object_ticks=5),
+            Reading(2, object_ticks=5),
+            (None, Why.ZERO_DENOMINATOR, "the object's clock did not move between the two answers"),
+        ),
+        (
+            OBJECT_QUEUE,
+            Reading(1, object_ticks=5, object_freq=7),
+            Reading(2, object_ticks=6, object_freq=8),
+            (None, Why.CLOCK_CHANGED, "the object's clock went from 7 to 8 ticks a second"),
+        ),
+        (OBJECT_QUEUE, Reading(1, object_ticks=5), Reading(2, object_ticks=6, object_freq=8), (Fraction(1),)),
+        (OBJECT_QUEUE, Reading(1, object_ticks=5, object_freq=8), Reading(2, object_ticks=6), (Fraction(1),)),
+        (QUEUE, Reading(1, ticks=5, object_freq=7), Reading(2, ticks=6, object_freq=8), (Fraction(1),)),
+        (
+            QUEUE,
+            Reading(1, ticks=5, freq=7),
+            Reading(2, ticks=6, freq=8),
+            (None, Why.CLOCK_CHANGED, "PerfFreq went from 7 to 8"),
+        ),
+        (QUEUE, Reading(1, ticks=5, freq=7), Reading(2, ticks=6), (Fraction(1),)),
+        (BULK, Reading(1, ticks=5, freq=0), Reading(2, ticks=6, freq=0), (None, Why.NO_CLOCK, NO_FREQUENCY)),
+        (BULK, Reading(1, ticks=5), Reading(2, ticks=6), (None, Why.NO_CLOCK, NO_FREQUENCY)),
+        (BULK, Reading(1, ticks=5, freq=1), Reading(2, ticks=6, freq=1), (Fraction(1),)),
+        # Bases.
+        (
+            AVERAGE_TIMER,
+            Reading(1, base=1),
+            Reading(2, base=2, freq=0),
+            (None, Why.ZERO_DENOMINATOR, "its base did not change"),
+        ),
+        (AVERAGE_TIMER, Reading(1, base=1), Reading(2, base=2, freq=1), (Fraction(1),)),
+        (AVERAGE_BULK, Reading(1, base=1), Reading(2, base=1), (None, Why.ZERO_DENOMINATOR, "its base did not change")),
+        (AVERAGE_BULK, Reading(1), Reading(2), (None, Why.NO_BASE, "the base was not in the answer before")),
+        (AVERAGE_BULK, Reading(1, base=1), Reading(2), (None, Why.NO_BASE, "the base is not in this answer")),
+        (RAW_FRACTION, None, Reading(2, base=0), (None, Why.ZERO_DENOMINATOR, "its base is 0")),
+        (RAW_FRACTION, None, Reading(2), (None, Why.NO_BASE)),
+        (
+            PRECISION_SYSTEM,
+            Reading(1, base=9),
+            Reading(2, base=8),
+            (None, Why.NEGATIVE_DELTA, "of the base: from 9 to 8"),
+        ),
+        (AVERAGE_BULK, Reading(1, base=(1 << 32) - 1), Reading(2, base=0), (Fraction(1), None, None, ("wrapped",))),
+        (
+            AVERAGE_BULK,
+            Reading(1, base=9, base_size=8),
+            Reading(2, base=8, base_size=8),
+            (None, Why.NEGATIVE_DELTA, "of the base: from 9 to 8"),
+        ),
+        (
+            0x20C20400,
+            Reading((1 << 32) - 1, base=(1 << 32) - 1),
+            Reading(0, base=1),
+            (Fraction(50), None, None, ("wrapped",)),
+        ),
+        (
+            AVERAGE_BULK,
+            Reading(1, base=9),
+            Reading(2, base=8),
+            (None, Why.RESET, "of the base: from 9 to 8: started again, or grew by 4294967295", ("wrapped",)),
+        ),
+        # Multipliers.
+        (MULTI_TIMER, Reading(0, ticks=0, multi=1), Reading(1, ticks=4, multi=5), (Fraction(5),)),
+        (
+            MULTI_TIMER,
+            Reading(0, ticks=0),
+            Reading(1, ticks=4, multi=0),
+            (None, Why.ZERO_DENOMINATOR, "its multiplier is 0"),
+        ),
+        (
+            MULTI_TIMER,
+            Reading(0, ticks=0),
+            Reading(1, ticks=4),
+            (None, Why.NO_MULTIPLIER, "the counter that MultiId names is not in the answer"),
+        ),
+        (MULTI_INV, Reading(0, ticks=0), Reading(1, ticks=4, multi=2), (Fraction(175),)),
+        (MULTI_INV, Reading(0, ticks=0), Reading(1, ticks=4, multi=0), (Fraction(-25),)),
+        (
+            MULTI_INV,
+            Reading(0, ticks=4),
+            Reading(1, ticks=4, multi=2),
+            (None, Why.ZERO_DENOMINATOR, "the performance clock did not move between the two answers"),
+        ),
+        # Ages.
+        (
+            ELAPSED,
+            None,
+            Reading(5, object_ticks=4, object_freq=1),
+            (None, Why.NEGATIVE_DELTA, "it starts at 5, its clock is at 4"),
+        ),
+        (ELAPSED, None, Reading(5, object_ticks=5, object_freq=1), (Fraction(0),)),
+        (ELAPSED, None, Reading(5, object_ticks=9), (None, Why.NO_CLOCK, NO_ID_CLOCK)),
+        (ELAPSED, None, Reading(5, object_freq=9), (None, Why.NO_CLOCK, NO_ID_CLOCK)),
+        (
+            ELAPSED,
+            None,
+            Reading(5, object_ticks=9, object_freq=0),
+            (None, Why.ZERO_DENOMINATOR, "the object's clock has a frequency of 0"),
+        ),
+        (
+            ELAPSED,
+            None,
+            Reading(5, object_ticks=9, object_freq=-1),
+            (None, Why.NO_CLOCK, "the object's clock has a frequency of -1"),
+        ),
+        # A precision object timer, by its clock or its base.
+        (
+            PRECISION_OBJECT,
+            Reading(0, base=1, object_ticks=3),
+            Reading(1, base=2, object_ticks=3),
+            (None, Why.ZERO_DENOMINATOR, "the object's clock did not move between the two answers"),
+        ),
+        (
+            PRECISION_OBJECT,
+            Reading(0, base=1),
+            Reading(1, base=1),
+            (None, Why.ZERO_DENOMINATOR, "its base did not change"),
+        ),
+    ],
+)
+def test_a_pair_and_what_it_shows(
+    kind: int | None, older: Reading | None, newer: Reading, expected: tuple[object, ...]
+) -> None:
+    assert format_raw(kind, older, newer) == _formatted(*expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_hex", "attributes", "text"),
+    [
+        (Fraction(255), True, 0, "FF"),
+        (Fraction(255), False, 0x10, "FF"),
+        (Fraction(0), True, 0, "0"),
+        (Fraction(-255), True, 0, "-255"),
+        (Fraction(511, 2), True, 0, "255.500"),
+        (Fraction(255), False, 0, "255"),
+        (Fraction(255), False, 0x8, "255.000"),
+        (Fraction(255), True, 0x8, "FF"),
+        (Fraction(255), False, 0x6, "255"),
+        (Fraction(1, 3), False, 0, "0.333"),
+        (Fraction(2, 3), False, 0x8, "0.667"),
+        (Fraction(-2, 3), False, 0, "-0.667"),
+        (Fraction(-7, 2), False, 0, "-3.500"),
+        (Fraction(-1, 10000), False, 0, "0.000"),
+        (Fraction(12345678, 1000), False, 0, "12345.678"),
+        (Fraction(10009, 10000), False, 0, "1.001"),
+    ],
+)
+def test_numbers_are_shown_as_type_and_attributes_ask(
+    value: Fraction, is_hex: bool, attributes: int, text: str
+) -> None:
+    assert shown(value, is_hex=is_hex, attributes=attributes) == text
+
+
+def test_scales_are_powers_of_ten_from_minus_ten_to_ten() -> None:
+    assert [scaled(Fraction(3), scale) for scale in (-11, -10, -1, 0, 1, 10, 11)] == [
+        None,
+        Fraction(3, 10**10),
+        Fraction(3, 10),
+        3,
+        30,
+        3 * 10**10,
+        None,
+    ]
+
+
+def test_aggregates_of_nothing_and_of_unknown_functions() -> None:
+    values = [Fraction(1), Fraction(2), Fraction(6)]
+    assert [aggregate(function, values) for function in range(6)] == [None, 9, 3, 1, 6, None]
+    assert [aggregate(function, []) for function in range(6)] == [None, 0, None, None, None, None]
+
+
+def test_which_types_go_by_a_clock_of_their_own() -> None:
+    names = {TYPES[kind] for kind in TYPES if has_own_clock(kind)}
+    assert names == {
+        "PERF_ELAPSED_TIME",
+        "PERF_OBJ_TIME_TIMER",
+        "PERF_PRECISION_OBJECT_TIMER",
+        "PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE",
+    }
+    assert not has_own_clock(0x12345678)
+
+
+def test_the_width_of_a_type() -> None:
+    assert {
+        TYPES[kind]: width_of_type(kind) for kind in TYPES if width_of_type(kind) != (8 if kind & 0x300 == 0x100 else 4)
+    } == {"PERF_COUNTER_TEXT": None}
+    assert width_of_type(0x40000200) is None

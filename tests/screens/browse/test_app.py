@@ -1,0 +1,570 @@
+"""The browser on a few calls: what each key, each choice and each late answer of a thread leads to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.core.errors import InputError
+from analyzer.results.analysis import Analysis
+from analyzer.results.view import CallView, FindingView
+from tests.build.buffers import Block, perf_data
+from tests.build.calls import OTHER_HANDLE, Calls, analysis_of
+from tests.screens.browse.test_browser import settled, words
+from tests.screens.browse.test_panes import FIELDS, layer, series, side
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from analyzer.screens.browse.app import Browser
+
+pytestmark = pytest.mark.needs("textual")
+
+
+def few() -> Analysis:
+    """Six calls: two on a handle, one on another, one on none, two on the first again."""
+    make = Calls()
+    data = perf_data([Block(1, values=((b"\1\0\0\0",),))])
+    return analysis_of(
+        make.open_query(),
+        make.counter_data(data),
+        make.open_query(OTHER_HANDLE),
+        make.registration(1, b""),
+        make.counter_data(data),
+        make.close_query(),
+    )
+
+
+def opened(
+    act: Callable[[Any, Pilot[None]], Awaitable[None]], analysis: Analysis | None = None, **options: Any
+) -> Browser:
+    """A browser of the few calls, acted on once all is there."""
+    from analyzer.screens.browse.app import Browser
+
+    app = Browser(lambda progress: analysis or few(), "made\x1b.pcap", **options)
+
+    async def run() -> None:
+        async with app.run_test(size=(150, 44)) as pilot:
+            await settled(app, pilot)
+            await act(app, pilot)
+
+    asyncio.run(run())
+    return app
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+def test_keys_are_as_they_are_documented() -> None:
+    """docs/browse.md; the footer shows the first column of those that are shown."""
+    from analyzer.screens.browse.app import Browser, FilterInput
+    from analyzer.screens.browse.lines import Lines
+
+    def table(kind: Any) -> list[tuple[str, str, str, bool]]:
+        return [(one.key, one.action, one.description, one.show) for one in kind.BINDINGS]
+
+    assert table(Browser) == [
+        ("slash", "filter", "filter", True),
+        ("h", "follow", "follow handle", True),
+        ("l", "layer(1)", "layer", True),
+        ("L", "layer(-1)", "layer before", False),
+        ("1", "tab('of-calls')", "calls", True),
+        ("2", "tab('of-series')", "series", True),
+        ("3", "tab('of-findings')", "findings", True),
+        ("escape", "leave", "no filter", False),
+        ("q", "quit", "quit", True),
+    ]
+    assert table(FilterInput) == [("tab", "complete", "complete", False)]
+    assert table(Lines) == [
+        ("down,j", "step(1)", "next", False),
+        ("up,k", "step(-1)", "previous", False),
+        ("pagedown", "page(1)", "page down", False),
+        ("pageup", "page(-1)", "page up", False),
+        ("home,g", "edge(0)", "first", False),
+        ("end,G", "edge(1)", "last", False),
+        ("enter", "choose", "choose", False),
+    ]
+
+
+def test_limits_are_those_of_the_page_and_of_terminals() -> None:
+    from analyzer.screens.browse.app import MAX_READINGS, Browser
+    from analyzer.screens.browse.lines import _WIDTH
+    from analyzer.screens.browse.panes import _FEW, BYTES_IN_LINE
+
+    # The tree and 76 columns of bytes stand beside each other from 130 columns on.
+    assert Browser.HORIZONTAL_BREAKPOINTS == [(0, "-narrow"), (130, "-wide")]
+    assert Browser.ENABLE_COMMAND_PALETTE is False
+    assert (MAX_READINGS, _WIDTH, _FEW, BYTES_IN_LINE) == (2_000_000, 1000, 3, 16)
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize(("size", "total"), [(0, None), (200, 200)])
+def test_a_bar_shows_how_far_reading_has_come_where_that_is_known(size: int, total: int | None) -> None:
+    from textual.widgets import ProgressBar, Static
+
+    from analyzer.screens.browse.app import Browser
+
+    app = Browser(lambda progress: few(), "made\x1b.pcap", size)
+    assert (app.ansi_color, app.theme, app.analysis, app.failure) == (True, "ansi-dark", None, None)
+    assert app.title == "made\x1b.pcap"
+    assert Browser(lambda progress: few(), "x")._bytes_to_read == 0
+
+    async def run() -> None:
+        app._read = lambda: None  # type: ignore[method-assign]
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            bar = app.query_one(ProgressBar)
+            assert (bar.total, bar.show_eta) == (total, False)
+            assert str(app.query_one("#reading").query(Static).first().render()) == "reading made\\x1b.pcap"
+            # Nothing is there to be acted on.
+            for action in (app.action_filter, app.action_leave, app.action_follow):
+                action()
+            app.action_layer(1)
+            app.action_tab("of-series")
+            app._open(1)
+            assert app._wanted is None
+
+    asyncio.run(run())
+
+
+def test_a_capture_without_calls_is_browsed() -> None:
+    from analyzer.screens.browse.panes import Bytes, CallList, Tree
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        calls = app.query_one(CallList)
+        assert (list(calls.order), calls.number, calls.base) == ([], None, 0)
+        assert words(app, "#status") == "0 of 0 calls"
+        await pilot.press("h", "l", "enter", "3", "enter", "2", "enter")
+        await settled(app, pilot)
+        assert app.query_one(Tree).view is None
+        assert app.query_one(Bytes).of_layer is None
+
+    nothing = analysis_of()
+    opened(act, replace(nothing, capture=replace(nothing.capture, first_time_ns=None)))
+
+
+def test_times_are_counted_from_the_first_frame() -> None:
+    from analyzer.screens.browse.panes import CallList
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        assert app.query_one(CallList).base == 12
+
+    whole = few()
+    opened(act, replace(whole, capture=replace(whole.capture, first_time_ns=12)))
+
+
+# ----------------------------------------------------------------------------------------------------------- the filter
+
+
+def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> None:
+    from textual.widgets import Input, TabbedContent
+
+    from analyzer.screens.browse.panes import CallList
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        calls, status = app.query_one(CallList), lambda: words(app, "#status")
+        assert app.focused is calls
+        for source, current, order, then in (
+            ("handle", 4, [1, 2, 3, 5, 6], 5),
+            ("", 3, [1, 2, 3, 4, 5, 6], 5),
+            ("opnum == 6", 0, [2, 5], 2),
+            ("   ", 1, [1, 2, 3, 4, 5, 6], 2),
+        ):
+            if source == "handle":
+                calls.current = current
+            elif source == "opnum == 6":
+                calls.current = 0
+            app.run_filter(source)
+            await settled(app, pilot)
+            assert (list(calls.order), calls.number) == (order, then), source
+            assert status() == f"{len(order)} of 6 calls"
+        app.run_filter("opnum = 6\x1b")
+        assert status().startswith("column")
+        assert "\x1b" not in status()
+        assert list(calls.order) == [1, 2, 3, 4, 5, 6]
+        # The line for it.
+        line = app.query_one("#filter", Input)
+        await pilot.press("2", "slash")
+        await pilot.pause()
+        assert (app.focused, app.query_one(TabbedContent).active) == (line, "of-calls")
+        line.value = "opnum == 6"
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert (list(calls.order), app.focused) == ([2, 5], calls)
+        await pilot.press("slash", "escape")
+        await settled(app, pilot)
+        assert (line.value, list(calls.order), app.focused) == ("", [1, 2, 3, 4, 5, 6], calls)
+
+    opened(act)
+
+
+class Stubs:
+    """What a browser asks its panes for, without any."""
+
+    def __init__(self, number: int | None = None, order: Any = (), view: Any = None) -> None:
+        from analyzer.screens.browse.app import Browser
+
+        self.told: list[Any] = []
+        self.app: Any = Browser(lambda progress: few(), "x")
+        self.app.analysis = few()
+        self.calls = SimpleNamespace(number=number, order=order, current=0, show=self.noted("show"))
+        self.tree = SimpleNamespace(view=view, look_at=self.noted("look"), find=self.noted("find"), shown=[])
+        self.line = SimpleNamespace(value="old", update=self.noted("say"), focus=self.noted("focus"))
+        self.app.query_one = self.query_one
+        self.app.run_worker = lambda work, **options: self.told.append(("worker", options))
+
+    def noted(self, what: str) -> Callable[..., None]:
+        return lambda *given: self.told.append((what, *given))
+
+    def query_one(self, what: Any, kind: Any = None) -> Any:
+        from analyzer.screens.browse.panes import CallList, Tree
+
+        return {CallList: self.calls, Tree: self.tree}.get(what, self.line)
+
+
+@pytest.mark.parametrize(
+    ("before", "order", "current"),
+    [(5, [2, 5], 1), (2, [2, 5], 0), (3, [2, 5], 0), (None, [2, 5], 0), (5, [], 0), (6, range(1, 7), 5)],
+)
+def test_the_current_call_stays_it_where_it_is_left(before: int | None, order: Any, current: int) -> None:
+    stubs = Stubs(before)
+    opened_calls: list[Any] = []
+    stubs.app._open = opened_calls.append
+    stubs.app._pass(order)
+    assert stubs.told == [("show", len(order), current), ("say", f"{len(order)} of 6 calls")]
+    assert (stubs.calls.order, opened_calls) == (order, [before])
+
+
+@pytest.mark.parametrize(
+    ("number", "wanted", "shown", "order", "then"),
+    [
+        (5, 5, 5, [2, 5], [("find", "l", 1, 2)]),
+        (5, 5, 2, [2, 5], ["open 5"]),
+        (5, 2, 5, [2, 5], ["open 5"]),
+        (5, 5, None, [2, 5], ["open 5"]),
+        (3, 5, 5, [2, 5], ["pass 6", "open 3"]),
+    ],
+)
+def test_a_place_is_found_in_the_call_that_is_shown_or_in_the_one_that_comes(
+    number: int, wanted: int, shown: int | None, order: list[int], then: list[Any]
+) -> None:
+    view = SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None
+    stubs = Stubs(5, order, view)
+    app = stubs.app
+    app._wanted = wanted
+
+    def passed(given: Any) -> None:
+        stubs.calls.order = given
+        stubs.told.append(f"pass {len(given)}")
+
+    app._pass, app._open = passed, lambda number: stubs.told.append(f"open {number}")
+    app.action_tab = lambda name: None
+    app._go_to(number, ("l", 1, 2))
+    assert stubs.told == then
+    assert stubs.calls.order[stubs.calls.current] == number
+    assert stubs.line.value == ("" if "pass 6" in then else "old")
+    assert app._aim == (None if then[0][0] == "find" else ("l", 1, 2))
+
+
+def test_a_call_is_wanted_once() -> None:
+    stubs = Stubs()
+    app = stubs.app
+    for number, wanted, workers in ((None, None, 0), (3, 3, 1), (3, 3, 1), (None, 3, 1), (4, 4, 2)):
+        app._open(number)
+        assert (app._wanted, len(stubs.told)) == (wanted, workers)
+    app.analysis = None
+    app._open(5)
+    assert app._wanted == 4
+
+
+def test_layers_that_come_late_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.screens.browse import app as module
+
+    stubs = Stubs()
+    app, old = stubs.app, few()
+    view: Any = SimpleNamespace(row=SimpleNamespace(number=2))
+    app._wanted, app._aim = 3, ("l", 1, 2)
+    app._look_at(app.analysis, view)
+    assert stubs.told == []
+    app._wanted = 2
+    app._look_at(old, view)
+    assert stubs.told == [("worker", {"thread": True})]
+    stubs.told.clear()
+    app._look_at(app.analysis, view)
+    assert stubs.told == [("look", view), ("find", "l", 1, 2)]
+    app._look_at(app.analysis, view)
+    assert stubs.told[2:] == [("look", view)]
+    monkeypatch.setattr(module, "call_view", lambda analysis, number: (analysis, number))
+    made: list[Any] = []
+    app.call_from_thread = lambda function, *given: made.append((function, *given))
+    for number in (1, 2):
+        app._make_layers(number)
+    assert made == [(app._look_at, app.analysis, (app.analysis, 2))]
+    app.analysis = None
+    app._make_layers(2)
+    assert len(made) == 1
+
+
+def test_a_filter_is_run_in_a_thread_that_replaces_the_one_before() -> None:
+    stubs = Stubs()
+    passed: list[Any] = []
+    stubs.app._pass = passed.append
+    for source in ("", "  \t"):
+        stubs.app.run_filter(source)
+    assert (passed, stubs.told) == ([range(1, 7)] * 2, [])
+    stubs.app.run_filter("opnum == 6")
+    assert stubs.told == [
+        ("say", "filtering ..."),
+        ("worker", {"thread": True, "exclusive": True, "group": "filter"}),
+    ]
+    stubs.app.run_filter("opnum ==")
+    assert stubs.told[2][0] == "say"
+    assert len(stubs.told) == 3
+
+
+@pytest.mark.parametrize(("number", "value"), [(1, "handle == q1"), (3, "handle == q2"), (4, None), (None, None)])
+def test_the_filter_of_a_handle(number: int | None, value: str | None) -> None:
+    stubs = Stubs(number)
+    asked: list[str] = []
+    stubs.app.run_filter = asked.append
+    stubs.app.action_follow()
+    assert stubs.line.value == (value or "old")
+    assert asked == ([value] if value else [])
+    assert stubs.told == ([("say", "call #4 has no handle")] if number == 4 else [])
+
+
+def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.screens.browse import app as module
+
+    stubs = Stubs()
+    app = stubs.app
+    many = [series((1.0,)), replace(series((2.0,)), hidden=True)]
+    monkeypatch.setattr(module, "series_views", lambda analysis, most: (many, 0))
+    monkeypatch.setattr(module, "finding_views", lambda analysis, audit: ["finding"])
+    made: list[Any] = []
+    app.call_from_thread = lambda function, *given: made.append((function, *given))
+    app._derive()
+    assert made == [(app._show_findings, ["finding"]), (app._show_series, (many[0],))]
+    pane = SimpleNamespace(show=stubs.noted("show"))
+    app.query_one = lambda kind: pane
+    app._show_findings(["a", "b"])
+    app._show_series(["c"])
+    assert (stubs.told, pane.findings, pane.series) == ([("show", 2), ("show", 1)], ["a", "b"], ["c"])
+
+
+@pytest.mark.parametrize(
+    ("here", "by", "then"),
+    [(None, 1, "a"), (None, -1, "a"), ("a", 1, "b"), ("b", 1, "c"), ("c", 1, "a"), ("a", -1, "c"), ("c", -1, "b")],
+)
+def test_layers_follow_each_other_round(here: str | None, by: int, then: str) -> None:
+    layers = {id: layer(id, "stub") for id in "abc"}
+    view = SimpleNamespace(sides=[side("request", layers["a"], layers["b"]), side("response", layers["c"])])
+    stubs = Stubs(view=view)
+    stubs.tree.shown = [SimpleNamespace(layer=layers["b"]), SimpleNamespace(layer=layers.get(here or ""))]
+    stubs.tree.current, stubs.tree.to_layer = 1, stubs.noted("to")
+    stubs.app.action_layer(by)
+    assert stubs.told == [("to", then)]
+    stubs.tree.view = None
+    stubs.app.action_layer(by)
+    stubs.app.analysis = None
+    stubs.app.action_layer(by)
+    assert len(stubs.told) == 1
+
+
+def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.screens.browse import app as module
+
+    app = module.Browser(lambda progress: few(), "x")
+    app.analysis = few()
+    told: list[Any] = []
+    asked: list[int] = []
+    app.call_from_thread = lambda function, found: told.append((function, found))  # type: ignore[method-assign,assignment]
+
+    def wanted(number: int, call: Any, analysis: Any) -> bool:
+        asked.append(call.number)
+        return number % 2 == 0
+
+    for cancelled, expected in ((True, []), (False, [(app._pass, [2, 4, 6])])):
+        worker = SimpleNamespace(is_cancelled=cancelled)
+        monkeypatch.setattr(module, "get_current_worker", lambda worker=worker: worker)
+        app._filtered(wanted)  # type: ignore[arg-type]
+        assert told == expected
+        assert asked == ([] if cancelled else [1, 2, 3, 4, 5, 6])
+
+
+@pytest.mark.parametrize(
+    ("value", "then"),
+    [
+        ("opn", "opnum"),
+        ("status == 0 and lat", "status == 0 and latency"),
+        ("opnum", None),
+        ("nosuchfield", None),
+        ("", None),
+    ],
+)
+def test_tab_completes_a_field_or_leads_on(value: str, then: str | None) -> None:
+    from analyzer.screens.browse.app import FieldSuggester, FilterInput
+
+    told: list[str] = []
+    screen = SimpleNamespace(focus_next=lambda: told.append("on"))
+    for suggester, expected in ((FieldSuggester(), then), (None, None)):
+        line: Any = SimpleNamespace(suggester=suggester, value=value, cursor_position=0, screen=screen)
+        asyncio.run(FilterInput.action_complete(line))
+        completed = value if expected is None else expected
+        assert (line.value, line.cursor_position) == (completed, 0 if expected is None else len(completed))
+        assert told == (["on"] if expected is None else [])
+        told.clear()
+
+
+# ---------------------------------------------------------------------------------------------------------- what is seen
+
+
+def test_layers_go_round_and_say_where_they_are_captured() -> None:
+    from analyzer.screens.browse.panes import Bytes, CallList, Tree
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        app.query_one(CallList).current = 1
+        await settled(app, pilot)
+        tree, pane = app.query_one(Tree), app.query_one(Bytes)
+        ids = [one.id for one_side in tree.view.sides for one in one_side.layers]
+        assert ids == ["request.pdu1", "request.stub", "response.pdu1", "response.stub", "response.buffer"]
+        # Where none is chosen, what the answer holds is seen.
+        assert (tree.shown[tree.current].layer, pane.of_layer.id, pane.span) == (None, "response.buffer", (0, 0))
+        size = len(pane.of_layer.data)
+        assert words(app, "#layer").startswith(f"response.buffer: bytes 0 to {size} of {size}, frames ")
+        seen = []
+        for key in ("l", "l", "L"):
+            await pilot.press(key)
+            await settled(app, pilot)
+            seen.append(pane.of_layer.id)
+        assert seen == [ids[0], ids[1], ids[0]]
+        at = next(at for at, one in enumerate(tree.shown) if one.node is not None and one.layer.id == "request.stub")
+        tree.current = at
+        await settled(app, pilot)
+        node = tree.shown[at].node
+        assert pane.span == (node.start, node.stop)
+        assert words(app, "#layer").startswith(f"request.stub: bytes {node.start} to {node.stop} of ")
+
+    opened(act)
+
+
+def test_the_frames_of_a_field_are_named_eight_at_most() -> None:
+    from analyzer.results.view import Run
+    from analyzer.screens.browse.panes import Tree
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        view = app.query_one(Tree).view
+        for frames, shown in ((0, "none"), (1, "1"), (9, "1, 2, 3, 4, 5, 6, 7, 8")):
+            runs = tuple(Run(at, at + 1, at + 1, 0, 0, 1) for at in range(frames))
+            one = layer("request.stub", "stub", FIELDS, bytes(9), runs=runs)
+            app.query_one(Tree).look_at(CallView(view.row, (), (side("request", one),)))
+            await pilot.pause()
+            assert words(app, "#layer") == f"request.stub: bytes 0 to 9 of 9, frames {shown}"
+        app.query_one(Tree).look_at(CallView(view.row, (), (side("request", missing="not captured"),)))
+        await pilot.pause()
+        assert words(app, "#layer") == "nothing was captured"
+
+    opened(act)
+
+
+def found(call: int | None, place: str | None = None, start: int = 0, stop: int = 0) -> FindingView:
+    given: dict[str, Any] = dict.fromkeys(FindingView.__struct_fields__, "")
+    more = {"severity": "error", "rule": "PCQ1", "message": "odd", "call": call, "expected": None, "seen": None}
+    return FindingView(**{**given, **more, "layer": place, "start": start, "stop": stop})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "then"),
+    [
+        (found(None), []),
+        (found(0), [("go", 0, None)]),
+        (found(5, "request.stub", 1, 4), [("go", 5, ("request.stub", 1, 4))]),
+        (found(2, None, 1, 4), [("go", 2, None)]),
+    ],
+)
+def test_a_finding_leads_to_its_call_and_its_bytes(chosen: FindingView, then: list[Any]) -> None:
+    from analyzer.screens.browse.panes import CallList, FindingList, SeriesList
+
+    stubs = Stubs()
+    stubs.app._go_to = stubs.noted("go")
+    stubs.tree.focus = stubs.noted("tree")
+    pane = FindingList(id="findings")
+    pane.findings = [found(99), chosen]
+    pane.set_reactive(FindingList.current, 1)
+    stubs.app.on_lines_chosen(SimpleNamespace(lines=pane))
+    assert stubs.told == then
+    stubs.told.clear()
+    stubs.app.on_lines_chosen(SimpleNamespace(lines=SeriesList(id="series")))
+    assert stubs.told == []
+    stubs.app.on_lines_chosen(SimpleNamespace(lines=CallList(id="calls")))
+    assert stubs.told == [("tree",)]
+
+
+def test_a_line_that_became_current_is_looked_at() -> None:
+    from analyzer.screens.browse.panes import CallList, SeriesList, Tree
+
+    stubs = Stubs()
+    stubs.app._open, stubs.app._light = stubs.noted("open"), stubs.noted("light")
+    calls, tree = CallList(id="calls"), Tree(id="tree")
+    calls.order = (8, 9)
+    for pane in (calls, tree, SeriesList(id="series")):
+        stubs.app.on_lines_moved(SimpleNamespace(lines=pane))
+    assert stubs.told == [("open", 8), ("light", tree)]
+
+
+# ------------------------------------------------------------------------------------------------------- late answers
+
+
+@pytest.mark.parametrize(
+    ("shown", "wanted", "again"), [(2, 2, True), (2, 3, False), (2, None, False), (None, 2, False), (None, None, False)]
+)
+def test_packets_are_shown_of_the_call_that_is_looked_at(
+    shown: int | None, wanted: int | None, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from analyzer.screens.browse import app as module
+
+    view = SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None
+    stubs = Stubs(view=view)
+    stubs.app._wanted, stubs.tree.look_again = wanted, stubs.noted("again")
+    monkeypatch.setattr(module, "call_view", lambda analysis, number: (analysis, number))
+    whole = few()
+    stubs.app._show_packets(whole)
+    assert stubs.app.analysis is whole
+    assert stubs.told == ([("again", (whole, 2))] if again else [])
+
+
+def test_packets_are_read_once_more_behind_the_calls() -> None:
+    given: list[Analysis] = []
+
+    def packets(analysis: Analysis) -> Analysis:
+        given.append(analysis)
+        return replace(analysis, packets=None)
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        assert app.analysis.packets is None
+
+    opened(act, packets=packets)
+    (one,) = given
+    assert one.packets is not None
+    assert one.packets.lacking == "they are being read"
+
+
+def test_what_cannot_be_read_ends_it() -> None:
+    from analyzer.screens.browse.app import Browser
+
+    def reading(progress: Any) -> Analysis:
+        raise InputError("no capture")
+
+    app = Browser(reading, "x")
+    done: list[Any] = []
+    app.call_from_thread = lambda function, *given: done.append(function)  # type: ignore[method-assign,assignment]
+    app.query_one = lambda kind: None  # type: ignore[method-assign,assignment]
+    app._read()
+    assert (str(app.failure), done, app.analysis) == ("no capture", [app.exit], None)

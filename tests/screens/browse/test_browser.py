@@ -1,0 +1,371 @@
+"""The terminal browser, driven by Textual's pilot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+import analyzer as pcq
+from analyzer.auth.keyring import Keyring
+from analyzer.core.errors import InputError
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.results.analysis import Analysis
+from analyzer.results.view import CallView
+from analyzer.screens.viewmodel.layers import call_view
+from tests.build.calls import Calls, analysis_of
+from tests.page import CAPTURES, THREE, analysis_named
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from analyzer.screens.browse.app import Browser
+    from analyzer.screens.browse.lines import Lines
+
+pytestmark = pytest.mark.needs("textual")
+
+
+def browsed(
+    analysis: Analysis, act: Callable[[Browser, Pilot[None]], Awaitable[None]], size: tuple[int, int] = (150, 44)
+) -> None:
+    """Opens a browser of an analysis, waits until all is there, and acts."""
+    from analyzer.screens.browse.app import Browser
+
+    def reading(progress: Callable[[int, int], None]) -> Analysis:
+        progress(1, 100)
+        return analysis
+
+    async def run() -> None:
+        app = Browser(reading, "made.pcap", 200)
+        async with app.run_test(size=size) as pilot:
+            await settled(app, pilot)
+            await act(app, pilot)
+
+    asyncio.run(run())
+
+
+async def settled(app: Browser, pilot: Pilot[None]) -> None:
+    """Nothing is under way any more."""
+    for _ in range(3):
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+
+def text(pane: Lines) -> str:
+    """The lines of a pane that are drawn."""
+    return "\n".join(pane.render_line(y).text.rstrip() for y in range(pane.size.height))
+
+
+def words(app: Browser, selector: str) -> str:
+    from textual.widgets import Static
+
+    return str(app.query_one(selector, Static).render())
+
+
+def test_a_call_is_chosen_and_its_field_lights_its_bytes() -> None:
+    from analyzer.screens.browse.panes import Bytes, CallList, Tree
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "down", "down", "down", "enter")
+        await settled(app, pilot)
+        calls, tree = app.query_one(CallList), app.query_one(Tree)
+        assert (calls.number, app.focused) == (5, tree)
+        assert "5     0.075330" in text(calls)
+        at = next(at for at, one in enumerate(tree.shown) if "RequestCode = 1" in one.text.plain)
+        await pilot.press(*["down"] * at)
+        await settled(app, pilot)
+        assert "RequestCode = 1" in text(tree)
+        assert words(app, "#layer") == "request.stub: bytes 52 to 56 of 64, frames 73"
+        assert app.query_one(Bytes).span == (52, 56)
+        assert "000030  " in text(app.query_one(Bytes))
+        before = len(tree.shown)
+        await pilot.press("home", "enter", "l", "enter")
+        await settled(app, pilot)
+        assert len(tree.shown) > before
+
+    browsed(analysis_named(THREE[0]), act)
+
+
+def test_a_filter_is_that_of_the_command_and_completes_fields() -> None:
+    from textual.widgets import Input
+
+    from analyzer.screens.browse.app import FieldSuggester
+    from analyzer.screens.browse.panes import CallList
+
+    analysis = analysis_named(THREE[0])
+    wanted = CallFilter("opnum == 6 and status == 0")
+    passing = [call.number for call in analysis.calls if wanted(call.number, call, analysis)]
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        assert await FieldSuggester().get_suggestion("opnum == 6 and lat") == "opnum == 6 and latency"
+        await pilot.press("slash", *"opnum==6 and lat", "tab")
+        await pilot.pause()
+        assert app.query_one("#filter", Input).value == "opnum==6 and latency"
+        app.query_one("#filter", Input).value = str(wanted)
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert list(app.query_one(CallList).order) == passing
+        assert words(app, "#status") == f"{len(passing)} of 210 calls"
+        await pilot.press("h")
+        await settled(app, pilot)
+        assert app.query_one("#filter", Input).value == "handle == q1"
+        await pilot.press("slash", "tab")
+        await pilot.pause()
+        assert app.focused is app.query_one(CallList)
+        app.run_filter("opnum = 6")
+        assert "a single = is no operator" in words(app, "#status")
+        await pilot.press("escape")
+        await settled(app, pilot)
+        assert words(app, "#status") == "210 of 210 calls"
+
+    browsed(analysis, act)
+
+
+def test_a_finding_leads_to_its_bytes_and_series_have_their_course() -> None:
+    from analyzer.screens.browse.panes import CallList, FindingList, SeriesList
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("2")
+        await settled(app, pilot)
+        assert "Memory V2 model\\Available Bytes" in text(app.query_one(SeriesList))
+        assert "▁" in text(app.query_one(SeriesList))
+        await pilot.press("3")
+        await settled(app, pilot)
+        assert "PCQ210 #139" in text(app.query_one(FindingList))
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert app.query_one(CallList).number == 139
+        assert words(app, "#layer").startswith("request.stub: bytes 52 to 56 of 64")
+
+    browsed(analysis_named(THREE[0]), act)
+
+
+def styles(pane: Lines) -> list[set[str]]:
+    """The styles of each line that is drawn."""
+    return [{str(part.style) for part in pane.render_line(y)} for y in range(pane.size.height)]
+
+
+def test_the_current_line_stands_out_where_the_focus_is() -> None:
+    from analyzer.screens.browse.panes import CallList, Tree
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("down")
+        await settled(app, pilot)
+        calls, tree = app.query_one(CallList), app.query_one(Tree)
+        assert [at for at, one in enumerate(styles(calls)) if one == {"bold reverse"}] == [1]
+        assert [at for at, one in enumerate(styles(tree)) if one == {"reverse"}] == [0]
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert styles(tree)[0] == {"bold reverse"}
+        assert styles(calls)[1] == {"reverse"}
+
+    browsed(analysis_of(Calls().open_query(), Calls().close_query()), act)
+
+
+def test_a_call_has_its_layers_as_tabs() -> None:
+    from analyzer.screens.browse.panes import Bytes, LayerTabs, Tree
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        assert words(app, "#tabs-of-layers").splitlines() == [
+            "request   frame tcp smb pdu sealed stub",
+            "response  frame tcp smb pdu sealed stub",
+        ]
+        await pilot.press("enter", "l", "l")
+        await settled(app, pilot)
+        assert words(app, "#layer").startswith("request.tcp1: bytes 0 to 204 of 204")
+        await pilot.press("L")
+        await settled(app, pilot)
+        assert words(app, "#layer").startswith("request.frame1: bytes 0 to 270 of 270")
+        await pilot.click(LayerTabs, offset=(21, 1))
+        await settled(app, pilot)
+        shown = app.query_one(Bytes).of_layer
+        assert shown is not None
+        assert shown.id == "response.smb1"
+        assert "SMB message" in app.query_one(Tree).shown[app.query_one(Tree).current].text.plain
+
+    browsed(analysis_named(THREE[0]), act)
+
+
+def test_many_fragments_stand_under_one_line() -> None:
+    from analyzer.screens.browse.panes import Tree
+
+    make = Calls()
+    answer = make.counter_data(b"")
+    assert answer.response is not None
+    many = replace(answer, response=replace(answer.response, pdus=tuple(answer.response.pdus) * 4))
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        tree = app.query_one(Tree)
+        plain = [one.text.plain for one in tree.shown]
+        assert "4 PDUs" in plain
+        assert not any(text.startswith("PDU 2 of") for text in plain)
+        tree.to_layer("response.pdu2")
+        await settled(app, pilot)
+        assert tree.shown[tree.current].text.plain.startswith("PDU 2 of 4")
+
+    browsed(analysis_of(many), act)
+
+
+def test_packets_come_when_they_are_read_and_the_place_stays() -> None:
+    from analyzer.screens.browse.app import Browser
+    from analyzer.screens.browse.panes import Tree
+
+    whole = analysis_named(THREE[1])
+    reading = Event()
+
+    def packets(analysis: Analysis) -> Analysis:
+        assert reading.wait(600)
+        return whole
+
+    async def run() -> None:
+        app = Browser(lambda progress: replace(whole, packets=None), "made.pcap", 0, packets)
+        async with app.run_test(size=(150, 44)) as pilot:
+            while not app.query(Tree) or app.query_one(Tree).view is None:
+                await pilot.pause()
+            tree = app.query_one(Tree)
+            await pilot.press("enter", "l", "enter", "down", "down")
+            await pilot.pause()
+            here = tree.shown[tree.current]
+            assert here.node is not None
+            plain = [one.text.plain for one in tree.shown]
+            assert "frames, TCP payload and SMB messages are not shown: they are being read" in plain
+            reading.set()
+            await settled(app, pilot)
+            assert tree.shown[tree.current].key == here.key
+            assert tree.shown[1].text.plain.startswith("Frame ")
+
+    asyncio.run(run())
+
+
+def test_a_capture_that_is_gone_when_its_packets_are_wanted() -> None:
+    from analyzer.screens.browse.app import Browser
+    from analyzer.screens.browse.panes import Tree
+
+    def packets(analysis: Analysis) -> Analysis:
+        raise InputError("made.pcap: no such file")
+
+    async def run() -> None:
+        app = Browser(lambda progress: analysis_of(Calls().open_query()), "made.pcap", 0, packets)
+        async with app.run_test(size=(150, 44)) as pilot:
+            await settled(app, pilot)
+            plain = [one.text.plain for one in app.query_one(Tree).shown]
+            assert "frames, TCP payload and SMB messages are not shown: made.pcap: no such file" in plain
+
+    asyncio.run(run())
+
+
+def test_it_fits_a_small_terminal_and_takes_the_mouse() -> None:
+    from analyzer.screens.browse.panes import CallList, Tree
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.click("#calls", offset=(5, 1))
+        await settled(app, pilot)
+        assert app.query_one(CallList).number == 2
+        assert app.query_one(Tree).size.width > 70
+
+    browsed(analysis_of(Calls().open_query(), Calls().close_query()), act, (80, 24))
+
+
+def test_keys_and_the_bar_go_on_while_it_reads() -> None:
+    from textual.widgets import ProgressBar
+
+    from analyzer.screens.browse.app import Browser
+
+    begun, going_on = Event(), Event()
+
+    def reading(progress: Callable[[int, int], None]) -> Analysis:
+        progress(1, 50)
+        begun.set()
+        assert going_on.wait(600)
+        return analysis_of(Calls().open_query())
+
+    async def run() -> None:
+        app = Browser(reading, "made.pcap", 200)
+        async with app.run_test() as pilot:
+            while not begun.is_set():
+                await pilot.pause()
+            bar = app.query_one(ProgressBar)
+            assert (bar.progress, bar.total) == (50, 200)
+            await pilot.press("slash", "h", "l", "2", "escape")
+            assert app.analysis is None
+            going_on.set()
+            await settled(app, pilot)
+            assert words(app, "#status") == "1 of 1 calls"
+
+    asyncio.run(run())
+
+
+def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.screens.browse import app as module
+    from analyzer.screens.browse.panes import CallList, Tree
+
+    analysis, taken = analysis_named(THREE[0]), []
+    going_on = Event()
+
+    def slow(analysis: Analysis, number: int) -> CallView:
+        taken.append(number)
+        assert going_on.wait(600)
+        return call_view(analysis, number)
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        monkeypatch.setattr(module, "call_view", slow)
+        calls = app.query_one(CallList)
+        for _ in range(28):
+            calls.action_step(1)
+            await asyncio.sleep(0)
+        while calls.number != 29 or app._wanted != 29:
+            await asyncio.sleep(0.001)
+        going_on.set()
+        await settled(app, pilot)
+        view = app.query_one(Tree).view
+        assert view is not None
+        assert view.row.number == 29
+        assert len(taken) < 28
+
+    browsed(analysis, act)
+
+
+def test_a_case_is_browsed_and_says_what_it_lacks(tmp_path: Path) -> None:
+    from analyzer.pipeline.packets import packets_of
+    from analyzer.pipeline.run import analyze
+    from analyzer.screens.browse.app import Browser
+    from analyzer.screens.browse.panes import CallList, Tree
+
+    case = tmp_path / "x.pcq"
+    pcq.analyze(CAPTURES[THREE[1]].path, secrets=CAPTURES[THREE[1]].secrets_path).save(case)
+
+    def packets(analysis: Analysis) -> Analysis:
+        return replace(analysis, packets=packets_of([case], analysis, Keyring()))
+
+    async def run() -> None:
+        app = Browser(lambda progress: analyze([case]), "x.pcq", 0, packets)
+        async with app.run_test(size=(150, 44)) as pilot:
+            await settled(app, pilot)
+            assert len(app.query_one(CallList).order) == 17
+            plain = [one.text.plain for one in app.query_one(Tree).shown]
+            lacking = "frames, TCP payload and SMB messages are not shown: a case does not hold captured packets"
+            assert lacking in plain
+            assert "stub" in words(app, "#tabs-of-layers")
+
+    asyncio.run(run())
+
+
+def test_a_capture_that_cannot_be_read_ends_it_with_the_reason() -> None:
+    from analyzer.screens.browse.app import Browser
+
+    def reading(progress: Callable[[int, int], None]) -> Analysis:
+        raise InputError("this is no capture")
+
+    async def run() -> None:
+        app = Browser(reading, "x")
+        async with app.run_test() as pilot:
+            while app.failure is None:
+                await pilot.pause()
+        assert str(app.failure) == "this is no capture"
+
+    asyncio.run(run())

@@ -1,0 +1,243 @@
+"""Forms that programs read, whole: tables as CSV with their types, SARIF, JUnit XML, and the blocks of data of the page.
+
+They stand in `tests/screens/formats/forms/`, which `tests/written.py` says how to write anew. The conversations are those of the pages of
+text (`tests/screens/views/test_pages.py`), and a client that reads counters of many types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import pytest
+
+from analyzer.questions.audit.engine import Audit, Profile, select
+from analyzer.questions.audit.rule import rule_pages
+from analyzer.results.analysis import Analysis
+from analyzer.results.evidence import EvidenceRecord, Input
+from analyzer.screens.formats import page, page_data
+from analyzer.screens.formats.junit import junit_xml
+from analyzer.screens.formats.page import page_parts
+from analyzer.screens.formats.page_data import detail_blocks, exact, record_blocks, rows_block, series_block
+from analyzer.screens.formats.sarif import sarif_log
+from analyzer.screens.formats.tables import table_of, write_csv
+from analyzer.screens.views.audit import AuditView
+from analyzer.screens.views.counters import Counters
+from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.report import Report
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.stats import Stats
+from analyzer.screens.views.timeline import Timeline
+from tests.build.buffers import Block, wide
+from tests.build.counters import Info, Watch, whole
+from tests.screens.views.test_pages import broken, captured, matrix, of_registry, of_services, sound
+from tests.written import is_as_written
+
+FORMS = Path(__file__).with_name("forms")
+# Type of the counter, size of its values, power of ten of its DefaultScale.
+TYPES = (
+    (0x00010000, 4, 0),
+    (0x00010100, 8, 3),
+    (0x00000000, 4, 0),
+    (0x00000100, 8, 2),
+    (0x10410400, 4, -2),
+    (0x10410500, 8, 1),
+    (0x20510500, 8, 0),
+    (0x20410500, 8, 0),
+    (0x00400500, 8, -10),
+    (0x00400400, 4, 400),
+    (0x20020400, 4, 0),
+    (0x40030403, 4, 0),
+    (0x30240500, 8, 0),
+    (0x00012000, 8, 0),
+)
+
+
+@cache
+def watched() -> Analysis:
+    """Two instances read five times, of which one is new at the third and values fall at the fourth, and a text."""
+    infos = tuple(
+        Info(number, kind, base=12 if kind == 0x20020400 else 0xFFFFFFFF, scale=scale)
+        for number, (kind, _, scale) in enumerate(TYPES, 1)
+    )
+    watch = Watch((*infos, Info(99, 0xB00))).open(whole())
+    ids = tuple(range(1, len(TYPES) + 1))
+
+    def row(times: int, factor: int) -> tuple[bytes, ...]:
+        step = 3 if times == 3 else times
+        return tuple(
+            pack("<d", step * 1.5) if kind == 0x00012000 else (step * factor * (place + 7) + 1).to_bytes(size, "little")
+            for place, (kind, size, _) in enumerate(TYPES)
+        )
+
+    for times in (0, 1, 4, 3, 9):
+        names = (("a", 1),) if times < 4 and times != 3 else (("a", 1), ("b#1", 2))
+        rows = tuple(row(times, factor) for factor in (1000, 7_000_000)[: len(names)])
+        watch.poll(Block(6, ids=ids, instances=names, values=rows))
+    watch.poll(Block(6, ids=(99,), instances=(("a", 1),), values=((wide("=SUM(A1)"),),)))
+    return watch.analysis
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "counters": lambda: Counters(watched()),
+    "counters-exact": lambda: Counters(watched(), exact=True),
+    "counters-means": lambda: Counters(watched(), ("\\*(a)\\*",), interval_ns=2_000_000_000),
+    "counters-sound": lambda: Counters(sound()),
+    "samples": lambda: Samples(watched()),
+    "samples-sound": lambda: Samples(sound()),
+    "timeline-broken": lambda: Timeline(broken()),
+    "timeline-registry": lambda: Timeline(of_registry()),
+    "timeline-services": lambda: Timeline(of_services()),
+    "sessions": lambda: Sessions(broken()),
+    "hosts": lambda: Hosts(broken()),
+    "handles": lambda: Handles(sound()),
+    "stats": lambda: Stats(broken()),
+    "findings": lambda: AuditView(Audit(broken(), profile=Profile.SPEC)),
+    "matrix": matrix,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_as_csv_and_the_types_of_its_columns(name: str) -> None:
+    out = BytesIO()
+    write_csv(TABLES[name](), out, raw_cells=False)
+    is_as_written(FORMS / f"{name}.csv.txt", out.getvalue().decode())
+    types = "".join(f"{column}: {kind}\n" for column, kind in table_of(TABLES[name]()).schema.items())
+    is_as_written(FORMS / f"{name}.types.txt", types)
+
+
+def test_a_reading_as_text() -> None:
+    for name, interval in (("counters", None), ("counters-means", 2_000_000_000)):
+        for width in (None, 100):
+            lines = Counters(watched(), interval_ns=interval).lines(width)
+            text = "".join(f"{line}\n" for line in lines)
+            is_as_written(FORMS / f"{name}.{'wide' if width is None else width}.txt", text)
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def located(path: Path, numbers: Collection[int]) -> Mapping[int, int]:
+    """Every frame but those with a number that 7 divides is 1,000 bytes long."""
+    return {number: number * 1000 for number in numbers if number % 7}
+
+
+EVIDENCE = EvidenceRecord(
+    tool="a tool",
+    version="1.2",
+    command="audit",
+    options={"profile": "spec"},
+    inputs=(Input(role="capture", name="a.pcap", size=7, sha256="ab" * 32),),
+    limits_reached=("so many",),
+    result="cd" * 32,
+)
+
+
+def test_findings_as_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.screens.formats.sarif.version", lambda name: "0.0.0")
+    view = AuditView(Audit(broken(), profile=Profile.WINDOWS))
+    log = sarif_log(view, rule_pages(), located, EVIDENCE)
+    (run,) = log["runs"]
+    run["tool"]["driver"]["rules"] = run["tool"]["driver"]["rules"][:5]
+    is_as_written(FORMS / "findings.sarif.json", as_json(log))
+
+
+@pytest.mark.parametrize("failing", [("fail", "warn"), ("fail",), ("not-exercised", "inconclusive", "untestable")])
+def test_coverage_as_junit_xml(failing: tuple[Any, ...]) -> None:
+    pages = select(rule_pages(), ("PCQ21", "PCQ50", "PCQ81"), ())
+    view = AuditView(Audit(broken(), profile=Profile.SPEC, pages=pages))
+    is_as_written(FORMS / f"coverage.{'-'.join(failing)}.xml.txt", junit_xml(view, failing, EVIDENCE).decode())
+
+
+def test_blocks_of_the_page() -> None:
+    is_as_written(FORMS / "page-rows.json", as_json(rows_block(broken())))
+    is_as_written(FORMS / "page-records.json", as_json(list(record_blocks(broken(), [1, 2, 8, 18]))))
+    is_as_written(FORMS / "page-details.json", as_json(list(detail_blocks(captured(), [1, 5]))))
+    report = Report(audit=Audit(watched()))
+    series, left_out = report.series(None)
+    is_as_written(FORMS / "page-series.json", as_json([left_out, series_block(series, 1_000_000)]))
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (2**53 - 1, 2**53 - 1),
+        (2**53, {"$int": "9007199254740992"}),
+        (-(2**53) + 1, -(2**53) + 1),
+        (-(2**53), {"$int": "-9007199254740992"}),
+        (True, True),
+        ((1, 2**60), [1, {"$int": "1152921504606846976"}]),
+        ({"a": [2**60]}, {"a": [{"$int": "1152921504606846976"}]}),
+        (1.5, 1.5),
+        (None, None),
+    ],
+)
+def test_numbers_that_javascript_does_not_hold_are_texts(value: Any, found: Any) -> None:
+    assert exact(value) == found
+    assert type(exact(value)) is type(found)
+
+
+def blocks_of(report: Report) -> dict[str, Any]:
+    """The blocks of data in a page, by their names: JSON, deflated and in base64."""
+    text = b"".join(page_parts(report, EVIDENCE)).decode()
+    found = re.findall(r'<script type="text/plain" id="([\w-]+)">([\w+/=]+)</script>', text)
+    return {name: json.loads(zlib.decompress(b64decode(packed), -15)) for name, packed in found}
+
+
+@pytest.mark.parametrize(
+    ("heads", "details", "most", "most_bytes", "held"),
+    [
+        (500, 25, 50_000, 1 << 30, 25),
+        (10, 5, 50_000, 1 << 30, 25),
+        (10, 5, 12, 1 << 30, 12),
+        (10, 5, 10, 1 << 30, 10),
+        (10, 5, 50_000, 0, 0),
+    ],
+)
+def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
+    heads: int, details: int, most: int, most_bytes: int, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All 25 calls are listed with their records; buffers are there in blocks of records whose layers are."""
+    for module in (page, page_data):
+        monkeypatch.setattr(module, "HEADS_IN_BLOCK", heads)
+        monkeypatch.setattr(module, "DETAILS_IN_BLOCK", details)
+    monkeypatch.setattr(page, "MAX_DETAILS", most)
+    monkeypatch.setattr(page, "MAX_DETAIL_BYTES", most_bytes)
+    found = blocks_of(Report(audit=Audit(broken())))
+    records = [one["number"] for name in found if name.startswith("heads-") for one in found[name]]
+    assert records == list(range(1, 26))
+    assert found["tail"] == {"details": held}
+    calls = [len(found[name]["calls"]) for name in found if name.startswith("details-")]
+    assert calls == [min(details, held - at) for at in range(0, held, details)]
+    buffers = [name for name in found if name.startswith("buffers-")]
+    assert buffers == [f"buffers-{number}" for number in range(-(-held // heads))]
+    assert len(found["rows"]["time"]) == 25
+
+
+def test_a_page_says_what_it_is_and_lets_nothing_else_in() -> None:
+    text = b"".join(page_parts(Report(audit=Audit(broken()), name="<b>&"), EVIDENCE)).decode()
+    assert "<title>&lt;b&gt;&amp;</title>" in text
+    assert "<h1>&lt;b&gt;&amp;</h1>" in text
+    policy = re.search(r'content="(default-src [^"]+)"', text)
+    assert policy is not None
+    for tag in ("script", "style"):
+        (inner,) = (one for one in re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL))
+        digest = b64encode(sha256(inner.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
+    head = re.search(r'id="head">([^<]*)</script>', text)
+    assert head is not None
+    stated = json.loads(head[1])
+    assert (stated["title"], stated["heads"], stated["details"], stated["profile"]) == ("<b>&", 500, 25, "windows")
+    assert stated["base"] == "190000000"
+    assert stated["evidence"]["command"] == "audit"

@@ -1,0 +1,302 @@
+"""Charts of tables written down by hand: which rows are drawn, on which scales, under which titles."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from analyzer.core.errors import InputError
+from analyzer.screens.notebook.charts import _MINUTE, _MOST_LABELS, _WIDTH, MOST_MARKS, Plots, _data, _marks, _time
+
+pytestmark = pytest.mark.needs("altair")
+BEGAN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def plots(**tables: Any) -> Any:
+    return Plots(SimpleNamespace(**tables))  # type: ignore[arg-type]
+
+
+def values_of(drawn: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = drawn["data"]["values"]
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------- counters
+
+
+def readings(*rows: tuple[int, str, str, float | None, str | None, bool | int | None], **more: Any) -> pl.DataFrame:
+    """Readings by the second: series, path, unit, value, why there is none, and how many are repeated."""
+    columns = {
+        "time": [BEGAN + timedelta(seconds=at) for at in range(len(rows))],
+        "series": [row[0] for row in rows],
+        "path": [row[1] for row in rows],
+        "unit": [row[2] for row in rows],
+        "value": pl.Series([row[3] for row in rows], dtype=pl.Float64),
+        "repeated": [row[5] for row in rows],
+    }
+    if not more:
+        columns["why_null"] = pl.Series([row[4] for row in rows], dtype=pl.String)
+        columns["reason"] = pl.Series([row[4] and f"of {row[4]}" for row in rows], dtype=pl.String)
+    return pl.DataFrame({**columns, **more})
+
+
+def drawn_counters(table: pl.DataFrame, *paths: str, interval: Any = None) -> tuple[dict[str, Any], list[Any]]:
+    asked: list[Any] = []
+
+    def counters(*paths: str, interval: Any) -> pl.DataFrame:
+        asked.append((paths, interval))
+        return table
+
+    return plots(counters=counters).counters(*paths, interval=interval).to_dict(validate=False), asked
+
+
+def test_a_line_of_a_series_ends_at_each_reading_without_a_value() -> None:
+    table = readings(
+        (1, "\\A", "%", None, "first-sample", False),
+        (1, "\\A", "%", 2.0, None, False),
+        (2, "\\B", "s", 0.0, None, False),
+        (1, "\\A", "%", None, "reset", False),
+        (1, "\\A", "%", 3.0, None, None),  # not known to be repeated
+        (1, "\\A", "%", 3.0, None, True),
+        (2, "\\B", "s", None, "not-displayed", False),
+        (2, "\\B", "s", None, "text", False),
+        (2, "\\B", "s", 5.0, None, False),
+    )
+    drawn, asked = drawn_counters(table, "\\A", "\\B")
+    assert asked == [(("\\A", "\\B"), None)]
+    assert [
+        (row["utc"], row["path"], row["value"], row["why_null"], row["reason"], row["part"]) for row in values_of(drawn)
+    ] == [
+        ("12:00:01.000", "\\A", 2.0, None, None, 1),
+        ("12:00:02.000", "\\B", 0.0, None, None, 0),
+        ("12:00:03.000", "\\A", None, "reset", "of reset", 2),
+        ("12:00:04.000", "\\A", 3.0, None, None, 2),
+        ("12:00:08.000", "\\B", 5.0, None, None, 2),
+    ]
+    assert [layer["encoding"]["y"] for layer in drawn["layer"]] == [
+        {"field": "value", "scale": {}, "title": "value (%, s)", "type": "quantitative"},
+        {"value": "height"},
+    ]
+    assert drawn["layer"][0]["title"] == {"text": "Counters", "subtitle": "crosses mark readings without a value"}
+
+
+def test_a_counters_chart_is_lines_with_points_and_crosses() -> None:
+    drawn, _ = drawn_counters(readings((1, "\\A", "", 1.5, None, False)))
+    lines, gaps = ({part: layer[part] for part in ("mark", "encoding", "transform")} for layer in drawn["layer"])
+    x = {"title": "time (UTC)", "type": "quantitative", "field": "ms", "scale": {"nice": False, "zero": False}}
+    x["axis"] = {"labelExpr": "utcFormat(datum.value, '%H:%M:%S.%L')", "values": [1_795_176_000_000]}
+    tooltips = [
+        {"field": "path", "type": "nominal"},
+        {"field": "utc", "title": "time (UTC)", "type": "nominal"},
+        {"field": "value", "type": "quantitative"},
+        {"field": "unit", "type": "nominal"},
+    ]
+    assert lines == {
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "color": {
+                "field": "path",
+                "legend": {"columns": 1, "labelLimit": 400, "orient": "bottom"},
+                "title": "counter",
+                "type": "nominal",
+            },
+            "detail": {"field": "part", "type": "nominal"},
+            "tooltip": tooltips,
+            "x": x,
+            "y": {"field": "value", "scale": {}, "title": "value", "type": "quantitative"},
+        },
+        "transform": [{"filter": "isValid(datum.value)"}],
+    }
+    assert gaps == {
+        "mark": {"type": "point", "shape": "cross", "size": 60, "filled": True, "color": "crimson"},
+        "encoding": {
+            "tooltip": [
+                *tooltips[:2],
+                {"field": "why_null", "title": "no value", "type": "nominal"},
+                {"field": "reason", "type": "nominal"},
+            ],
+            "x": x,
+            "y": {"value": "height"},
+        },
+        "transform": [{"filter": "datum.why_null !== null"}],
+    }
+    assert drawn["layer"][0]["title"] == {"text": "Counters", "subtitle": ""}  # no cross is drawn
+    assert drawn["width"] == _WIDTH
+    assert _WIDTH == 640  # a cell of a notebook on a screen of 1024
+
+
+def test_means_over_intervals_are_drawn_where_any_reading_was_new() -> None:
+    table = readings(
+        (1, "\\A", "", 1.0, None, 0),
+        (1, "\\A", "", 2.0, None, 1),
+        (1, "\\A", "", 3.0, None, 2),
+        (1, "\\A", "", None, None, 0),
+        readings=[2, 2, 2, 1],
+    )
+    drawn, asked = drawn_counters(table, interval="5s")
+    assert asked == [((), "5s")]
+    assert [(row["value"], row["why_null"], row["reason"], row["part"]) for row in values_of(drawn)] == [
+        (1.0, None, None, 0),
+        (2.0, None, None, 0),
+        (None, None, None, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ((0.0, 0.0), {"domain": [0, 1]}),
+        ((0.0, None), {"domain": [0, 1]}),
+        ((0.0, 0.5), {}),
+        ((-1.0, None), {}),
+        ((1.0, 1.0), {}),
+    ],
+)
+def test_an_axis_of_nothing_but_zeros_has_a_length(values: tuple[float | None, ...], scale: dict[str, Any]) -> None:
+    table = readings(*((1, "\\A", "", value, None if value is not None else "reset", False) for value in values))
+    assert drawn_counters(table)[0]["layer"][0]["encoding"]["y"]["scale"] == scale
+
+
+def test_units_stand_in_the_title_each_once_in_order() -> None:
+    units = ("s", "%", "/s", "", "s", "ms", "B")
+    table = readings(*((at, f"\\{at}", unit, 1.0, None, False) for at, unit in enumerate(units)))
+    assert drawn_counters(table)[0]["layer"][0]["encoding"]["y"]["title"] == "value (%, /s, B, ms, s)"
+
+
+def test_nothing_to_draw_is_an_error() -> None:
+    with pytest.raises(InputError, match="there is no reading to draw") as caught:
+        drawn_counters(readings((1, "\\A", "", 1.0, None, False)).clear())
+    assert caught.value.hint == "name other counters: cap.counters() has all"
+
+
+# -------------------------------------------------------------------------------------------------------------- calls
+
+
+def calls(*rows: tuple[Any, ...]) -> pl.DataFrame:
+    """Calls by the second: method, number of the method, response time in microseconds, handle, state, status, fault."""
+    return pl.DataFrame(
+        [(at, BEGAN + timedelta(seconds=at), "interface", "NAME", *row) for at, row in enumerate(rows, 1)],
+        schema={
+            "number": pl.Int64,
+            "time": pl.Datetime("ns", "UTC"),
+            "interface_name": pl.String,
+            "status_name": pl.String,
+            "method": pl.String,
+            "opnum": pl.Int64,
+            "latency": pl.Duration("us"),
+            "handle": pl.String,
+            "state": pl.String,
+            "status": pl.Int64,
+            "fault": pl.Int64,
+        },
+        orient="row",
+    )
+
+
+LOG, LINEAR_AT_ZERO = {"type": "log", "nice": True}, {"type": "symlog", "constant": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("latencies", "scale"),
+    [
+        ((), LINEAR_AT_ZERO),
+        ((None,), LINEAR_AT_ZERO),
+        ((0,), LINEAR_AT_ZERO),
+        ((0, 5), LINEAR_AT_ZERO),
+        ((1,), LOG),
+        ((1, None, 2000), LOG),
+    ],
+)
+def test_response_times_are_on_a_logarithm_where_all_are_above_zero(
+    latencies: tuple[int | None, ...], scale: dict[str, Any]
+) -> None:
+    table = calls(*(("M", 6, one, "q1", "complete", 0, None) for one in latencies))
+    drawn = plots(calls=table).latency().to_dict(validate=False)
+    assert drawn["encoding"]["y"]["scale"] == scale
+    assert [row["milliseconds"] for row in values_of(drawn)] == [one / 1000 for one in latencies if one is not None]
+
+
+def test_a_call_of_no_known_method_is_shown_by_its_number() -> None:
+    drawn = plots(calls=calls(("M", 6, 5, "", "", 0, None), (None, 7, 5, "", "", 0, None))).latency().to_dict()
+    assert [row["method"] for row in values_of(drawn)] == ["M", "opnum 7"]
+
+
+def test_a_call_is_in_the_row_of_its_handle_and_the_colour_of_its_outcome() -> None:
+    table = calls(
+        ("M", 6, 5, "q1", "complete", 0, None),
+        ("M", 6, None, None, "complete", 8, None),
+        (None, 6, 1500, None, "complete", 0, 5),
+        ("M", 6, 5, "q1", "unanswered", 8, None),
+        ("M", 6, 5, "q1", "complete", None, None),
+    )
+    drawn = plots(calls=table).timeline().to_dict(validate=False)
+    assert [(row["row"], row["outcome"], row["milliseconds"]) for row in values_of(drawn)] == [
+        ("q1", "answered", 0.005),
+        ("M", "failed", None),
+        ("interface", "failed", 1.5),
+        ("q1", "unanswered", 0.005),
+        ("q1", "answered", 0.005),
+    ]
+
+
+def test_polls_are_the_calls_with_samples_by_handle() -> None:
+    table = calls(*(("M", 6, 5, handle, "complete", 0, None) for handle in ("q1", "q2", "q1", "q1", "q2", "q1")))
+    samples = pl.DataFrame({"call": [1, 1, 2, 3, 5, 6]})
+    drawn = plots(calls=table, samples=samples).polls().to_dict(validate=False)
+    assert [(row["number"], row["handle"], row["seconds"]) for row in values_of(drawn)] == [
+        (3, "q1", 2.0),
+        (5, "q2", 3.0),
+        (6, "q1", 3.0),
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------------- axes
+
+
+@pytest.mark.parametrize(
+    ("rows", "drawn", "title"),
+    [(MOST_MARKS, 20_000, "T"), (MOST_MARKS + 1, 10_001, "T (every 2th of 20,001)"), (0, 0, "T")],
+)
+def test_no_more_marks_are_drawn_than_are_drawn_smoothly(
+    rows: int, drawn: int, title: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vega draws 20,000 marks in the time of a frame or two."""
+    monkeypatch.setattr("altair.Data", lambda values: {"values": values})  # altair looks at each of them
+    table = pl.DataFrame({"time": pl.Series([BEGAN] * rows, dtype=pl.Datetime("us", "UTC"))})
+    data, shown = _data(table, "T")
+    assert (len(data["values"]), shown) == (drawn, title)
+
+
+def test_a_row_has_its_time_as_text_as_a_number_and_for_reading() -> None:
+    table = pl.DataFrame({"time": [datetime(2026, 11, 20, 1, 2, 3, 4567, UTC)], "x": [1]})
+    data, _ = _data(table, "T")
+    assert data.to_dict()["values"] == [
+        {"time": "2026-11-20T01:02:03.004Z", "x": 1, "utc": "01:02:03.004", "ms": 1_795_136_523_004.567}
+    ]
+
+
+def test_marks_are_as_many_as_stand_beside_each_other() -> None:
+    assert _MOST_LABELS == 6  # labels of 13 letters, in the width of a chart
+    for span, steps in ((6, 1), (6.5, 2), (12, 2), (12.5, 5), (_MINUTE - 1, 10_000)):
+        found = _marks(0, span)
+        assert found[1] - found[0] == steps
+        assert len(found) <= _MOST_LABELS + 1
+
+
+@pytest.mark.parametrize(("span_ms", "field"), [(_MINUTE - 1, "ms"), (60_000, "time")])
+def test_an_axis_of_less_than_a_minute_is_one_of_numbers(span_ms: int, field: str) -> None:
+    import altair as alt
+
+    axis = _time(alt.Data(values=[{"ms": 5}, {"ms": 5 + span_ms}, {"ms": 7}])).to_dict()
+    assert axis["field"] == field
+    assert ("axis" in axis) == (field == "ms")
+
+
+def test_an_axis_of_nothing_is_one_of_time() -> None:
+    import altair as alt
+
+    assert _time(alt.Data(values=[])).to_dict()["field"] == "time"

@@ -1,0 +1,228 @@
+"""HTML of layers, captures and findings, at and beyond the limits of what is shown of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import polars as pl
+import pytest
+from msgspec.structs import replace
+
+from analyzer.results.record import Endpoint
+from analyzer.results.view import Layer, Node, Run
+from analyzer.screens.notebook.html import (
+    _MOST_BYTES,
+    _MOST_FIELDS,
+    _MOST_LINES,
+    _dump,
+    _layer_html,
+    capture_html,
+    findings_html,
+    table_of,
+    text_of,
+)
+from tests.build.calls import analysis_of
+from tests.questions.statistics.test_triage import refused
+from tests.screens.views.test_pages import broken, sessions
+
+
+def field(number: int, value: Any = None, *children: Node, meaning: str | None = None) -> Node:
+    return Node(f"f{number}", "F", "u4", number, 4, value, meaning, "", children)
+
+
+def layer(tree: Node | None = None, data: bytes = b"", **more: Any) -> Layer:
+    given: dict[str, Any] = {"id": "request.stub", "kind": "stub", "title": "a <stub>", "runs": (), "steps": ()}
+    return Layer(**{**given, "data": data, "tree": tree, **more})
+
+
+def html_of(shown: Layer) -> str:
+    return _layer_html(shown, analysis_of(files=("a.pcap",)).capture)
+
+
+def test_limits_are_what_a_screen_or_two_hold() -> None:
+    """64 lines of 16 bytes, 200 fields, twelve rows of a table."""
+    assert (_MOST_BYTES, _MOST_FIELDS, _MOST_LINES) == (1024, 200, 12)
+
+
+def test_a_layer_is_its_fields_beside_its_bytes() -> None:
+    tree = field(0, None, field(4, "<b>", meaning="&"), field(70000, 0))
+    whole = layer(tree, b"A<\0", steps=("joined",), runs=(Run(0, 3, 7, 0, 0, 3),))
+    assert html_of(whole) == (
+        "<details data-layer='request.stub' open><summary>request a &lt;stub&gt;: 3 bytes, frame 7, joined</summary>"
+        "<div style='display:flex;gap:2em'><div>"
+        "<li style='list-style:none'><small>0x0000+4</small> f0<ul style='margin:0'>"
+        "<li style='list-style:none'><small>0x0004+4</small> f4 = &lt;b&gt; (&amp;)</li>"
+        "<li style='list-style:none'><small>0x11170+4</small> f70000 = 0</li></ul></li></div>"
+        "<pre style='line-height:1.2;white-space:pre'>"
+        "000000  41 3c 00                                         A&lt;.</pre></div></details>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "opened"), [("frame", ""), ("pdu", ""), ("sealed", ""), ("stub", " open"), ("buffer", " open")]
+)
+def test_stubs_and_buffers_are_open(kind: str, opened: str) -> None:
+    assert html_of(layer(kind=kind)).startswith(f"<details data-layer='request.stub'{opened}><summary>")
+
+
+@pytest.mark.parametrize(
+    ("steps", "undone_by", "shown"),
+    [((), (), ""), (("a", "<b>"), (), ", a, &lt;b&gt;"), (("a",), ("c",), ", c"), ((), ("c", "d"), ", c, d")],
+)
+def test_what_was_undone_of_a_layer(steps: tuple[str, ...], undone_by: tuple[str, ...], shown: str) -> None:
+    assert f"a &lt;stub&gt;: 0 bytes{shown}</summary>" in html_of(layer(steps=steps, undone_by=undone_by))
+
+
+@pytest.mark.parametrize(
+    ("frames", "shown"),
+    [
+        (0, ""),
+        (1, ", frame 20"),
+        (8, ", frames 20, 21, 22, 23, 24, 25, 26, 27"),
+        (9, ", frames 20, 21, 22, 23, 24, 25, 26, 27 and 1 more"),
+    ],
+)
+def test_eight_frames_are_named_and_the_others_counted(frames: int, shown: str) -> None:
+    runs = tuple(Run(at, at + 1, 20 + at, 0, 0, 1) for at in range(frames))
+    assert f"a &lt;stub&gt;: 1 byte{shown}</summary>" in html_of(layer(data=b"x", runs=runs))
+
+
+def test_of_several_files_that_of_the_frames_is_named() -> None:
+    runs = (Run(0, 1, 2, 0, 0, 1), Run(1, 2, 3, 1, 0, 1))
+    html = _layer_html(layer(data=b"xy", runs=runs), analysis_of(files=("a.pcap", "<b>.pcap")).capture)
+    assert "a &lt;stub&gt;: 2 bytes, frames a.pcap: 2; &lt;b&gt;.pcap: 3</summary>" in html
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown", "more"), [(199, 199, ""), (200, 200, ""), (201, 200, "1"), (1300, 200, "1,100")]
+)
+def test_of_a_long_tree_the_first_fields_are_shown_and_the_others_counted(fields: int, shown: int, more: str) -> None:
+    """Fields in fields, three deep: the structure itself is one."""
+    inner = tuple(field(at, at) for at in range(2, 50))
+    tree = field(0, None, field(1, None, *inner), *(field(at, at) for at in range(50, fields)))
+    html = html_of(layer(tree))
+    assert re.findall(r"</small> f(\d+)", html) == [str(at) for at in range(shown)]
+    assert re.findall(r"<div>\.\.\. ([\d,]+) more fields</div>", html) == ([more] if more else [])
+
+
+def test_a_layer_whose_layout_nothing_states_has_bytes_alone() -> None:
+    assert "<div></div><pre" in html_of(layer(None, b"x"))
+
+
+def test_bytes_are_shown_sixteen_to_a_line() -> None:
+    assert _dump(bytes(range(16))).splitlines() == [
+        "000000  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................"
+    ]
+    # 32 to 126 are the characters of ASCII that print.
+    assert _dump(b"\x1f ~\x7f\x80" + b"&" * 12).splitlines() == [
+        "000000  1f 20 7e 7f 80 26 26 26 26 26 26 26 26 26 26 26  . ~.." + "&amp;" * 11,
+        "000010  26                                               &amp;",
+    ]
+    assert _dump(b"") == ""
+
+
+@pytest.mark.parametrize(
+    ("size", "lines", "last"), [(1008, 63, ""), (1024, 64, ""), (1025, 64, "1"), (9024, 64, "8,000")]
+)
+def test_of_many_bytes_the_first_are_shown_and_the_others_counted(size: int, lines: int, last: str) -> None:
+    found = _dump(bytes(size)).splitlines()
+    assert [line[:6] for line in found[:lines]] == [f"{at * 16:06x}" for at in range(lines)]
+    assert found[lines:] == ([f"... {last} more bytes"] if last else [])
+
+
+def test_text_is_no_markup() -> None:
+    assert text_of("<a href='x'>\x1b&") == "&lt;a href=&#x27;x&#x27;&gt;\\x1b&amp;"
+    assert table_of(("<t>", "u"), [(1, "<"), (None, "")]) == (
+        "<table><thead><tr><th style='text-align:left'>&lt;t&gt;</th><th style='text-align:left'>u</th></tr></thead><tbody>"
+        "<tr><td style='text-align:left;vertical-align:top'>1</td><td style='text-align:left;vertical-align:top'>&lt;</td></tr>"
+        "<tr><td style='text-align:left;vertical-align:top'>None</td><td style='text-align:left;vertical-align:top'></td></tr>"
+        "</tbody></table>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "span"),
+    [
+        (None, None, ""),
+        (1, None, ""),
+        (None, 1, ""),
+        (0, 0, ", 1970-01-01T00:00:00.000000000Z and 0.000 s on"),
+        (10**9, 2_235_567_000_000, ", 1970-01-01T00:00:01.000000000Z and 2,234.567 s on"),
+    ],
+)
+def test_a_capture_states_its_time_where_it_has_one(first: int | None, last: int | None, span: str) -> None:
+    whole = analysis_of()
+    facts = replace(whole.capture, first_time_ns=first, last_time_ns=last, frames=12_345, files=("<x>", "y"))
+    html = capture_html(replace(whole, capture=facts))
+    assert html.startswith(f"<p><b>&lt;x&gt;, y</b>: 12,345 frames{span}; 0 calls, 0 problems</p>")
+
+
+@pytest.mark.parametrize(("logons", "more"), [(12, []), (14, ["2 more lines"])])
+def test_of_what_was_found_the_first_twelve_lines_are_shown_and_the_others_counted(
+    logons: int, more: list[str]
+) -> None:
+    clients = [Endpoint(f"10.0.1.{number}", 50000) for number in range(logons)]
+    found = [replace(refused(number), client=client) for number, client in enumerate(clients)]
+    html = behind_sessions(capture_html(analysis_of(*found)))
+    assert html.count("refused with STATUS_LOGON_FAILURE") == 12
+    assert re.findall(r"<p>\.\.\. ([^<]+)</p>", html) == more
+
+
+def behind_sessions(html: str) -> str:
+    """What stands behind the table of sessions."""
+    return html[html.index("what was found") :]
+
+
+def test_of_many_sessions_and_findings_the_first_twelve_are_shown() -> None:
+    whole = broken()
+    many = tuple(replace(sessions()[0], number=at) for at in range(100, 113))
+    html = capture_html(replace(whole, sessions=many))
+    assert re.findall(r"top'>(1\d\d)</td>", html) == [str(at) for at in range(100, 112)]
+    assert re.findall(r"</table><p>\.\.\. ([^<]+)</p>", html) == ["1 more sessions"]
+    assert "more sessions" not in capture_html(replace(whole, sessions=many[:12]))
+    table = pl.DataFrame({"rule": ["R"] * 25, "verdict": "fail", "call": range(25), "message": "m", "other": 1})
+    for rows, shown, more in ((0, 0, []), (24, 24, []), (25, 24, ["1"])):
+        found = findings_html(table.head(rows), pl.DataFrame({"verdict": ["pass"]}))
+        assert re.findall(r"top'>(\d+)</td>", found) == [str(at) for at in range(shown)]
+        assert re.findall(r"<p>\.\.\. (\d+) more findings</p>", found) == more
+    verdicts = pl.DataFrame({"verdict": ["pass", "warn", "inconclusive"]})
+    assert findings_html(table.clear(), verdicts) == (
+        "<p>nothing was found in the 2 requirements that could be judged; 1 could not be judged</p>"
+    )
+    none = pl.DataFrame({"verdict": ["inconclusive", "inconclusive", "not-exercised"]})
+    assert findings_html(table.clear(), none) == (
+        "<p>no requirement could be judged: what they bind could not be read</p>"
+    )
+
+
+HOSTILE = "\x1b[31m<b>\u202e\x07"
+IN_IPYTHON = f"""
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+import polars as pl
+from analyzer.core.errors import InputError
+from analyzer.screens.notebook import Capture, Findings
+from tests.build.calls import Calls, analysis_of
+hostile = {HOSTILE!r}
+table = pl.DataFrame({{hostile: [hostile], "b": [[hostile]]}})
+frames = [table, table.filter(pl.lit(True)), table.lazy(), table[hostile], {{"a": table}}, Findings(a=table)]
+texts = []
+for one in [Capture(analysis_of(Calls().open_query(), files=(hostile,))), *frames]:
+    for kind in ("text/plain",) if isinstance(one, dict) else ("text/plain", "text/html"):
+        texts.append(shell.display_formatter.format(one, include=[kind])[0].get(kind, ""))
+error = InputError(hostile, hint=hostile)
+texts += [str(error), *error.__notes__]
+for text in texts:
+    assert not any(mark in text for mark in "\\x1b\\u202e\\x07"), ascii(text)
+print(sum("\\\\x1b[31m" in text for text in texts), len(texts))
+"""
+
+
+@pytest.mark.needs("IPython")
+def test_what_ipython_shows_is_escaped() -> None:
+    """Tables, what is made of them, errors and the capture itself."""
+    done = subprocess.run([sys.executable, "-c", IN_IPYTHON], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout, done.stderr) == ("13 14\n", "")

@@ -1,0 +1,272 @@
+"""What a notebook shows, whole: captures, calls and findings as HTML, charts as Vega-Lite, parts and bounds, a small dataset.
+
+HTML and charts stand in `tests/screens/notebook/shown/`, which `tests/written.py` says how to write anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from msgspec.structs import replace
+
+from analyzer.core.errors import InputError
+from analyzer.questions.filters.bounds import TimeBound
+from analyzer.results.analysis import Analysis
+from analyzer.screens.formats.tables import table_of
+from analyzer.screens.notebook import charts, html
+from analyzer.screens.notebook.capture import Capture, bound_of
+from analyzer.screens.notebook.dataset import Dataset, is_dataset
+from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.stats import Stats
+from analyzer.screens.views.timeline import Timeline
+from tests.build.calls import analysis_of
+from tests.collect.test_stages import small
+from tests.screens.formats.test_forms import watched
+from tests.screens.views.test_pages import broken, captured, sound
+from tests.written import is_as_written
+
+SHOWN = Path(__file__).with_name("shown")
+
+HTML: dict[str, Callable[[], str | None]] = {
+    "capture": lambda: Capture(broken())._repr_html_(),
+    "capture-sound": lambda: Capture(sound())._repr_html_(),
+    "part": lambda: Capture(broken()).handle("q1").filter("status != 0")._repr_html_(),
+    "empty": lambda: Capture(analysis_of())._repr_html_(),
+    "poll": lambda: Capture(sound()).call(14)._repr_html_(),
+    "damaged": lambda: Capture(broken()).call(8)._repr_html_(),
+    "sealed": lambda: Capture(broken()).call(18)._repr_html_(),
+    "packets": lambda: Capture(captured()).call(5)._repr_html_(),
+    "findings": lambda: Capture(broken()).audit()._repr_html_(),
+    "findings-strict": lambda: Capture(broken()).audit("strict")._repr_html_(),
+    "no-findings": lambda: Capture(analysis_of()).audit()._repr_html_(),
+}
+
+
+@pytest.mark.parametrize("name", HTML)
+def test_what_is_shown_as_html(name: str) -> None:
+    text = (HTML[name]() or "").replace("<tr>", "\n<tr>").replace("<li", "\n<li").replace("<details", "\n<details")
+    is_as_written(SHOWN / f"{name}.html.txt", f"{text}\n")
+
+
+def test_of_many_fields_and_bytes_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for fields, size in ((3, 16), (30, 40)):
+        monkeypatch.setattr(html, "_MOST_FIELDS", fields)
+        monkeypatch.setattr(html, "_MOST_BYTES", size)
+        text = (Capture(sound()).call(14)._repr_html_() or "").replace("<li", "\n<li")
+        is_as_written(SHOWN / f"first-{fields}.html.txt", f"{text}\n")
+
+
+CHARTS: dict[str, Callable[[], Any]] = {
+    "timeline": lambda: Capture(broken()).plot.timeline(),
+    "timeline-empty": lambda: Capture(analysis_of()).plot.timeline(),
+    "latency": lambda: Capture(broken()).plot.latency(),
+    "polls": lambda: Capture(broken()).plot.polls(),
+}
+
+
+@pytest.mark.needs("altair")
+@pytest.mark.parametrize("name", CHARTS)
+def test_what_a_chart_draws(name: str) -> None:
+    drawn = CHARTS[name]().to_dict(validate=False)
+    # What altair says of itself.
+    drawn.pop("$schema", None)
+    drawn.pop("config", None)
+    text = json.dumps(drawn, indent=1, sort_keys=True)
+    # Parts have numbers that go on from chart to chart.
+    is_as_written(SHOWN / f"{name}.chart.json", re.sub(r'"(param|view)_\d+"', r'"\1"', text) + "\n")
+
+
+@pytest.mark.needs("altair")
+def test_a_chart_of_very_many_rows_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, rows in ((25, 25), (24, 13), (12, 9), (1, 1)):
+        monkeypatch.setattr(charts, "MOST_MARKS", most)
+        drawn = Capture(broken()).plot.timeline().to_dict(validate=False)
+        assert len(drawn["data"]["values"]) == rows
+        every = {25: "", 24: " (every 2th of 25)", 12: " (every 3th of 25)", 1: " (every 25th of 25)"}[most]
+        assert drawn["title"] == f"Calls{every}"
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "marks"),
+    [
+        (0, 5, [0, 1, 2, 3, 4, 5]),
+        (0, 6, [0, 1, 2, 3, 4, 5, 6]),
+        (0, 7, [0, 2, 4, 6]),
+        (1.5, 12.5, [2, 4, 6, 8, 10, 12]),
+        (0, 13, [0, 5, 10]),
+        (100, 59_000, [10_000, 20_000, 30_000, 40_000, 50_000]),
+        (7, 7, [7]),
+    ],
+)
+def test_marks_of_a_short_axis_are_round(start: float, stop: float, marks: list[int]) -> None:
+    assert charts._marks(start, stop) == marks
+
+
+@pytest.mark.needs("altair")
+@pytest.mark.parametrize(("span", "kind"), [(59.999, "ms"), (60.0, "time"), (61.0, "time")])
+def test_an_axis_of_a_minute_is_one_of_time(span: float, kind: str) -> None:
+    begun = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
+    table = pl.DataFrame({"time": [begun, begun + timedelta(seconds=span)]})
+    data, _ = charts._data(table, "a title")
+    axis = charts._time(data)
+    assert axis.to_dict()["field"] == kind
+
+
+# ---------------------------------------------------------------------------------------------------- parts and bounds
+
+
+@pytest.mark.parametrize(
+    ("moment", "bound"),
+    [
+        (None, None),
+        (
+            datetime(1970, 1, 2, 0, 0, 1, 5),
+            TimeBound("1970-01-02T00:00:01.000005+00:00", "absolute", 86_401_000_005_000),
+        ),
+        (
+            datetime(1970, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))),
+            TimeBound("1970-01-01T02:00:00+02:00", "absolute", 0),
+        ),
+        (90, TimeBound("90 s", "relative", 90 * 10**9)),
+        (0.5, TimeBound("0.5 s", "relative", 500_000_000)),
+        (timedelta(minutes=1), TimeBound("60.0 s", "relative", 60 * 10**9)),
+        ("5m", TimeBound.of("5m")),
+    ],
+)
+def test_a_bound_is_a_moment_in_any_form(moment: Any, bound: TimeBound | None) -> None:
+    assert bound_of(moment) == bound
+
+
+def numbers(capture: Capture) -> list[int]:
+    return list(capture.analysis.shown.numbers)
+
+
+def test_a_part_of_a_part_is_of_both_and_says_so() -> None:
+    whole = Capture(broken())
+    part = whole.handle("q1")
+    assert numbers(part) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13]
+    smaller = part.filter("status == 0")
+    assert numbers(smaller) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert smaller.analysis.part is not None
+    assert smaller.analysis.part.words == "handle q1, filter status == 0"
+    assert [one.number for one in smaller.analysis.shown_sessions] == [0]
+    assert whole.between() is whole
+    assert numbers(whole.only([25, 3, 99], "some")) == [3, 25]
+    assert repr(whole) == "Capture(a.pcap, b.pcap: 100 frames, 25 calls)"
+    assert [call["number"] for call in smaller.iter_calls()] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert smaller.calls["number"].to_list() == [1, 2, 3, 4, 5, 6, 7, 8]
+    for wrong, words in (("opnum ==", "column 9 of the filter"), ("statsu == 1", "no field is called statsu")):
+        with pytest.raises(InputError, match=words):
+            whole.filter(wrong)
+    with pytest.raises(InputError, match="loose is no profile"):
+        whole.audit("loose")
+
+
+def test_series_choose_the_calls_that_answered_with_them() -> None:
+    whole = Capture(watched())
+    part = whole.series("\\*(a)\\counter 99")
+    assert numbers(part) == [9]
+    assert part.counters().height == 1
+    # Other paths are asked for by name.
+    assert part.counters("\\*(a)\\counter 1").height == 0
+    assert whole.counters("\\*(b#1)\\counter 1", interval=2)["readings"].sum() == 3
+    with pytest.raises(InputError, match="is no counter of this capture"):
+        whole.counters("\\nothing")
+
+
+def test_a_document_that_stands_alone_shows_no_layers() -> None:
+    analysis: Analysis = broken()
+    from analyzer.screens.notebook.capture import CallDocument
+
+    call = analysis.calls[0]
+    assert CallDocument.of(call, analysis).analysis is analysis
+    alone = CallDocument.of(call, replace(analysis, calls=[]))
+    assert alone.analysis is None
+    assert alone._repr_html_() is None
+    assert alone["number"] == 1
+
+
+# ---------------------------------------------------------------------------------------------------------- a dataset
+
+
+@pytest.mark.needs("distributed")
+def test_a_small_dataset_in_a_notebook(tmp_path: Path) -> None:
+    small(tmp_path)
+    place = tmp_path / "out"
+    assert [is_dataset(path) for path in (place, tmp_path, "s3://x", place / "manifest.json")] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    whole = Dataset.open(place)
+    text = repr(whole).replace(str(tmp_path), ".")
+    assert text.startswith(
+        "Dataset(./out: 3 files, 10 calls, 369 samples, 369 counters, 1 sessions, 1 hosts, 1 problems"
+    )
+    conversations = whole.conversations()
+    assert conversations.select("conversation", "server", "hosts", "calls").rows() == [
+        (1, "127.0.0.1", ["127.0.0.1"], 10)
+    ]
+    calls = whole.calls.collect().sort("number")
+    assert calls["number"].to_list() == [(1 << 32) + number for number in range(1, 11)]
+    first = whole.call((1 << 32) + 3)
+    assert first["number"] == 3
+    assert [call["number"] for call in whole.iter_calls()] == list(range(1, 11))
+    part = whole.filter("opnum == 17 and status == 0")
+    chosen = calls.filter((pl.col("opnum") == 17) & (pl.col("status") == 0))["number"].to_list()
+    assert part.calls.collect()["number"].sort().to_list() == chosen != []
+    assert set(part.samples.collect()["call"]) <= set(chosen)
+    assert "; shown: filter opnum == 17 and status == 0)" in repr(part)
+    assert part.hosts.collect()["ip"].to_list() == whole.hosts.collect()["ip"].to_list() == ["127.0.0.1"]
+    moment = calls["time"][4]
+    since, until = (whole.between(*bounds).calls.collect().height for bounds in ((moment,), (None, moment)))
+    assert since + until >= 10
+    assert (whole.between() is whole, whole.between(0, 10**6).calls.collect().height) == (True, 10)
+    assert whole.between(10**6).calls.collect().height == 0
+    assert whole.filter("server.ip == 10.9.9.9").calls.collect().height == 0
+    for ask, words in (
+        (lambda: whole.table("nothing"), "there is no table nothing"),
+        (lambda: whole.conversation(7), "there is no conversation 7"),
+        (lambda: whole.filter("opnum =="), "column 9 of the filter"),
+        (lambda: Dataset.open(tmp_path), "is no dataset"),
+        (lambda: whole.series("\\nothing"), "is no counter"),
+    ):
+        with pytest.raises(InputError, match=words):
+            ask()
+    html_text = whole._repr_html_().replace(str(tmp_path), ".").replace("<tr>", "\n<tr>")
+    is_as_written(SHOWN / "dataset.html.txt", f"{html_text}\n")
+    part_text = part._repr_html_().replace(str(tmp_path), ".").replace("<tr>", "\n<tr>")
+    is_as_written(SHOWN / "dataset-part.html.txt", f"{part_text}\n")
+
+
+def test_tables_of_a_capture_are_those_of_its_views() -> None:
+    analysis = broken()
+    whole = Capture(analysis)
+    for found, view in (
+        (whole.handles, Handles(analysis)),
+        (whole.sessions, Sessions(analysis)),
+        (whole.hosts, Hosts(analysis)),
+        (whole.samples, Samples(analysis)),
+        (whole.calls, Timeline(analysis)),
+    ):
+        assert found.equals(table_of(view))
+        assert found.height > 0 or isinstance(view, Samples)
+    stated = {name: table.height for name, table in whole.stats.items()}
+    records = [str(type(record).__struct_config__.tag) for record in Stats(analysis).records()]
+    assert {name: height for name, height in stated.items() if height} == {
+        name: records.count(name) for name in set(records)
+    }
+    assert set(stated) >= {"method-stats", "poll-stats", "identity-stats", "error-stats", "activity", "image"}
+    assert whole.problems.height == 18
+    assert whole.triage["severity"].to_list()[0] in ("high", "medium")
+    assert whole.calls is whole.calls

@@ -1,0 +1,332 @@
+"""Displayed values for people: one line a series, courses that stay short, and numbers that fit their column."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.text import Text
+
+from analyzer.questions.series.formulas import ATTRIB_HEX
+from analyzer.questions.series.series import Series
+from analyzer.results.record import Endpoint
+from analyzer.screens.formats.tables import table_of, tables_of
+from analyzer.screens.views.counters import (
+    _LEAST_NAME,
+    _MOST_NAME,
+    _NUMBER,
+    _NUMBERS,
+    SPARK_CELLS,
+    Counters,
+    Spark,
+    _Line,
+    _series_lines,
+    compact,
+)
+from tests.build.buffers import Block, wide
+from tests.build.calls import OTHER_HANDLE, analysis_of
+from tests.build.counters import Info, Watch, large, one, whole
+
+BULK, RAW, TEXT, HEX = 0x10410500, 0x00010100, 0x00000B00, 0x00000100
+BASE = 0x40030500
+
+
+def text(view: Counters, width: int | None = None) -> list[str]:
+    return [Text.from_markup(line, emoji=False).plain for line in view.lines(width)]
+
+
+def watched() -> Watch:
+    watch = Watch((Info(5, BULK), Info(6, RAW), Info(7, BASE))).open(whole())
+    for value in (0, 10, 30):
+        watch.poll(Block(6, ids=(5, 6, 7), instances=(("a", 1),), values=(large(value, value, 4),)))
+    return watch
+
+
+def test_one_line_a_series_under_the_machine_and_the_handle() -> None:
+    lines = text(Counters(watched().analysis))
+    assert lines[2] == "\\\\10.0.0.1  watched by 10.0.0.2:49152 through query q1, 2 series over 0.004 s"
+    assert lines[3].split() == ["counter", "n/m", "unit", "min", "mean", "max", "last", "course"]
+    assert lines[4].split()[-7:] == ["2/3", "/s", "10", "15", "20", "20", "·▁█"]
+    assert lines[5].split()[-6:] == ["3/3", "0", "13.333", "30", "30", "▁▃█"]
+    assert "1 base or hidden counter is not listed" in lines[-2]
+
+
+def test_a_terminal_has_them_under_their_objects() -> None:
+    lines = text(Counters(watched().analysis), 100)
+    assert lines[4] == "  \\383487a6-3676-4870-a4e7-d45b30c35629"
+    assert lines[5].split()[:3] == ["(a)\\counter", "5", "2/3"]
+
+
+def test_bases_are_listed_when_asked_for() -> None:
+    lines = text(Counters(watched().analysis, ("\\*",)))
+    assert any("counter 7" in line and "3 not-displayed" in line for line in lines)
+
+
+def test_a_counter_asked_for_twice_is_one_line() -> None:
+    watch = Watch((Info(5, BULK),)).open(one(5, "a", 0, 1), one(5, "*", 1))
+    watch.poll(Block(1, values=(large(1),)), Block(4, instances=(("a", 1),), values=(large(1),)))
+    watch.poll(Block(1, values=(large(3),)), Block(4, instances=(("a", 1),), values=(large(3),)))
+    lines = [line for line in text(Counters(watch.analysis)) if "counter 5" in line]
+    assert len(lines) == 1
+    assert lines[0].endswith("asked 2×")
+
+
+def test_two_clients_are_distinguished() -> None:
+    ours = watched()
+    theirs = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=ours.make).open(one(5, "a"))
+    theirs.poll(Block(1, values=(large(5),)))
+    lines = text(Counters(analysis_of(*ours.events, *theirs.events)))
+    assert [line.split()[-6].rstrip(",") for line in lines if "watched by" in line] == ["q1", "q2"]
+
+
+def test_texts_and_hexadecimals_are_shown_as_such() -> None:
+    watch = Watch((Info(5, TEXT), Info(6, HEX))).open(whole())
+    watch.poll(Block(6, ids=(5, 6), instances=(("a", 1),), values=((wide("Running"), *large(0xBEEF)),)))
+    lines = text(Counters(watch.analysis))
+    assert any('"Running"' in line for line in lines)
+    assert any(" BEEF " in line for line in lines)
+
+
+def test_lines_keep_to_the_width() -> None:
+    watch = Watch((Info(5, BULK),)).open(one(5))
+    long_name = "a very long name of an instance " * 4
+    watch.poll(Block(4, instances=((long_name, 1),), values=(large(5),)))
+    watch.poll(Block(4, instances=((long_name, 2),), values=(large(5),)))
+    lines = text(Counters(watch.analysis), 100)
+    assert max(map(len, lines)) <= 100
+    joined = " ".join(" ".join(lines).split())
+    assert " ".join(long_name.split()) in joined
+    assert "1 instance-changed" in joined
+
+
+def test_nothing_read_is_stated() -> None:
+    assert text(Counters(analysis_of()))[0] == "no counter value could be read"
+    assert text(Counters(watched().analysis, ("\\nothing\\such",))) == ["no counter of this capture has such a path"]
+
+
+def test_names_from_the_wire_are_shown_not_sent() -> None:
+    watch = Watch((Info(5, RAW),)).open(one(5))
+    watch.poll(Block(4, instances=(("[bold]\x1b[31m", 1),), values=(large(5),)))
+    assert any("([bold]\\x1b[31m)" in line for line in text(Counters(watch.analysis)))
+
+
+def test_tables_have_one_row_a_value_or_interval() -> None:
+    view = Counters(watched().analysis)
+    table = table_of(view)
+    assert table.filter(table["unit"] == "/s")["value"].to_list() == [None, 10.0, 20.0]
+    assert table["why_null"].to_list()[::3] == ["first-sample", None, None]
+    in_buckets = table_of(Counters(watched().analysis, interval_ns=1_000_000_000))
+    assert in_buckets["readings"].to_list() == [3, 3, 3]
+    assert in_buckets["value"].to_list() == [15.0, 40 / 3, None]
+
+
+def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_table = table_of(Counters(watched().analysis))
+    for rows, sizes in ((1, [3, 3, 3]), (3, [3, 3, 3]), (4, [6, 3]), (9, [9]), (10, [9])):
+        monkeypatch.setattr("analyzer.questions.series.readings.ROWS_AT_ONCE", rows)
+        pieces = list(tables_of(Counters(watched().analysis)))
+        assert [len(piece) for piece in pieces] == sizes
+        assert pl.concat(pieces).equals(whole_table)
+
+
+def test_a_course_keeps_the_order_of_heights() -> None:
+    spark = Spark()
+    for value in range(8):
+        spark.take(float(value))
+    spark.take(None)
+    assert str(spark) == "▁▂▃▄▅▆▇█·"
+
+
+@pytest.mark.parametrize(
+    ("values", "course"),
+    [
+        ([], ""),
+        ([None, None], ""),
+        ([5.0], "▄"),
+        ([3.0, 3.0, None, 3.0], "▄▄·▄"),
+        ([-4.0, 4.0], "▁█"),
+        # Heights are eighths, to the nearest.
+        ([0.0, 1.4, 3.6, 7.0], "▁▂▅█"),
+        # Four cells: from the fifth value on, each is the mean of two, from the ninth on of four.
+        ([0.0, 1.0, 2.0, 7.0], "▁▂▃█"),
+        ([0.0, 0.0, 3.0, 5.0, 8.0], "▁▅█"),
+        ([0.0, 0.0, 3.0, 5.0, 7.0, None, 8.0, 8.0], "▁▅▇█"),
+        ([0.0, 4.0, None, None, 2.0, 2.0, 4.0, 4.0, 5.5], "▁▃█"),
+        ([*[0.0] * 4, *[7.0] * 4, *[1.0] * 4, 2.0, None, 4.0, 3.0], "▁█▂▄"),
+        ([*[0.0] * 8, *[7.0] * 8, 3.0], "▁█▄"),
+    ],
+)
+def test_a_course_of_four_cells_holds_means(values: list[float | None], course: str) -> None:
+    spark = Spark(4)
+    for value in values:
+        spark.take(value)
+    assert str(spark) == course
+
+
+# ------------------------------------------------------------------------------------------------ lines
+
+
+def test_the_columns_leave_room_for_names_of_24_to_60_characters() -> None:
+    """n/m in ten, the unit in five with its space, four numbers of nine and a space each, two spaces: 56 of a line of 80."""
+    assert (SPARK_CELLS, _NUMBER, _NUMBERS, _LEAST_NAME, _MOST_NAME) == (14, 9, 56, 24, 60)
+
+
+def series(kind: int | None = BULK, **options: object) -> Series:
+    ends = {"server": Endpoint("10.0.0.1", 445), "client": Endpoint("10.0.0.2", 49152)}
+    names = {"objects": ("Memory", "4"), "counters": ("Pages/sec", "40"), "instance": None, "handle": "q1"}
+    facts = {"number": 1, "source": "perflib-v2", "counter_type": kind, "unit": "/s", "scale": 0, "attributes": 0}
+    return Series(**{**ends, **names, **facts, **options})  # type: ignore[arg-type]
+
+
+def line_of(values: list[float | None], **options: object) -> _Line:
+    line = _Line(series(**options))  # type: ignore[arg-type]
+    line._add(values, [(7 + at) * 1_000_000 for at in range(len(values))])
+    return line
+
+
+def test_of_a_series_some_numbers_are_kept() -> None:
+    line = line_of([None, 4.0, -2.0, None])
+    line._add([7.0, 1.0], [12_000_000, 11_000_000])
+    line._add([None], [9_000_000])
+    kept = (line.readings, line.values, line.total, line.minimum, line.maximum, line.last)
+    assert kept == (7, 4, 10.0, -2.0, 7.0, 1.0)
+    assert (line.first_ns, line.last_ns, line.times, line.shown, str(line.spark)) == (
+        7_000_000,
+        12_000_000,
+        1,
+        None,
+        "·▆▁·█▃·",
+    )
+    assert line_of([5.0]).minimum == 5.0
+    assert line_of([-5.0]).maximum == -5.0
+    fresh = _Line(series())
+    assert (fresh.readings, fresh.values, fresh.course, fresh.first_ns, fresh.last_ns, fresh.times) == (
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "why", "flags", "times", "notes"),
+    [
+        (BULK, {}, {}, 1, ""),
+        # The first reading of a rate has no value, which is no news; each other one is.
+        (BULK, {"first-sample": 1}, {}, 1, ""),
+        (BULK, {"first-sample": 2}, {}, 1, "1 first-sample"),
+        (BULK, {"first-sample": 1, "interrupted": 1}, {}, 1, "1 interrupted"),
+        (RAW, {"first-sample": 1}, {}, 1, "1 first-sample"),
+        (None, {"first-sample": 2}, {}, 1, "2 first-sample"),
+        (TEXT, {"text": 3}, {}, 1, ""),
+        (RAW, {"text": 3}, {}, 1, "3 text"),
+        (None, {"text": 1}, {}, 1, "1 text"),
+        (RAW, {"block-error": 2, "interrupted": 1}, {"wrapped": 1}, 1, "2 block-error, 1 interrupted, 1 wrapped"),
+        (RAW, {}, {}, 2, "asked 2×"),
+        (RAW, {"interrupted": 4}, {}, 3, "4 interrupted, asked 3×"),
+    ],
+)
+def test_notes_say_what_is_unusual(
+    kind: int | None, why: dict[str, int], flags: dict[str, int], times: int, notes: str
+) -> None:
+    line = _Line(series(kind), times=times)
+    line.why.update(why)
+    line.flags.update(flags)
+    assert line.notes == notes
+    assert dict(line.why) == why
+
+
+def one_line(
+    line: _Line, width: int | None = None, by: str | None = None, name: str = "  name", room: int = 8
+) -> list[str]:
+    return [Text.from_markup(text, emoji=False).plain for text in _series_lines(line, name, room, width, by)]
+
+
+def test_a_line_has_a_name_counts_a_unit_and_four_numbers() -> None:
+    line = line_of([None, 1.0, 2.5])
+    assert one_line(line) == ["  name        2/3 /s           1     1.750     2.500     2.500  ·▁█"]
+    whole = line_of([8.0, 4.0], unit=None)
+    assert one_line(whole) == ["  name        2/2              4         6         8         4  █▁"]
+    assert one_line(line_of([None])) == ["  name        0/1 /s                                         -"]
+    shown = line_of([5.0], kind=HEX)
+    shown.shown = "BEEF"
+    assert one_line(shown) == ["  name        1/1 /s                                      BEEF  ▄"]
+    assert one_line(line_of([5.0], attributes=ATTRIB_HEX)) == one_line(line_of([5.0], kind=HEX))
+    assert one_line(line_of([5.0], kind=HEX)) == ["  name        1/1 /s                                            ▄"]
+    word = line_of([None], kind=TEXT)
+    word.shown = "Running"
+    assert one_line(word) == ['  name        0/1 /s   "Running"']
+    assert one_line(line_of([5.0], kind=None))[0].endswith("         5         5         5         5  ▄")
+
+
+def test_notes_stand_behind_a_line_where_there_is_room() -> None:
+    line = line_of([5.0])
+    line.why["interrupted"] = 1
+    bare = "  name        1/1 /s           5         5         5         5  ▄"
+    full = f"{bare}  1 interrupted, by \\*"
+    assert one_line(line, by="\\*") == [full]
+    assert one_line(line, len(full), "\\*") == [full]
+    assert one_line(line, len(full) - 1, "\\*") == [bare, "      1 interrupted, by \\*"]
+    assert one_line(line_of([5.0]), len(bare)) == [bare]
+    assert one_line(line_of([5.0]), len(bare) - 1) == [bare]
+    line.why["a reason of many words that is folded"] = 1
+    lines = one_line(line, 40)
+    assert lines[1:] == ["      1 interrupted, 1 a reason of many", "      words that is folded"]
+
+
+def test_a_name_that_is_too_long_has_lines_of_its_own() -> None:
+    line = line_of([5.0])
+    numbers = "        1/1 /s           5         5         5         5  ▄"
+    assert one_line(line, name="12345678") == [f"12345678{numbers[2:]}"]
+    assert one_line(line, name="123456789") == ["123456789", f"        {numbers[2:]}"]
+    words = "a name of many words that is folded twice"
+    assert one_line(line, 26, name=words)[:2] == ["a name of many words that", "      is folded twice"]
+    # Characters of two cells take the room of two.
+    assert one_line(line, name="日本語") == [f"日本語  {numbers[2:]}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0, "0"),
+        (-3.0, "-3"),
+        (1234567.0, "1,234,567"),
+        (9_999_999.0, "9,999,999"),
+        (1e7, "10.000M"),
+        (-1e7, "-10.000M"),
+        (999_990_000.0, "999.99M"),
+        (1e9, "1.0000G"),
+        (1e12, "1.0000T"),
+        (1e15, "1.0000P"),
+        (1e18, "1.0000E"),
+        (9.9e22, "99000.E"),
+        (1e23, "1.00e+23"),
+        (99_999.5, "99999.500"),
+        (100_000.5, "100000.5"),
+        (1.5, "1.500"),
+        (-0.25, "-0.250"),
+        (0.001, "0.001"),
+        (0.000_99, "9.90e-04"),
+        (-0.000_99, "-9.90e-04"),
+    ],
+)
+def test_a_number_is_written_out_or_has_a_letter(value: float, words: str) -> None:
+    assert compact(value) == words
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.none() | st.floats(-1e6, 1e6), max_size=200))
+def test_a_course_never_grows(values: list[float | None]) -> None:
+    spark = Spark()
+    for value in values:
+        spark.take(value)
+    assert len(str(spark)) <= SPARK_CELLS
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(1 << 70), 1 << 70))
+def test_a_number_fits_its_column(value: float) -> None:
+    assert len(compact(float(value))) <= 10

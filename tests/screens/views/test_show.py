@@ -1,0 +1,171 @@
+"""Every leaf of every call of every capture: the bytes at its offset encode its value, and come from the frames it names."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.errors import InputError
+from analyzer.core.output.json import dumps
+from analyzer.core.traced import TracedBytes
+from analyzer.pipeline.run import analyze
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Side
+from analyzer.screens.views.show import Show
+from tests import truth
+from tests.build.buffers import Block, perf_data
+from tests.build.calls import Calls, analysis_of, sealed, winreg
+from tests.build.capture import read
+from tests.records import plains
+
+NUMBERS = {"u1": "<B", "u2": "<H", "u4": "<I", "u8": "<Q", "s4": "<i", "s8": "<q"}
+
+
+def encodes(leaf: dict[str, Any], raw: bytes) -> bool:
+    """Whether the bytes say the value, by an encoding of our own."""
+    value, kind = leaf["value"], leaf["type"]
+    if isinstance(value, int):
+        if kind in NUMBERS and struct.calcsize(NUMBERS[kind]) == len(raw):
+            return struct.pack(NUMBERS[kind], value) == raw
+        return value.to_bytes(len(raw), "little", signed=value < 0) == raw
+    if kind in ("ms_dtyp.guid", "ndr.uuid"):
+        return UUID(value).bytes_le == raw
+    if kind == "bytes":
+        return bytes.fromhex(value) == raw
+    wide = value.encode("utf-16-le")
+    return raw.startswith(wide) and not raw[len(wide) :].strip(b"\0")
+
+
+def leaves(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "children" not in tree:
+        yield tree
+    for child in tree.get("children", ()):
+        yield from leaves(child)
+
+
+def sources(call: Any, layers: dict[str, Any]) -> Iterator[tuple[Side, dict[str, Any], TracedBytes]]:
+    for name, layer in layers.items():
+        side = getattr(call, name)
+        for part, tree in (("stub", layer["stub"]), ("buffer", layer["buffer"])):
+            if tree is not None:
+                yield side, tree, getattr(side, part)
+
+
+@pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
+def test_the_bytes_at_its_offset_encode_the_value_of_each_leaf(capture: truth.Capture) -> None:
+    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    frames = {frame.frame: frame.data for frame in read([capture.path])[0]}
+    seen = 0
+    for number, call in enumerate(analysis.calls, 1):
+        (record,) = plains(Show(analysis, number).records())
+        for side, tree, source in sources(call, record["layers"]):
+            for leaf in leaves(tree):
+                start, stop = leaf["offset"], leaf["offset"] + leaf["length"]
+                raw = bytes.fromhex(leaf["raw"])
+                place = f"call {number}, {leaf['name']} at {start}: {leaf['value']!r} in {leaf['raw']}"
+                assert raw == source.data[start:stop], place
+                assert leaf["value"] is not None, place
+                assert encodes(leaf, raw), place
+                extents = source.origin(start, stop)
+                assert leaf["frames"] == sorted({extent.frame for extent in extents}), place
+                assert set(leaf["frames"]) <= set(side.frames), place
+                found = b"".join(frames[one.frame][one.start : one.start + one.length] for one in extents)
+                assert len(found) == len(raw), place
+                if not source.steps:
+                    assert found == raw, place
+                seen += 1
+    assert seen or not analysis.calls or capture.damaged
+
+
+@pytest.mark.parametrize("capture", truth.captures()[:4], ids=lambda capture: capture.file)
+def test_the_leaves_of_a_stub_cover_it_without_overlap(capture: truth.Capture) -> None:
+    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    for number, call in enumerate(analysis.calls, 1):
+        (record,) = plains(Show(analysis, number).records())
+        for _, tree, source in sources(
+            call, {name: layer | {"buffer": None} for name, layer in record["layers"].items()}
+        ):
+            at = 0
+            for leaf in sorted(leaves(tree), key=lambda one: one["offset"]):
+                assert leaf["offset"] == at, f"call {number}: {leaf['name']}"
+                at += leaf["length"]
+            assert at == len(source), f"call {number}"
+
+
+def text(analysis: Analysis, number: int, width: int | None = None) -> str:
+    from rich.text import Text
+
+    return "\n".join(Text.from_markup(line).plain for line in Show(analysis, number).lines(width))
+
+
+def test_a_call_is_shown_with_its_steps() -> None:
+    capture = truth.captures()[0]
+    shown = text(analyze([capture.path], Keyring.load(capture.secrets_path)), 3)
+    for part in (
+        "PDU 1 of 1",
+        "sealed stub",
+        "decrypted by rpc-",
+        "stub, ",
+        "RequestCode = 1",
+        "lpData, ",
+        "(all in frame ",
+    ):
+        assert part in shown
+
+
+def test_a_sealed_call_shows_what_is_there() -> None:
+    make = Calls()
+    shown = text(analysis_of(sealed(make.counter_data(perf_data([])))), 1)
+    assert "stub bytes 24 to " in shown
+    assert "of the PDU, sealed" in shown
+    assert "stub: sealed (no key)" in shown
+
+
+def test_a_stub_that_does_not_decode_is_shown_as_bytes_with_the_reason() -> None:
+    shown = text(analysis_of(Calls().exchange(6, b"\1\2\3", None)), 1)
+    assert "the stub does not decode: request." in shown
+    assert "01 02 03" in shown
+
+
+def test_damage_is_shown_where_it_is() -> None:
+    data = perf_data([Block(1, values=((b"\1\0\0\0",),))])[:-3]
+    shown = text(analysis_of(Calls().counter_data(data)), 1)
+    assert "dwNumCounter = 1" in shown
+    assert "damaged: " in shown
+
+
+def test_data_of_no_known_kind_is_said_to_be_so() -> None:
+    make = winreg()
+    assert "not of a kind this program knows" in text(analysis_of(make.query_value("Path", b"\1\2\3\4")), 1)
+
+
+def test_narrow_terminals_lose_nothing() -> None:
+    analysis = analysis_of(Calls().counter_data(perf_data([Block(1, values=((b"\1\0\0\0",),))])))
+    narrow = "".join(text(analysis, 1, 60).split())
+    fields = [line.split("   ")[-1].strip() for line in text(analysis, 1).splitlines() if " = " in line]
+    assert len(fields) > 20
+    # Of the bytes fewer are shown, of the fields none.
+    assert [field for field in fields if "".join(field.split()) not in narrow] == []
+
+
+def test_a_number_that_is_no_call_is_said_so() -> None:
+    analysis = analysis_of(Calls().open_query())
+    for number in (0, 2, -1):
+        with pytest.raises(InputError, match="there is no call"):
+            list(Show(analysis, number).records())
+
+
+def test_json_of_a_call_is_plain() -> None:
+    (record,) = plains(Show(analysis_of(Calls().open_query()), 1).records())
+    assert json.loads(dumps(record))["layers"]["request"]["stub"]["children"][0]["name"]
+
+
+def test_the_captures_are_there() -> None:
+    assert all(Path(capture.path).is_file() for capture in truth.captures())

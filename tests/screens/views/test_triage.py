@@ -1,0 +1,326 @@
+"""`triage` as text: a file with one more of everything than is listed, and the totals over all files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzer.core.errors import InputError
+from analyzer.questions.statistics.triage import Triaged, unreadable
+from analyzer.results.analysis import Analysis
+from analyzer.results.statistics import Who
+from analyzer.results.triage import TriageFile, TriageFinding, TriageHost, TriageProcess, TriageSummary
+from analyzer.screens.views import triage
+from analyzer.screens.views.triage import (
+    _MOST_LISTS,
+    _SHOWN_FRAMES,
+    _SHOWN_NAME,
+    _SHOWN_PROCESSES,
+    _SHOWN_WHO,
+    Triage,
+    _file_lines,
+    _finding_lines,
+    _process_lines,
+    _summary_lines,
+)
+
+# 2026-11-22T10:00:00Z
+AT = 1_795_341_600_000_000_000
+SECOND = 1_000_000_000
+
+
+def who(number: int) -> Who:
+    return Who(f"LAB\\user{number}" if number else None, f"10.0.0.{number}", "10.0.1.1")
+
+
+def file_of(**changes: Any) -> TriageFile:
+    facts: dict[str, Any] = {
+        "file": "a.pcap",
+        "outcome": "performance traffic",
+        "text": "some calls",
+        "frames": 9,
+        "calls": 1,
+        "first_time_ns": AT,
+        "last_time_ns": AT,
+        "performance_calls": 1,
+        "encrypted_calls": 0,
+        "processes": 0,
+        "first_performance_ns": None,
+        "last_performance_ns": None,
+        "who": (),
+        "servers": (),
+        "decrypted_with": (),
+        "findings": {},
+    }
+    return TriageFile(**{**facts, **changes})
+
+
+def finding_of(**changes: Any) -> TriageFinding:
+    facts: dict[str, Any] = {
+        "file": "a.pcap",
+        "rank": 1,
+        "severity": "medium",
+        "kind": "service",
+        "text": "a service was made",
+        "who": None,
+        "count": 1,
+        "call_numbers": (1,),
+        "frames": (),
+        "first_time_ns": None,
+        "last_time_ns": None,
+        "command": "pcq-analyzer stats a.pcap",
+    }
+    return TriageFinding(**{**facts, **changes})
+
+
+def process_of(name: str = "evil.exe", pid: int | None = 7, *seen_by: Who) -> TriageProcess:
+    return TriageProcess(
+        file="a.pcap",
+        server_ip="10.0.1.1",
+        server_name=None,
+        name=name,
+        pid=pid,
+        answers=1,
+        first_time_ns=AT,
+        last_time_ns=AT + 65 * SECOND,
+        seen_by=seen_by or (who(1),),
+        frames=(1,),
+    )
+
+
+def test_what_is_listed_of_each() -> None:
+    """A file fits on two screens, whatever is in it; `stats`, which the lines name, has the rest."""
+    assert (_SHOWN_PROCESSES, _SHOWN_NAME, _SHOWN_FRAMES, _SHOWN_WHO, _MOST_LISTS) == (60, 32, 6, 5, 1000)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "lines"),
+    [("nothing", ["[dim]some calls[/]"]), ("unreadable", ["[yellow]some calls[/]"])],
+)
+def test_a_file_without_anything_is_one_line(outcome: str, lines: list[str]) -> None:
+    assert list(_file_lines(Triaged(file_of(outcome=outcome)), None)) == lines
+
+
+def test_a_file_says_who_asked_whom_and_when() -> None:
+    file = file_of(
+        outcome="unclear",
+        first_performance_ns=AT,
+        last_performance_ns=AT + 1_234_500 * SECOND // 1000,
+        who=(who(0), *(who(number) for number in range(1, 6))),
+        servers=(TriageHost("10.0.1.1", "SRV1"),),
+        decrypted_with=("a key", "another"),
+    )
+    assert list(_file_lines(Triaged(file), None)) == [
+        "[bold]a.pcap[/]",
+        "  some calls",
+        "  from 2026-11-22T10:00:00Z over 1,234.5 s",
+        "  unknown user from 10.0.0.0 at SRV1 (10.0.1.1)",
+        *(f"  LAB\\user{number} from 10.0.0.{number} at SRV1 (10.0.1.1)" for number in range(1, 5)),
+        "  and 1 more",
+        "[yellow]  to decrypt the rest: a key[/]",
+        "[yellow]  to decrypt the rest: another[/]",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("servers", [(), (TriageHost("10.0.1.1", None),), (TriageHost("10.0.1.1", "10.0.1.1"),)])
+def test_a_server_without_a_name_is_its_address(servers: tuple[TriageHost, ...]) -> None:
+    file = file_of(who=tuple(who(number) for number in range(1, 6)), servers=servers, first_performance_ns=AT)
+    assert list(_file_lines(Triaged(file), None)) == [
+        "[bold]a.pcap[/]",
+        "  some calls",
+        *(f"  LAB\\user{number} from 10.0.0.{number} at 10.0.1.1" for number in range(1, 6)),
+        "",
+    ]
+
+
+def test_a_file_folds_below_its_words() -> None:
+    file = file_of(
+        text="calls of many words that fill a line", first_performance_ns=AT, last_performance_ns=AT, who=(who(1),)
+    )
+    told = file_of(outcome="nothing", text="nothing that anybody here looks for")
+    assert list(_file_lines(Triaged(file), 30)) == [
+        "[bold]a.pcap[/]",
+        "  calls of many words that",
+        "    fill a line",
+        "  from 2026-11-22T10:00:00Z",
+        "    over 0.0 s",
+        "  LAB\\user1 from 10.0.0.1 at",
+        "    10.0.1.1",
+        "",
+    ]
+    assert list(_file_lines(Triaged(told), 24)) == ["[dim]nothing that anybody[/]", "[dim]    here looks for[/]"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({}, []),
+        ({"frames": (5,)}, ["         frame 5"]),
+        ({"frames": (5, 6)}, ["         frames 5, 6"]),
+        ({"frames": tuple(range(1, 7))}, ["         frames 1, 2, 3, 4, 5, 6"]),
+        ({"frames": tuple(range(1, 8))}, ["         frames 1, 2, 3, 4, 5, 6 ..."]),
+        ({"first_time_ns": AT}, []),
+        ({"first_time_ns": AT, "last_time_ns": AT}, ["         2026-11-22T10:00:00Z"]),
+        ({"first_time_ns": AT, "last_time_ns": AT + SECOND // 10 - 1}, ["         2026-11-22T10:00:00Z"]),
+        ({"first_time_ns": AT, "last_time_ns": AT + SECOND // 10}, ["         2026-11-22T10:00:00Z for 0.1 s"]),
+        (
+            {"first_time_ns": AT, "last_time_ns": AT + 2000 * SECOND, "frames": (1,)},
+            ["         2026-11-22T10:00:00Z for 2,000.0 s; frame 1"],
+        ),
+    ],
+)
+def test_a_finding_says_when_and_in_which_frames(changes: dict[str, Any], where: list[str]) -> None:
+    assert list(_finding_lines(finding_of(**changes), None)) == [
+        "[yellow]  medium [/]a service was made",
+        *where,
+        "         [dim]pcq-analyzer stats a.pcap[/]",
+    ]
+
+
+@pytest.mark.parametrize(("severity", "style"), [("high", "bold red"), ("info", "cyan")])
+def test_a_finding_folds_below_its_severity(severity: str, style: str) -> None:
+    finding = finding_of(
+        severity=severity, text="words that fill more than a line of text", frames=tuple(range(10_000, 10_006))
+    )
+    assert list(_finding_lines(finding, 32)) == [
+        f"[{style}]  {severity:<6} [/]words that fill more",
+        "         than a line of text",
+        "         frames 10000, 10001,",
+        "         10002, 10003, 10004,",
+        "         10005",
+        "         [dim]pcq-analyzer stats a.pcap[/]",
+    ]
+
+
+def test_processes_are_a_table_of_who_saw_them() -> None:
+    processes = (
+        process_of("evil.exe", 7, who(1)),
+        process_of("a" * 33, None, who(0), who(1)),
+        process_of("b" * 32, 12345),
+    )
+    assert list(_process_lines(processes, "a.pcap")) == [
+        "  [bold]Processes that were to be seen[/] (3)",
+        "  1: seen by LAB\\user1 from 10.0.0.1 at 10.0.1.1",
+        "  2: seen by unknown user from 10.0.0.0 at 10.0.1.1",
+        f"    pid  {'name':<32}  first seen            last seen  by",
+        f"      7  {'evil.exe':<32}  2026-11-22T10:00:00Z  10:01:05Z  1",
+        f"         {'a' * 31}…  2026-11-22T10:00:00Z  10:01:05Z  2,1",
+        f"  12345  {'b' * 32}  2026-11-22T10:00:00Z  10:01:05Z  1",
+    ]
+    assert list(_process_lines((), "a.pcap")) == []
+
+
+@pytest.mark.parametrize(("count", "last"), [(60, "   59  p59"), (61, "  and 1 more: pcq-analyzer stats a.pcap")])
+def test_so_many_processes_are_listed(count: int, last: str) -> None:
+    lines = list(
+        _process_lines(tuple(process_of(f"p{number}", number) for number in range(count)), "pcq-analyzer stats a.pcap")
+    )
+    assert lines[-1].startswith(last)
+    assert len(lines) == 1 + 1 + 1 + 60 + (count - 60)
+    assert lines[62].startswith("   59  p59")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "2 files: 1 with performance traffic; findings: none"),
+        ({"files": 1}, "1 file: 1 with performance traffic; findings: none"),
+        ({"unclear": 1}, "2 files: 1 with performance traffic, 1 unclear; findings: none"),
+        ({"unreadable": 1}, "2 files: 1 with performance traffic, 1 unreadable; findings: none"),
+        ({"findings": {"high": 1, "info": 2000}}, "2 files: 1 with performance traffic; findings: 1 high, 2,000 info"),
+    ],
+)
+def test_all_files_together(changes: dict[str, Any], words: str) -> None:
+    facts: dict[str, Any] = {"files": 2, "with_performance_traffic": 1, "unclear": 0, "unreadable": 0, "findings": {}}
+    summary = TriageSummary(**{**facts, "process_lists": (who(0), who(1)), **changes})
+    assert list(_summary_lines(summary, None)) == [
+        f"[bold]{words}[/]",
+        "  process list of 10.0.1.1 read by unknown user from 10.0.0.0",
+        "  process list of 10.0.1.1 read by LAB\\user1 from 10.0.0.1",
+    ]
+    assert list(_summary_lines(summary, 30))[-3:] == [
+        "  process list of 10.0.1.1",
+        "    read by LAB\\user1 from",
+        "    10.0.0.1",
+    ]
+
+
+def pretended(monkeypatch: pytest.MonkeyPatch, found: dict[str, Triaged]) -> Triage:
+    """Triage of files of which is known what they amount to."""
+
+    class Read:
+        def __init__(self, file: str) -> None:
+            self.capture, self.files = self, (file,)
+
+    def analysed(file: str) -> Analysis:
+        if file == "lost":
+            raise InputError("lost: no such file")
+        return Read(file)  # type: ignore[return-value]
+
+    monkeypatch.setattr(triage, "triage", lambda analysis, file, nothing: found[file])
+    monkeypatch.setattr(triage, "nothing_found", lambda analysis: None)
+    return Triage((*found, "lost", "lost"), analysed, ("x*: no file",))
+
+
+def test_the_summary_counts_what_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = tuple(finding_of(kind="process-list", severity="high", who=who(number)) for number in (1, 2, 1))
+    others = (finding_of(who=who(3)), finding_of(kind="process-list", severity="info"))
+    found = {"a": Triaged(file_of(), (*lists, *others)), "b": Triaged(file_of(outcome="unclear"))}
+    view = pretended(monkeypatch, found)
+    assert view.summary == TriageSummary(
+        files=0, with_performance_traffic=0, unclear=0, unreadable=0, findings={}, process_lists=()
+    )
+    records = list(view.records())
+    lost = [unreadable("lost", "lost: no such file").file] * 2
+    assert records[:-1] == [
+        unreadable("x*", "x*: no file").file,
+        found["a"].file,
+        *lists,
+        *others,
+        found["b"].file,
+        *lost,
+    ]
+    assert (
+        records[-1]
+        == view.summary
+        == TriageSummary(
+            files=5,
+            with_performance_traffic=1,
+            unclear=1,
+            unreadable=3,
+            findings={"high": 3, "medium": 1, "info": 1},
+            process_lists=(who(1), who(2)),
+        )
+    )
+
+
+def test_files_are_read_at_once_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = pretended(monkeypatch, {"a": Triaged(file_of(outcome="nothing"))})
+    view.read()
+    assert (view.summary.files, view.summary.unreadable) == (4, 3)
+    monkeypatch.setattr(view, "_analysed", None)
+    assert list(view.lines(None)) == [
+        "[yellow]x*: no file[/]",
+        "[dim]some calls[/]",
+        "[yellow]lost: no such file[/]",
+        "[yellow]lost: no such file[/]",
+        "",
+        "[bold]4 files: 0 with performance traffic, 3 unreadable; findings: none[/]",
+    ]
+    assert view.summary.files == 4
+
+
+def test_one_file_has_no_totals(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = Triage((), lambda file: None, ("x*: no file",))  # type: ignore[arg-type, return-value]
+    assert list(only.lines(None)) == ["[yellow]x*: no file[/]"]
+    assert Triage(("a", "-"), lambda file: None).inputs() == ("a",)  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize(("count", "listed"), [(1000, 1000), (1001, 1000)])
+def test_so_many_lists_of_processes_are_remembered(count: int, listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = tuple(finding_of(kind="process-list", who=who(number)) for number in range(count))
+    view = pretended(monkeypatch, {"a": Triaged(file_of(), findings)})
+    view.read()
+    assert len(view.summary.process_lists) == listed

@@ -1,0 +1,95 @@
+"""What a frame on its own gives: cut at each length, and with each bit of its headers turned.
+
+`alone.txt` has it for frames of each link layer, tunnel and extension header:
+
+    F44+0   TCP with so many bytes of payload, and so many that were not captured       U30   a datagram of a KDC
+    t m g l truncated, malformed, a gap, beyond a limit; with `e` where the ends of the flow are known
+    .       nothing: it carries no TCP that is read
+
+`cut` are outcomes of the lengths from 0 on, of frames that were cut by the snapshot length, then of such as were no longer on the
+wire; below it, by offset, what becomes of the frame when bits of the byte there are turned, where that changes the outcome.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from analyzer.capture.frame import Frame
+from analyzer.transport.packet.plain import Found, FrameDissector, Lost
+from analyzer.transport.packet.segment import UdpPayload
+from tests.build.packet import T0
+from tests.transport.packet.test_layers import PAYLOAD
+from tests.transport.packet.test_ways import FRAMES, LINKS
+
+ALONE: dict[str, tuple[int, bytes]] = {
+    **{name: one for name, one in LINKS.items() if not name.startswith("scapy")},
+    **{name: one for name, one in FRAMES.items() if name not in LINKS and "scapy" not in name},
+}
+TABLE = Path(__file__).parent / "tables" / "alone.txt"
+
+
+def outcome(link_type: int, data: bytes, wire: int) -> str:
+    dissector = FrameDissector()
+    items = [*dissector.dissect(Frame(1, T0, link_type, data, wire)), *dissector.finish()]
+    shown = []
+    for item in items:
+        if isinstance(item, Found):
+            shown.append(f"F{len(item.payload)}+{item.missing}")
+        elif isinstance(item, Lost):
+            shown.append(item.kind[0] + ("e" if item.ends is not None else ""))
+        elif isinstance(item, UdpPayload):
+            shown.append(f"U{len(item.payload)}")
+        else:
+            shown.append("P")
+    return ",".join(shown) or "."
+
+
+def runs(outcomes: list[str]) -> str:
+    parts = []
+    for one, alike in groupby(outcomes, lambda text: "F" if text.startswith("F") else text):
+        found = list(alike)
+        parts.append(f"{one} x{len(found)}" if one != "F" else f"{found[0]} to {found[-1]} x{len(found)}")
+    return "; ".join(parts)
+
+
+def turned(link_type: int, frame: bytes, at: int) -> str:
+    """What each bit of a byte changes."""
+    usual = outcome(link_type, frame, len(frame))
+    changes: dict[str, list[str]] = {}
+    for bit in range(8):
+        other = frame[:at] + bytes([frame[at] ^ 1 << bit]) + frame[at + 1 :]
+        found = outcome(link_type, other, len(frame))
+        if found != usual:
+            changes.setdefault(found, []).append(f"{1 << bit:02x}")
+    return "; ".join(f"{'|'.join(bits)} {found}" for found, bits in changes.items())
+
+
+def described(name: str) -> str:
+    link_type, frame = ALONE[name]
+    stop = len(frame) - len(PAYLOAD) + 2 if PAYLOAD in frame else len(frame)
+    snapped = [outcome(link_type, frame[:length], len(frame)) for length in range(stop + 1)]
+    short = [outcome(link_type, frame[:length], length) for length in range(stop + 1)]
+    out = [f"{name}\n", f"  cut {runs(snapped)}\n", f"  short {runs(short)}\n"]
+    for at in range(stop):
+        if changes := turned(link_type, frame, at):
+            out.append(f"  {at:3} {changes}\n")
+    return "".join(out)
+
+
+def stated(name: str) -> str:
+    """What `alone.txt` has of a frame."""
+    lines = f"\n{TABLE.read_text('utf-8')}".partition(f"\n{name}\n")[2].splitlines(keepends=True)
+    own = next((at for at, line in enumerate(lines) if line[0] != " "), len(lines))
+    return f"{name}\n" + "".join(lines[:own])
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_each_length_and_each_bit_of_headers_decides_what_a_frame_gives(name: str) -> None:
+    assert described(name) == stated(name)
+
+
+def test_the_table_has_no_other_frames() -> None:
+    assert TABLE.read_text("utf-8") == "".join(map(stated, ALONE))

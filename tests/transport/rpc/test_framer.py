@@ -1,0 +1,363 @@
+"""The framer and the parsers of headers on their own: what each byte of a header decides, and what is stated of a loss."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.traced import TracedBytes
+from analyzer.transport.channel.events import ChannelBatch, ChannelGap, SmbInfo
+from analyzer.transport.rpc import framing
+from analyzer.transport.rpc import pdu as pdu_module
+from analyzer.transport.rpc.framing import CutPdu, Framer, Lost, RawPdu
+from analyzer.transport.rpc.pdu import (
+    HEADER_LEN,
+    Ptype,
+    find_sec_trailer,
+    looks_like_header,
+    parse_bind,
+    parse_bind_ack,
+    parse_bind_nak,
+    parse_call_head,
+    read_header,
+)
+from tests.build.rpc import (
+    CHANNEL,
+    NDR,
+    NDR64,
+    OBJECT,
+    PCQ,
+    WINREG,
+    Auth,
+    bind,
+    bind_ack,
+    bind_nak,
+    context,
+    fault,
+    pdu,
+    request,
+    response,
+)
+
+# Request: 5.0, type 0, little-endian, 28 bytes, call 1, four bytes of stub.
+ASK = request(7, b"ask!")
+
+
+class Pipe:
+    """One direction; each piece is a frame of its own."""
+
+    def __init__(self) -> None:
+        self.framer = Framer()
+        self.frame = 0
+
+    def take(self, data: bytes, *, fresh: bool = True, smb: SmbInfo | None = None) -> list[RawPdu | CutPdu | Lost]:
+        self.frame += 1
+        traced = TracedBytes.of_frame(data, self.frame, 0, 0)
+        return self.framer.feed(ChannelBatch.of(CHANNEL, True, traced, smb, fresh=fresh))
+
+    def gap(self, length: int | None, *frames: int, reason: str = "a hole") -> list[RawPdu | CutPdu | Lost]:
+        return self.framer.feed(ChannelGap(CHANNEL, True, length, frames, reason))
+
+
+def bytes_of(items: list[RawPdu | CutPdu | Lost]) -> list[bytes]:
+    return [item.data.data for item in items if isinstance(item, RawPdu)]
+
+
+def changed(data: bytes, at: int, value: int) -> bytes:
+    return data[:at] + bytes((value,)) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("first", [1, 8, 15, 16, 20, 27, 28])
+def test_a_pdu_is_whole_with_its_last_byte_and_what_follows_stays(first: int) -> None:
+    pipe, both = Pipe(), ASK + ASK + ASK[:3]
+    out = pipe.take(both[:first]) + pipe.take(both[first:], fresh=False)
+    assert bytes_of(out) == [ASK, ASK]
+    assert len(out) == 2
+    if 16 <= first < len(ASK):
+        # What lacks of a PDU is known from its header on; what follows is not copied.
+        assert isinstance(out[1], RawPdu)
+        assert (out[1].start, len(out[1].piece)) == (len(ASK) - first, len(both) - first)
+    assert pipe.framer.held == 3
+    ends = pipe.framer.finish()
+    assert ends == [CutPdu(None, ends[0].data, None), Lost(3, (2,), "the stream ends in the middle of a PDU", False)]  # type: ignore[union-attr]
+    assert Pipe().framer.finish() == []
+
+
+def test_a_pdu_keeps_how_its_first_byte_was_carried() -> None:
+    plain = SmbInfo("3.1.1", 1, encrypted=False, signed=False, compressed=False)
+    sealed = SmbInfo("3.1.1", 1, encrypted=True, signed=False, compressed=False)
+    pipe = Pipe()
+    out = pipe.take(ASK + ASK[:10], smb=plain)
+    out += pipe.take(ASK[10:20], fresh=False, smb=sealed)
+    out += pipe.take(ASK[20:] + ASK + ASK[:5], fresh=False, smb=plain)
+    out += pipe.take(ASK[5:], fresh=False, smb=sealed)
+    out += pipe.take(ASK, smb=sealed)
+    assert [item.smb for item in out if isinstance(item, RawPdu)] == [plain, plain, plain, plain, sealed]
+    # Neither the first nor the last of three pieces brought the first byte of the second PDU.
+    pipe.take(ASK[:10], smb=plain)
+    out = pipe.take(ASK[10:] + ASK[:10], fresh=False, smb=sealed)
+    out += pipe.take(ASK[10:], fresh=False, smb=plain)
+    assert [item.smb for item in out if isinstance(item, RawPdu)] == [plain, sealed]
+    # It began in the second of two.
+    pipe.take(ASK[:10], smb=plain)
+    pipe.take(ASK[10:] + ASK[:10], fresh=False, smb=sealed)
+    (second,) = pipe.take(ASK[10:], fresh=False, smb=sealed)
+    assert second.smb == sealed
+    pipe.take(ASK[:20], smb=plain)
+    (cut,) = pipe.gap(4)
+    assert isinstance(cut, CutPdu)
+    assert cut.smb == plain
+
+
+def test_a_gap_cuts_what_is_held_and_counts_it_with_what_was_lost() -> None:
+    pipe = Pipe()
+    pipe.take(ASK[:20])
+    (cut,) = pipe.gap(100, 1, 5)
+    assert isinstance(cut, CutPdu)
+    assert cut.header == read_header(ASK)
+    assert cut.data.data == ASK[:20]
+    assert pipe.gap(7, 6, reason="another") == [CutPdu(None, cut.data[:0], None)]
+    lost, whole = pipe.take(b"tail" + ASK)
+    assert lost == Lost(131, (1, 2, 5, 6), "a hole", False)
+    assert isinstance(whole, RawPdu)
+    assert whole.data.data == ASK
+    # Once in sequence again, everything begins anew.
+    pipe.gap(3, 9)
+    assert pipe.take(ASK)[0] == Lost(3, (9,), "a hole", False)
+
+
+def test_a_gap_of_unknown_length_makes_the_whole_loss_unknown() -> None:
+    pipe = Pipe()
+    pipe.gap(5, 1)
+    pipe.gap(None, 2)
+    pipe.gap(5, 3)
+    assert pipe.take(b"junk" + ASK)[0] == Lost(None, (1, 2, 3), "a hole", False)
+
+
+def test_of_a_cut_pdu_a_header_that_is_not_whole_or_not_credible_is_none() -> None:
+    for held in (ASK[:15], changed(ASK, 6, 1)[:20]):
+        pipe = Pipe()
+        pipe.take(held)
+        (cut,) = pipe.gap(1)
+        assert isinstance(cut, CutPdu)
+        assert cut.header is None
+        assert cut.data.data == held
+    pipe = Pipe()
+    pipe.take(ASK[:16])
+    (cut,) = pipe.gap(1)
+    assert isinstance(cut, CutPdu)
+    assert cut.header == read_header(ASK)
+
+
+def test_bytes_that_are_no_header_are_captured_and_lost_up_to_the_next() -> None:
+    pipe = Pipe()
+    out = pipe.take(b"GET / HTTP/1.1\r\n\r\n")
+    assert out == [CutPdu(None, out[0].data, None)]  # type: ignore[union-attr]
+    assert not out[0].data  # type: ignore[union-attr]
+    found = pipe.take(b"\x05\x05" + ASK, fresh=False)
+    assert found[0] == Lost(20, (1, 2), "rpc_vers at byte 0: version 71.69 is not 5.0 or 5.1", True)
+    assert bytes_of(found) == [ASK]
+    # A hole among them is what weighs.
+    pipe.take(b"GET / HTTP/1.1\r\n\r\n")
+    pipe.gap(4, 3)
+    assert pipe.take(ASK)[0] == Lost(22, (3,), "a hole", False)
+
+
+def test_a_header_in_the_middle_is_doubted_more_than_one_that_begins_a_message() -> None:
+    """An EBCDIC label is in no PDU that was ever seen, but it is legal (C706 section 14.1)."""
+    strange = changed(ASK, 6, 1)
+    pipe = Pipe()
+    pipe.gap(4, 1)
+    assert pipe.take(b"tail" + strange + bytes(20)) == []
+    assert [type(one) for one in pipe.take(strange)] == [Lost, RawPdu]
+    begun = Pipe()
+    begun.gap(4, 1)
+    assert bytes_of(begun.take(strange)) == [strange]
+    # The beginning of a piece is not that of a message.
+    within = Pipe()
+    within.gap(4, 1)
+    assert within.take(strange + bytes(20), fresh=False) == []
+
+
+def test_a_header_is_found_however_it_is_cut() -> None:
+    for first in range(1, 30):
+        pipe, data = Pipe(), b"\x05ab\x05\0tail" + ASK
+        pipe.gap(4)
+        out = pipe.take(data[:first], fresh=False) + pipe.take(data[first:], fresh=False)
+        assert [type(one) for one in out] == [Lost, RawPdu], first
+        assert isinstance(out[0], Lost)
+        assert out[0].length == 4 + 9
+        assert bytes_of(out) == [ASK]
+
+
+def test_of_a_long_loss_the_first_64_frames_are_named() -> None:
+    pipe = Pipe()
+    pipe.gap(1, *range(10, 73))
+    pipe.gap(1, 100, 101)
+    (lost, _) = pipe.take(ASK)
+    assert isinstance(lost, Lost)
+    assert lost.frames == (*range(10, 73), 100)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "is_one", "is_strictly"),
+    [
+        (0, 5, True, True),
+        (0, 4, False, False),
+        (0, 6, False, False),
+        (1, 1, True, True),
+        (1, 2, False, False),
+        (2, 1, False, False),  # ping, of the connectionless protocol
+        (2, 20, True, True),
+        (2, 21, False, False),
+        (4, 0x11, True, False),
+        (4, 0x20, False, False),
+        (5, 3, True, True),
+        (5, 4, True, False),
+        (6, 1, True, False),
+        (7, 1, True, False),
+        (8, 24, True, True),
+        (8, 23, False, False),  # a request has 24 bytes before its stub
+        (10, 1, True, True),
+        (10, 4, True, True),
+        (10, 5, False, False),  # with its trailer of 8 bytes it would begin inside the header
+    ],
+)
+def test_what_may_begin_a_pdu(at: int, value: int, is_one: bool, is_strictly: bool) -> None:
+    data = b"xx" + changed(ASK, at, value)
+    assert looks_like_header(data, 2, strict=False) is is_one
+    assert looks_like_header(data, 2, strict=True) is is_strictly
+
+
+@pytest.mark.parametrize(
+    ("ptype", "least"), [(0, 24), (2, 24), (3, 24), (11, 28), (12, 26), (13, 16), (16, 16), (18, 16), (19, 16)]
+)
+def test_no_pdu_is_shorter_than_its_fixed_fields(ptype: int, least: int) -> None:
+    for length in (least - 1, least):
+        data = pdu(ptype, bytes(40), frag_length=length)
+        assert looks_like_header(data, 0, strict=True) is (length >= least)
+        assert looks_like_header(pdu(ptype, bytes(40), frag_length=length, big=True), 0, strict=True) is (
+            length >= least
+        )
+
+
+def test_a_header_is_read_in_both_byte_orders() -> None:
+    for big in (False, True):
+        data = b"?" + pdu(2, bytes(8), flags=0x83, call_id=0x01020304, big=big, minor=1, auth=Auth(bytes(5)))
+        header = read_header(data, 1)
+        assert (header.minor, header.ptype, header.flags, header.order) == (1, 2, 0x83, "big" if big else "little")
+        assert (header.frag_length, header.auth_length, header.call_id) == (37, 5, 0x01020304)
+        assert (header.drep, header.first, header.last) == (b"\0\0\0\0" if big else b"\x10\0\0\0", True, True)
+    assert not read_header(pdu(2, flags=0x02)).first
+    assert not read_header(pdu(2, flags=0x01)).last
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "field", "where"),
+    [
+        (0, 4, "rpc_vers", (0, 2)),
+        (1, 2, "rpc_vers", (0, 2)),
+        (4, 0x20, "drep", (4, 8)),
+        (8, 15, "frag_length", (8, 10)),
+    ],
+)
+def test_what_is_wrong_with_a_header_is_named_with_its_place(
+    at: int, value: int, field: str, where: tuple[int, int]
+) -> None:
+    with pytest.raises(MalformedError) as raised:
+        read_header(changed(ASK, at, value))
+    assert (raised.value.field, raised.value.start, raised.value.stop) == (field, *where)
+    assert read_header(changed(changed(ASK, 8, 16), 4, 0x1F)).frag_length == HEADER_LEN
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_a_security_trailer_lies_before_the_auth_value_at_the_end(big: bool) -> None:
+    data = pdu(0, bytes(12), big=big, auth=Auth(b"value", 6, 9, 0x01020304), pad=3)
+    header = read_header(data)
+    trailer = find_sec_trailer(header, b"??" + data, 24, 2)
+    assert trailer is not None
+    assert (trailer.auth_type, trailer.level, trailer.pad_length, trailer.context_id) == (9, 6, 3, 0x01020304)
+    assert (trailer.start, trailer.stop, data[trailer.value]) == (28, 41, b"value")
+    assert find_sec_trailer(header, data, 28) is not None
+    with pytest.raises(MalformedError) as raised:
+        find_sec_trailer(header, data, 29)
+    assert (raised.value.field, raised.value.start, raised.value.stop) == ("auth_length", 10, 12)
+    assert find_sec_trailer(read_header(ASK), ASK, 24) is None
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_a_bind_and_its_answer_give_all_their_fields(big: bool) -> None:
+    offered = (context(3, PCQ, (NDR, NDR64), version=0x00020001, big=big), context(4, WINREG, big=big))
+    data = bind(offered, group=0x01020304, big=big, auth=Auth(b"token"))
+    parsed = parse_bind(read_header(data), data, len(data) - 13)
+    assert (parsed.max_xmit_frag, parsed.max_recv_frag, parsed.assoc_group_id) == (4280, 4280, 0x01020304)
+    assert [(one.context_id, one.abstract.uuid, one.abstract.version) for one in parsed.offers] == [
+        (3, PCQ, (1, 2)),
+        (4, WINREG, (1, 0)),
+    ]
+    assert [tuple((each.uuid, each.version) for each in one.transfer) for one in parsed.offers] == [
+        ((NDR[0], (2, 0)), (NDR64[0], (1, 0))),
+        ((NDR[0], (2, 0)),),
+    ]
+    for address in (b"135\0", b"\0", b"\\PIPE\\x\0"):
+        data = bind_ack(((0, 0, NDR), (2, 1, NDR64)), group=7, address=address, big=big)
+        answer = parse_bind_ack(read_header(data), data, len(data))
+        assert (answer.secondary_address, answer.assoc_group_id) == (address[:-1].decode(), 7)
+        assert [(one.result, one.reason, one.transfer.uuid) for one in answer.results] == [
+            (0, 0, NDR[0]),
+            (2, 1, NDR64[0]),
+        ]
+    with pytest.raises(TruncatedError):
+        parse_bind_ack(read_header(data), data, len(data) - 1)
+    nak = bind_nak(4)
+    assert parse_bind_nak(read_header(nak), nak) == 4
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_the_fields_before_a_stub_are_those_of_its_kind(big: bool) -> None:
+    ask = request(0x0102, b"stub", big=big, hint=99, context_id=5)
+    head = parse_call_head(read_header(ask), b"?" + ask, 1)
+    assert (head.alloc_hint, head.context_id, head.opnum, head.stub, head.object_uuid) == (99, 5, 0x0102, 24, None)
+    answer = response(b"stub", big=big, hint=98, context_id=6)
+    head = parse_call_head(read_header(answer), answer)
+    assert (head.alloc_hint, head.context_id, head.stub, head.opnum, head.status) == (98, 6, 24, None, None)
+    failed = fault(0x1C010003, big=big)
+    head = parse_call_head(read_header(failed), b"?" + failed + b"?", 1, 1 + len(failed))
+    assert (head.status, head.stub, head.opnum) == (0x1C010003, 32, None)
+    short = failed[:28]
+    assert parse_call_head(read_header(failed), short).stub == 28
+    with_object = pdu(0, bytes(8) + b"\1" * 16 + b"stub", flags=3 | OBJECT, big=big)
+    head = parse_call_head(read_header(with_object), with_object)
+    assert (head.stub, head.object_uuid) == (40, "01010101-0101-0101-0101-010101010101")
+    with pytest.raises(TruncatedError) as raised:
+        parse_call_head(read_header(ask), ask, 0, 23)
+    assert (raised.value.field, raised.value.start, raised.value.stop) == ("alloc_hint", 16, 23)
+    assert parse_call_head(read_header(ask), ask, 0, 24).opnum == 0x0102
+
+
+def test_types_have_the_numbers_of_their_specification() -> None:
+    """C706 section 12.6.4, [MS-RPCE] 2.2.2 and [MS-RPCH] 2.2.3.5."""
+    assert {one.name: one.value for one in Ptype} == {
+        "REQUEST": 0,
+        "RESPONSE": 2,
+        "FAULT": 3,
+        "BIND": 11,
+        "BIND_ACK": 12,
+        "BIND_NAK": 13,
+        "ALTER_CONTEXT": 14,
+        "ALTER_CONTEXT_RESP": 15,
+        "AUTH3": 16,
+        "SHUTDOWN": 17,
+        "CO_CANCEL": 18,
+        "ORPHANED": 19,
+        "RTS": 20,
+    }
+
+
+def test_what_was_read_of_a_pdu_does_not_change() -> None:
+    """Values are shared by many calls."""
+    for module in (pdu_module, framing):
+        for one in vars(module).values():
+            if isinstance(one, type) and issubclass(one, msgspec.Struct) and one.__module__ == module.__name__:
+                assert one.__struct_config__.frozen, one

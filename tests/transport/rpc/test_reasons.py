@@ -1,0 +1,260 @@
+"""What is said of calls that are not whole: every reason, the one that matters most first; and the numbers of PDUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from analyzer.core.spill import Log
+from analyzer.core.traced import TracedBytes
+from analyzer.transport.rpc import interfaces
+from analyzer.transport.rpc import pdu as rpc_pdu
+from analyzer.transport.rpc import pdus as rpc_pdus
+from analyzer.transport.rpc.pdus import PduList
+from tests.build.rpc import FIRST, LAST, MAYBE, WHOLE, Conversation, request, response
+from tests.transport.rpc.run import calls, only_call
+
+
+def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
+    """C706 section 12.6.3.1 and 12.6.4; [MS-RPCE] section 2.2.2; RTS of [MS-RPCH] section 2.2.3.5."""
+    assert {kind.name: kind.value for kind in rpc_pdu.Ptype} == {
+        "REQUEST": 0,
+        "RESPONSE": 2,
+        "FAULT": 3,
+        "BIND": 11,
+        "BIND_ACK": 12,
+        "BIND_NAK": 13,
+        "ALTER_CONTEXT": 14,
+        "ALTER_CONTEXT_RESP": 15,
+        "AUTH3": 16,
+        "SHUTDOWN": 17,
+        "CO_CANCEL": 18,
+        "ORPHANED": 19,
+        "RTS": 20,
+    }
+    assert {int(kind) for kind in rpc_pdu.CLIENT_PTYPES} == {0, 11, 14, 16, 18, 19}
+    assert {int(kind) for kind in rpc_pdu.SERVER_PTYPES} == {2, 3, 12, 13, 15, 17}
+    assert (rpc_pdu.FIRST_FRAG, rpc_pdu.LAST_FRAG, rpc_pdu.SUPPORT_HEADER_SIGN) == (1, 2, 4)
+    assert (rpc_pdu.MAYBE, rpc_pdu.OBJECT_UUID) == (0x40, 0x80)
+    assert (rpc_pdu.HEADER_LEN, rpc_pdu.SEC_TRAILER_LEN, rpc_pdu.RESPONSE_LEN, rpc_pdu.FAULT_LEN) == (16, 8, 24, 32)
+
+
+def sealed(*, asked: int = WHOLE, answered: int | None = WHOLE) -> Conversation:
+    """A call that no key opens; the answer left out where it has no flags."""
+    talk = Conversation()
+    ours, theirs = talk.sealed(b"unknown")
+    talk.client(request(6, b"ask me!", flags=asked, sealer=ours))
+    return talk if answered is None else talk.server(response(b"telling", flags=answered, sealer=theirs))
+
+
+def test_reasons_stand_in_the_order_of_their_weight() -> None:
+    """What is missing is said before what is sealed, and what is missing most before what is missing in part."""
+    both = only_call(sealed())
+    assert both.state == "sealed"
+    assert both.reason is not None
+    why = both.reason
+    unanswered = only_call(sealed(answered=None))
+    assert unanswered.state == "request-only"
+    assert unanswered.reason is not None
+    head, separator, rest = unanswered.reason.partition("; ")
+    assert (separator, rest) == ("; ", why)
+    clear = Conversation().bound().client(request(6, b"ask"))
+    assert only_call(clear).reason == head
+    cut = only_call(sealed(asked=FIRST, answered=None))
+    assert cut.state == "partial"
+    assert cut.reason == (f"the request is not whole: its last fragment was not captured; {head}; {why}")
+    half = only_call(sealed(answered=FIRST))
+    assert half.state == "partial"
+    assert half.reason == f"the answer is not whole: its last fragment was not captured; {why}"
+
+
+def test_an_answer_alone_says_so_first() -> None:
+    talk = Conversation().bound().server(response(b"tell", flags=FIRST))
+    call = only_call(talk)
+    assert call.state == "response-only"
+    assert call.reason == ("the answer is not whole: its last fragment was not captured; the request was not captured")
+    whole = only_call(Conversation().bound().server(response(b"tell")))
+    assert (whole.state, whole.reason) == ("response-only", "the request was not captured")
+
+
+def test_a_call_that_wants_no_answer_is_complete_without_one() -> None:
+    call = only_call(Conversation().bound().client(request(6, b"ask", flags=WHOLE | MAYBE)))
+    assert (call.state, call.reason) == ("complete", None)
+
+
+def test_without_the_bind_a_whole_call_is_partial_and_a_lesser_one_is_what_it_is() -> None:
+    whole = only_call(Conversation().client(request(6, b"ask")).server(response(b"tell")))
+    assert whole.state == "partial"
+    assert whole.reason == "the bind was not captured, so the interface and the meaning of the stubs are unknown"
+    alone = only_call(Conversation().client(request(6, b"ask")))
+    assert alone.state == "request-only"
+    assert "bind" not in (alone.reason or "")
+
+
+# --------------------------------------------------------------------------------------------------- PDUs under way
+
+
+@pytest.mark.parametrize(
+    ("length", "spilled", "later"), [(1 << 20, [], [1 << 20, 40]), ((1 << 20) + 1, [(1 << 20) + 1], [(1 << 20) + 1])]
+)
+def test_a_megabyte_of_a_message_stays_in_memory(
+    length: int, spilled: list[int], later: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appended: list[int] = []
+    append = Log.append
+    monkeypatch.setattr(Log, "append", lambda log, data: appended.append(len(data)) or append(log, data))
+    pdus = PduList(Log(0))
+    pdus.add(TracedBytes.of_frame(bytes(length), 1), 0, length, 24, length, None, "")
+    assert appended == spilled
+    pdus.add(TracedBytes.of_frame(bytes(40), 2), 0, 40, 24, 40, None, "")
+    assert appended == later
+
+
+def test_frames_of_what_is_under_way_are_those_of_its_pdus_alone() -> None:
+    pdus = PduList()
+    piece = TracedBytes.join([TracedBytes.of_frame(bytes(30), number, 0, number) for number in (1, 2, 3, 4)])
+    for at in (30, 60):
+        pdus.add(piece, at, 30, 24, 30, None, "")
+    assert pdus.ends_in(piece)
+    pdus.add(TracedBytes.of_frame(bytes(30), 9, 0, 9), 0, 30, 24, 30, None, "")
+    assert not pdus.ends_in(piece)
+    frames = {77}
+    pdus.note_frames(frames)
+    assert frames == {77, 2, 3, 9}
+    assert pdus.times == (2, 9)
+    assert PduList().times is None
+    assert PduList().kept() == ((), None)
+    assert not PduList().ends_in(piece)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_pdus_that_were_carried_or_opened_differently_are_kept_one_by_one(
+    log: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpc_pdus, "_ROOM", 50)
+    pdus = PduList(Log(0) if log else None)
+    wholes = [bytes(at for at in range(number, number + 40)) for number in (0, 50, 100)]
+    pieces = [TracedBytes.of_frame(b"??" + whole, 5 + at, 70, at) for at, whole in enumerate(wholes)]
+    pieces[1] = pieces[1].replaced(pieces[1].data, "smb3")
+    stubs = [whole[24:36] for whole in wholes]
+    plains: list[bytes | None] = [b"opened first", None, b"opened other"]
+    for piece, plain, step in zip(pieces, plains, ("one", "", "two"), strict=True):
+        pdus.add(piece, 2, 40, 24, 36, plain, step)
+    kept, times = pdus.kept()
+    assert times == (0, 2)
+    assert isinstance(kept, tuple)
+    found = [
+        (one.pdu.data, one.pdu.frames, one.pdu.steps, one.stub_start, one.stub_stop, one.plain.data, one.plain.steps)
+        for one in kept
+        if isinstance(one.plain, TracedBytes)
+    ]
+    assert found == [
+        (wholes[0], (5,), (), 24, 36, b"opened first", ("one",)),
+        (wholes[1], (6,), ("smb3",), 24, 36, stubs[1], ("smb3",)),
+        (wholes[2], (7,), (), 24, 36, b"opened other", ("two",)),
+    ]
+    assert [extent.start for one in kept for extent in one.pdu.extents()] == [72, 72, 72]
+
+
+def test_interleaved_answers_are_each_of_their_call() -> None:
+    talk = Conversation().bound()
+    talk.client(request(6, b"a", call_id=2), request(7, b"b", call_id=3))
+    talk.server(
+        response(b"2-", call_id=2, flags=FIRST), response(b"3", call_id=3), response(b"2", call_id=2, flags=LAST)
+    )
+    assert [(call.call_id, call.opnum, call.reason) for call in calls(talk)] == [(3, 7, None), (2, 6, None)]
+
+
+# ------------------------------------------------------------------------------------------ names from another package
+
+MODULE = """
+ONE = {
+    0: DceRpcOp(First_Request, First_Response),
+    12: DceRpcOp(
+        Second_Request, Second_Response),
+}
+register_dcerpc_interface(
+    name="alpha",
+    uuid=uuid.UUID("AAAAAAAA-0000-0000-0000-000000000001"),
+    version="1.0",
+    opnums=ONE,
+)
+TWO = {3: DceRpcOp(Third_Request, Third_Response)}
+register_dcerpc_interface(
+    name="alpha2",
+    uuid=uuid.UUID("aaaaaaaa-0000-0000-0000-000000000001"),
+    version="2.0",
+    opnums=TWO,
+)
+register_com_interface(
+    name="IBeta",
+    uuid=uuid.UUID("bbbbbbbb-0000-0000-0000-000000000002"),
+    opnums=NONE,
+)
+"""
+MORE = """
+MORE = {
+    12: DceRpcOp(Other_Request, Other_Response),
+    13: DceRpcOp(Last_Request, Last_Response),
+}
+register_dcerpc_interface(
+    name="later",
+    uuid=uuid.UUID("aaaaaaaa-0000-0000-0000-000000000001"),
+    version="1.0",
+    opnums=MORE,
+)
+"""
+ALPHA, BETA = "aaaaaaaa-0000-0000-0000-000000000001", "bbbbbbbb-0000-0000-0000-000000000002"
+CACHES = (interfaces._sources, interfaces._foreign, interfaces.interface_names)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package like scapy-rpc, in which one file is no text."""
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(interfaces.importlib.util, "find_spec", lambda name: spec if name == "msrpcs" else None)
+    (tmp_path / "a.py").write_text(MODULE)
+    (tmp_path / "b.py").write_bytes(b"\xff\xfe aaaaaaaa-0000-0000-0000-000000000001")
+    (tmp_path / "c.py").write_text(MORE)
+    (tmp_path / "d.txt").write_text(MORE.replace("later", "never"))
+    for cache in CACHES:
+        cache.cache_clear()
+    yield tmp_path
+    for cache in CACHES:
+        cache.cache_clear()
+
+
+@pytest.mark.usefixtures("package")
+def test_names_are_read_out_of_the_package_by_uuid_and_version() -> None:
+    name, method = interfaces.interface_name, interfaces.method_name
+    assert [name(ALPHA), name(ALPHA.upper(), (1, 7)), name(ALPHA, (2, 0)), name(ALPHA, (9, 0))] == [
+        "alpha",
+        "alpha",
+        "alpha2",
+        "alpha",
+    ]
+    # Two specifications of one interface: the first names it, and both have methods of it.
+    assert [method(ALPHA, opnum, (1, 0)) for opnum in (0, 1, 12, 13, 3)] == ["First", None, "Other", "Last", None]
+    assert [method(ALPHA, opnum, (2, 0)) for opnum in (0, 3)] == [None, "Third"]
+    assert [method(ALPHA, opnum) for opnum in (0, 3)] == ["First", None]
+    assert (name(BETA), name(BETA, (1, 0)), method(BETA, 0)) == ("IBeta", "IBeta", None)
+    assert name("cccccccc-0000-0000-0000-000000000003") is None
+    assert method("cccccccc-0000-0000-0000-000000000003", 0) is None
+    found = interfaces.interface_names()
+    assert {"alpha", "alpha2", "IBeta", "later", "PerflibV2", "winreg"} <= found
+    assert "never" not in found
+
+
+@pytest.mark.usefixtures("package")
+def test_without_the_package_our_own_names_are_all_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    for spec in (None, SimpleNamespace(submodule_search_locations=None)):
+        monkeypatch.setattr(interfaces.importlib.util, "find_spec", lambda _, spec=spec: spec)
+        for cache in CACHES:
+            cache.cache_clear()
+        assert interfaces.interface_name(ALPHA) is None
+        assert interfaces.interface_name(interfaces.WINREG) == "winreg"
+        assert interfaces.method_name(interfaces.WINREG, -1) is None
+        assert "alpha" not in interfaces.interface_names()

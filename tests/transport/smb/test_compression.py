@@ -1,0 +1,451 @@
+"""Decompression against the examples of [MS-XCA] section 3, and against compressors of the tests' own."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.core.errors import DecodeError, MalformedError, TruncatedError, UnsupportedError
+from analyzer.core.traced import TracedBytes, untraced
+from analyzer.transport.smb.compression import (
+    LZ4,
+    LZ77,
+    LZ77_HUFFMAN,
+    LZNT1,
+    MAX_OUTPUT,
+    NONE,
+    PATTERN_V1,
+    OutputLimitError,
+    decompress,
+    decompress_message,
+)
+from tests.build.smb import chained, unchained
+
+ALPHABET = b"abcdefghijklmnopqrstuvwxyz"
+NOTES = (
+    b"F# F# G A A G F# E D D E F# F# E E F# F# G A A G F# E D D E F# E D D E E F# D E F# G F# D E F# G F# E D E A "
+    b"F# F# G A A G F# E D D E F# E D D\0"
+)
+
+
+def huffman_table(lengths: dict[int, int]) -> bytes:
+    table = bytearray(256)
+    for symbol, length in lengths.items():
+        table[symbol // 2] |= length << 4 * (symbol % 2)
+    return bytes(table)
+
+
+def test_plain_lz77_examples() -> None:
+    """[MS-XCA] 3.1."""
+    assert decompress(LZ77, bytes.fromhex("3f000000") + ALPHABET, 26) == ALPHABET
+    assert decompress(LZ77, bytes.fromhex("ffffff1f61626317000fff2601"), 300) == b"abc" * 100
+
+
+def test_lz77_huffman_examples() -> None:
+    """[MS-XCA] 3.2."""
+    table = huffman_table(
+        {ord("a"): 5} | {ord(c): 5 for c in "bcdefghijklmnopqrstuvw"} | {120: 4, 121: 4, 122: 4, 256: 4}
+    )
+    table = bytes(48) + bytes.fromhex("50" + "55" * 10 + "454404") + bytes(66) + b"\x04" + bytes(127)
+    packed = table + bytes.fromhex("d8523ed794115be9195ff9d67cdf8d0400000000")
+    assert decompress(LZ77_HUFFMAN, packed, 26) == ALPHABET
+    table = huffman_table({97: 3, 98: 3, 99: 2, 256: 2, 287: 2})
+    assert decompress(LZ77_HUFFMAN, table + bytes.fromhex("a8dc0000ff2601"), 300) == b"abc" * 100
+
+
+def test_lznt1_example() -> None:
+    """[MS-XCA] 3.3."""
+    packed = bytes.fromhex(
+        "38b08846232000204720410010a24701a045204400084501507900c045200524138805b4024a44ef0358028c09160148"
+        "4500be009e000401189000"
+    )
+    assert decompress(LZNT1, packed, len(NOTES)) == NOTES
+
+
+def find_match(data: bytes, at: int, reach: int, longest: int) -> tuple[int, int]:
+    """Distance and length of the longest earlier run, by trying."""
+    best = (0, 0)
+    for distance in range(1, min(at, reach) + 1):
+        length = 0
+        while length < longest and at + length < len(data) and data[at + length] == data[at + length - distance]:
+            length += 1
+        if length > best[1]:
+            best = (distance, length)
+    return best
+
+
+def tokens(data: bytes, reach: int, longest: int = 100_000) -> list[int | tuple[int, int]]:
+    out: list[int | tuple[int, int]] = []
+    at = 0
+    while at < len(data):
+        distance, length = find_match(data, at, reach, longest)
+        if length >= 3:
+            out.append((distance, length))
+            at += length
+        else:
+            out.append(data[at])
+            at += 1
+    return out
+
+
+def pack_lz77(data: bytes) -> bytes:
+    """[MS-XCA] 2.3, without ambition."""
+    out = bytearray()
+    flags: list[int] = []
+    flags_at = nibble_at = 0
+    for token in tokens(data, 8192):
+        if len(flags) % 32 == 0:
+            flags_at = len(out)
+            out += bytes(4)
+        flags.append(0 if isinstance(token, int) else 1)
+        if isinstance(token, int):
+            out.append(token)
+        else:
+            distance, length = token[0], token[1] - 3
+            out += struct.pack("<H", (distance - 1) << 3 | min(length, 7))
+            if length >= 7:
+                length -= 7
+                if nibble_at:
+                    out[nibble_at] |= min(length, 15) << 4
+                    nibble_at = 0
+                else:
+                    nibble_at = len(out)
+                    out.append(min(length, 15))
+                if length >= 15:
+                    length -= 15
+                    if length < 255:
+                        out.append(length)
+                    elif length + 22 < 1 << 16:
+                        out += b"\xff" + struct.pack("<H", length + 22)
+                    else:
+                        out += b"\xff\0\0" + struct.pack("<I", length + 22)
+        block = flags[-1 - (len(flags) - 1) % 32 :]
+        word = sum(flag << (31 - index) for index, flag in enumerate(block))
+        out[flags_at : flags_at + 4] = struct.pack("<I", word)
+    return bytes(out)
+
+
+def pack_lznt1(data: bytes) -> bytes:
+    """[MS-XCA] 2.5.1."""
+    out = b""
+    for start in range(0, len(data), 4096):
+        chunk = data[start : start + 4096]
+        body = bytearray()
+        count = at = 0
+        flag_at = 0
+        while at < len(chunk):
+            if count % 8 == 0:
+                flag_at = len(body)
+                body.append(0)
+            bits = 12
+            while at > 0 and (at - 1) >> (16 - bits):
+                bits -= 1
+            distance, length = find_match(chunk, at, 1 << (16 - bits), (1 << bits) + 2)
+            if length >= 3:
+                body[flag_at] |= 1 << count % 8
+                body += struct.pack("<H", (distance - 1) << bits | (length - 3))
+                at += length
+            else:
+                body.append(chunk[at])
+                at += 1
+            count += 1
+        if len(body) < 4096:
+            out += struct.pack("<H", 0xB000 | (len(body) - 1)) + bytes(body)
+        else:
+            out += struct.pack("<H", 0x3000 | (len(chunk) - 1)) + chunk
+    return out
+
+
+def pack_huffman(data: bytes) -> bytes:
+    """[MS-XCA] 2.1 with a flat code: all 512 symbols have 9 bits."""
+    out = bytearray()
+    stream = tokens(data, 65535)
+    # A block ends after the token that reaches 65,536 bytes; the tests stay below.
+    out += b"\x99" * 256
+    places: list[int] = []
+    bits: list[int] = []
+
+    def room() -> None:
+        places.append(len(out))
+        out.extend(bytes(2))
+
+    def put(value: int, count: int) -> None:
+        # The reader takes its next 16 bits as soon as fewer than 16 are left over.
+        for shift in reversed(range(count)):
+            bits.append(value >> shift & 1)
+        while len(bits) > 16 * (len(places) - 1):
+            room()
+
+    room()
+    room()
+    for token in stream:
+        if isinstance(token, int):
+            put(token, 9)
+            continue
+        distance, length = token[0], token[1] - 3
+        width = distance.bit_length() - 1
+        put(256 + (width << 4 | min(length, 15)), 9)
+        if length >= 15:
+            if length - 15 < 255:
+                out.append(length - 15)
+            elif length < 1 << 16:
+                out += b"\xff" + struct.pack("<H", length)
+            else:
+                out += b"\xff\0\0" + struct.pack("<I", length)
+        put(distance - (1 << width), width)
+    for index, at in enumerate(places):
+        word = 0
+        for bit in range(16):
+            position = 16 * index + bit
+            word = word << 1 | (bits[position] if position < len(bits) else 0)
+        out[at : at + 2] = struct.pack("<H", word)
+    return bytes(out)
+
+
+texts = st.one_of(
+    st.binary(max_size=300),
+    st.lists(st.sampled_from([b"abc", b"\0" * 20, b"counter", b"x"]), max_size=60).map(b"".join),
+    st.tuples(st.binary(min_size=1, max_size=4), st.integers(1, 3000))
+    .map(lambda pair: pair[0] * pair[1])
+    .map(lambda d: d[:6000]),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts)
+def test_what_a_compressor_packs_comes_out(data: bytes) -> None:
+    assert decompress(LZ77, pack_lz77(data), len(data)) == data
+    assert decompress(LZNT1, pack_lznt1(data), len(data)) == data
+    assert decompress(LZ77_HUFFMAN, pack_huffman(data), len(data)) == data
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from([LZNT1, LZ77, LZ77_HUFFMAN, LZ4, 9]), st.binary(max_size=600), st.integers(0, 70_000))
+def test_any_bytes_come_out_at_the_promised_size_or_not_at_all(algorithm: int, packed: bytes, size: int) -> None:
+    if algorithm == LZ77_HUFFMAN:
+        packed = b"\x99" * 256 + packed
+    with suppress(DecodeError):
+        assert len(decompress(algorithm, packed, size)) == size
+
+
+def test_long_runs_stay_cheap_and_exact() -> None:
+    data = bytes(200_000)
+    assert decompress(LZ77, pack_lz77(data[:70_000]), 70_000) == data[:70_000]
+
+
+@pytest.mark.parametrize(
+    "length", [3, 9, 10, 17, 18, 24, 25, 26, 278, 279, 280, 281, 300, 65_534, 65_535, 65_550, 70_000]
+)
+def test_a_match_of_any_length_ends_where_it_should(length: int) -> None:
+    """Two in a row, so that the second takes the other half of a shared byte; what follows shows an end that is off by one."""
+    data = bytes(length + 1) + b"Z" + b"ab" * (length // 2 + 2) + b"Y"
+    assert decompress(LZ77, pack_lz77(data), len(data)) == data
+    assert decompress(LZNT1, pack_lznt1(data), len(data)) == data
+    if length < 60_000:
+        assert decompress(LZ77_HUFFMAN, pack_huffman(data), len(data)) == data
+
+
+def test_lz4_block() -> None:
+    import lz4.block
+
+    data = b"counter " * 50
+    assert decompress(LZ4, lz4.block.compress(data, store_size=False), len(data)) == data
+
+
+def test_an_unknown_algorithm_is_unsupported() -> None:
+    with pytest.raises(UnsupportedError, match="0x7"):
+        decompress(7, b"", 0)
+
+
+def test_an_unchained_message_keeps_the_address_of_what_was_not_compressed() -> None:
+    message = b"\xfeSMB" + bytes(60) + b"abc" * 100
+    packed = TracedBytes.of_frame(unchained(message, 64, LZ77, bytes.fromhex("ffffff1f61626317000fff2601")), 5, 100)
+    opened = decompress_message(packed)
+    assert opened.data == message
+    assert opened.origin(4, 8)[0].start == 100 + 16 + 4
+    assert opened[70:80].frames == (5,)
+    assert "smb3-decompress" in opened.steps
+
+
+def test_a_chain_of_all_kinds() -> None:
+    parts = chained(
+        6 + 8 + 300 + 300,
+        (NONE, b"header", None),
+        (PATTERN_V1, struct.pack("<BBHI", 0x41, 0, 0, 8), None),
+        (LZNT1, pack_lznt1(b"xyz" * 100), 300),
+        (LZ77, pack_lz77(b"abc" * 100), 300),
+    )
+    assert decompress_message(untraced(parts)).data == b"header" + b"A" * 8 + b"xyz" * 100 + b"abc" * 100
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        struct.pack("<4sIHHI", b"\xfcSMB", 0xFFFFFFFF, LZ77, 0, 0),
+        chained(8, (PATTERN_V1, struct.pack("<BBHI", 0, 0, 0, 0xFFFFFFFF), None)),
+        chained(8, (LZ77, b"", MAX_OUTPUT + 1)),
+        chained(8, *[(PATTERN_V1, struct.pack("<BBHI", 0, 0, 0, 1 << 23), None)] * 3),
+    ],
+)
+def test_a_bomb_is_refused(message: bytes) -> None:
+    with pytest.raises(OutputLimitError):
+        decompress_message(untraced(message))
+
+
+def test_a_chunk_that_is_not_compressed_is_followed_by_others() -> None:
+    """[MS-XCA] 2.5.1.2: the highest bit of a chunk's header says whether it is compressed."""
+    plain = struct.pack("<H", 0x3000 | 3) + b"abcd"
+    packed = struct.pack("<H", 0xB000 | 2) + b"\x00ef"
+    assert decompress(LZNT1, plain + packed + plain, 10) == b"abcdefabcd"
+
+
+def test_what_precedes_the_compressed_part_counts_for_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.transport.smb.compression.MAX_OUTPUT", 100)
+    head = b"\xfcSMB" + struct.pack("<IHHI", 60, LZ77, 0, 60) + bytes(60)
+    with pytest.raises(OutputLimitError, match="120 is more than a message can hold"):
+        decompress_message(untraced(head + bytes(8)))
+
+
+def test_a_table_of_codes_is_whole_and_holds_no_more_than_fit() -> None:
+    with pytest.raises(TruncatedError, match="the table of code lengths is cut"):
+        decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1})[:-1], 1)
+    with pytest.raises(MalformedError, match="more codes than fit"):
+        decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1, 99: 1}) + bytes(8), 1)
+    assert decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1}) + bytes(4), 3) == b"aaa"
+
+
+@pytest.mark.parametrize(
+    ("match", "length"),
+    [
+        ("0600", 9),  # the length is in three bits
+        ("0700 00", 10),  # 7 there: a nibble more
+        ("0700 0e", 24),
+        ("0700 0f 00", 25),  # 15 there: a byte more
+        ("0700 0f fe", 279),
+        ("0700 0f ff 1601", 281),  # 255 there: two bytes, which count from the beginning
+        ("0700 0f ff ffff", 65538),
+        ("0700 0f ff 0000 00000100", 65539),  # 0 there: four bytes
+        ("0700 0f ff 0000 16010000", 281),
+    ],
+)
+def test_lengths_of_plain_lz77_by_hand(match: str, length: int) -> None:
+    """[MS-XCA] 2.4.4: one literal, one match of distance 1, one literal more."""
+    packed = bytes.fromhex("ffffff5f 61" + match + "62")
+    assert decompress(LZ77, packed, length + 2) == b"a" * (length + 1) + b"b"
+
+
+@pytest.mark.parametrize("tail", ["ff 1500", "ff 0000 15000000"])
+def test_a_long_length_below_the_short_ones_is_malformed(tail: str) -> None:
+    with pytest.raises(MalformedError, match="21 is less than 22"):
+        decompress(LZ77, bytes.fromhex("ffffff5f 61 0700 0f" + tail), 300)
+    assert decompress(LZ77, bytes.fromhex("ffffff5f 61 0700 0f ff 1600 62"), 27) == b"a" * 26 + b"b"
+
+
+def test_the_second_of_two_nibbles_is_the_upper_half_of_the_byte() -> None:
+    packed = bytes.fromhex("ffffff77 61 0700 21 0700 0700 05 62")
+    # Lengths 10 + 1, 10 + 2 share a byte, 10 + 5 begins another.
+    assert decompress(LZ77, packed, 1 + 11 + 12 + 15 + 1) == b"a" * 39 + b"b"
+
+
+@pytest.mark.parametrize("algorithm", [LZ77, LZNT1, LZ77_HUFFMAN])
+def test_what_does_not_make_as_much_as_was_promised_is_malformed(algorithm: int) -> None:
+    packed = {LZ77: pack_lz77, LZNT1: pack_lznt1, LZ77_HUFFMAN: pack_huffman}[algorithm](b"abcabcabcabc")
+    assert decompress(algorithm, packed, 12) == b"abcabcabcabc"
+    with pytest.raises(DecodeError):
+        decompress(algorithm, packed[: len(packed) - 4] if algorithm != LZ77_HUFFMAN else packed[:-8], 40)
+
+
+def test_no_reference_leads_before_the_beginning() -> None:
+    """In LZNT1 the beginning of the chunk."""
+    assert decompress(LZ77, bytes.fromhex("ffffff3f 6162 0800"), 5) == b"ababa"
+    with pytest.raises(MalformedError, match="a reference 3 bytes back, 2 are there"):
+        decompress(LZ77, bytes.fromhex("ffffff3f 6162 1000"), 5)
+    first = struct.pack("<H", 0xB000 | 3) + b"\0abc"
+    assert decompress(LZNT1, first + struct.pack("<H", 0xB000 | 3) + b"\x02d\0\0", 7) == b"abcdddd"
+    with pytest.raises(MalformedError, match="a reference 2 bytes back, 1 are there"):
+        decompress(LZNT1, first + struct.pack("<H", 0xB000 | 3) + b"\x02d\0\x10", 7)
+
+
+def test_a_chunk_of_lznt1_holds_4096_bytes() -> None:
+    """[MS-XCA] 2.5: one literal and a reference of 4095 bytes fill it."""
+    full = struct.pack("<H", 0xB000 | 3) + b"\x02a" + struct.pack("<H", 4095 - 3)
+    assert decompress(LZNT1, full, 4096) == b"a" * 4096
+    more = struct.pack("<H", 0xB000 | 3) + b"\x02a" + struct.pack("<H", 4096 - 3)
+    with pytest.raises(MalformedError, match="more than 4096 bytes"):
+        decompress(LZNT1, more, 5000)
+    with pytest.raises(TruncatedError, match="a reference is cut"):
+        decompress(LZNT1, struct.pack("<H", 0xB000 | 2) + b"\x02a\0", 8)
+    assert decompress(LZNT1, full + bytes(2) + full, 4096) == b"a" * 4096
+    # A header with nothing behind it, and one byte of a header, which is none.
+    with pytest.raises(TruncatedError, match="chunk"):
+        decompress(LZNT1, full + b"\x03\xb0", 5000)
+    assert decompress(LZNT1, full + b"\x03", 4096) == b"a" * 4096
+
+
+@pytest.mark.parametrize(("offset", "is_read"), [(4, True), (5, False)])
+def test_what_is_not_compressed_ends_within_the_message(offset: int, is_read: bool) -> None:
+    head = b"\xfcSMB" + struct.pack("<IHHI", 0, LZ77, 0, offset) + b"abcd"
+    if is_read:
+        assert decompress_message(untraced(head)).data == b"abcd"
+        return
+    with pytest.raises(TruncatedError) as raised:
+        decompress_message(untraced(head))
+    assert (raised.value.field, raised.value.start, raised.value.stop) == ("compression.offset", 12, 16)
+
+
+def test_a_message_may_be_as_long_as_its_framing_can_say() -> None:
+    for size, is_one in ((MAX_OUTPUT, True), (MAX_OUTPUT + 1, False)):
+        head = b"\xfcSMB" + struct.pack("<IHHI", size, 9, 0, 0)
+        with pytest.raises(UnsupportedError if is_one else OutputLimitError):
+            decompress_message(untraced(head))
+        packed = b"\xfcSMB" + struct.pack("<IHHI", size - 4, 9, 0, 4) + b"abcd"
+        with pytest.raises(UnsupportedError if is_one else OutputLimitError):
+            decompress_message(untraced(packed))
+
+
+@pytest.mark.parametrize(("promised", "error"), [(7, OutputLimitError), (8, None), (9, MalformedError)])
+@pytest.mark.parametrize("algorithm", [NONE, PATTERN_V1, LZ77])
+def test_a_chain_makes_exactly_what_was_promised(
+    algorithm: int, promised: int, error: type[DecodeError] | None
+) -> None:
+    part = {
+        NONE: (NONE, b"A" * 8, None),
+        PATTERN_V1: (PATTERN_V1, struct.pack("<BBHI", 0x41, 0, 0, 8), None),
+        LZ77: (LZ77, pack_lz77(b"A" * 8), 8),
+    }[algorithm]
+    message = untraced(chained(promised, part))
+    if error is None:
+        assert decompress_message(message).data == b"A" * 8
+        return
+    with pytest.raises(error):
+        decompress_message(message)
+    # Behind another part, what that made counts.
+    with pytest.raises(error):
+        decompress_message(untraced(chained(promised + 2, (NONE, b"xy", None), part)))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "packed", "made"),
+    [
+        # [MS-XCA] 2.5.1.1: a chunk header of zero ends the buffer, whatever follows it.
+        (LZNT1, struct.pack("<H", 0xB003) + b"\0abc" + b"\0\0" + struct.pack("<H", 0xB003) + b"\0abc", 3),
+        # [MS-XCA] 2.4.4: a flag for a match where no input is left ends it.
+        (LZ77, bytes.fromhex("ffffff1f 616263"), 3),
+    ],
+)
+def test_what_ends_by_itself_makes_no_more(algorithm: int, packed: bytes, made: int) -> None:
+    assert decompress(algorithm, packed, made) == b"abc"
+    with pytest.raises(MalformedError, match=f"{made} bytes came out, {made + 3} were promised"):
+        decompress(algorithm, packed, made + 3)
+
+
+def test_a_code_of_no_symbol_is_malformed() -> None:
+    """[MS-XCA] 2.2.4: only half of all codes has a symbol here."""
+    table = huffman_table({97: 1})
+    assert decompress(LZ77_HUFFMAN, table + bytes(4), 2) == b"aa"
+    with pytest.raises(MalformedError, match="a code that no symbol has"):
+        decompress(LZ77_HUFFMAN, table + b"\0\x40\0\0", 2)

@@ -1,0 +1,676 @@
+"""Messages in which every field has a value of its own, so that none is read in another's place ([MS-SMB2] section 2.2, [MS-CIFS]
+section 2.2.4), and the whole records of the sessions that they make."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.errors import TruncatedError
+from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
+from analyzer.core.traced import TracedBytes
+from analyzer.results.connection import Channel, SmbSession
+from analyzer.results.security import Decryption, Identity
+from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
+from analyzer.transport.smb.compression import lz77_huffman
+from analyzer.transport.smb.connection import SmbConnection
+from analyzer.transport.smb.framing import Framed, Framing, Lost, Message
+from analyzer.transport.smb.smb1 import Header as Smb1Header
+from analyzer.transport.smb.smb1 import read_header as read_smb1_header
+from analyzer.transport.smb.smb2_header import Header, read_header
+from analyzer.transport.smb.state import SharedState
+from analyzer.transport.tcp.events import Connection, Gap
+from tests.build import auth
+from tests.build.smb import (
+    ANDX_END,
+    CLIENT,
+    CLOSE,
+    CREATE,
+    FILE_ID,
+    IOCTL,
+    LOGOFF,
+    MORE_PROCESSING,
+    NEGOTIATE,
+    READ,
+    SERVER,
+    SESSION_ID,
+    TRANSCEIVE,
+    TREE,
+    TREE_DISCONNECT,
+    WRITE,
+    Talk,
+    contexts,
+    framed,
+    negotiate_request,
+    smb1,
+    smb1_raw,
+    smb2,
+    stream,
+    trans_request,
+    trans_response,
+)
+from tests.transport.smb.test_smb1 import FID, Sent, answer, ask, connected, negotiated, wide, write_block
+from tests.transport.smb.test_smb2 import ASK, SAY, only, run, session_of, stated
+
+NOISE = 0xA5
+
+
+def noisy(kinds: str, *values: Any) -> bytes:
+    """A structure in which each pad byte is 0xA5."""
+    out = b""
+    left = list(values)
+    for kind in kinds.split():
+        if kind.endswith("x"):
+            out += bytes([NOISE]) * int(kind[:-1] or 1)
+        else:
+            out += struct.pack(f"<{kind}", left.pop(0))
+    assert not left
+    return out
+
+
+# SMB2: each structure with its fields in the order of the specification, buffers a few bytes behind the fixed part.
+
+
+def noisy_create(path: str) -> bytes:
+    raw = path.encode("utf-16-le")
+    start = 64 + 56 + 4
+    return noisy("H 2x I 36x H H 8x 4x", 57, 3, start, len(raw)) + raw + b"\xa5" * 6
+
+
+def noisy_create_response(file_id: bytes = FILE_ID) -> bytes:
+    return noisy("H 62x 16s 8x", 89, file_id)
+
+
+def noisy_tree(path: str) -> bytes:
+    raw = path.encode("utf-16-le")
+    return noisy("H 2x H H 6x", 9, 64 + 8 + 6, len(raw)) + raw + b"\xa5" * 3
+
+
+def noisy_tree_response(share_type: int) -> bytes:
+    return noisy("H B 13x", 16, share_type)
+
+
+def noisy_write(data: bytes) -> bytes:
+    return noisy("2x H I 8x 16s 16x 3x", 64 + 48 + 3, len(data), FILE_ID) + data + b"\xa5" * 5
+
+
+def noisy_read() -> bytes:
+    return noisy("16x 16s 16x 1x", FILE_ID)
+
+
+def noisy_read_response(data: bytes) -> bytes:
+    return noisy("H B 1x I 8x 9x", 17, 64 + 16 + 9, len(data)) + data + b"\xa5" * 5
+
+
+def noisy_ioctl(data: bytes, code: int = TRANSCEIVE) -> bytes:
+    return noisy("4x I 16s I I 24x 8x", code, FILE_ID, 64 + 56 + 8, len(data)) + data + b"\xa5" * 5
+
+
+def noisy_ioctl_response(data: bytes, code: int = TRANSCEIVE) -> bytes:
+    return noisy("H 2x I 16s 8x I I 8x 7x", 49, code, FILE_ID, 64 + 48 + 7, len(data)) + data + b"\xa5" * 5
+
+
+def noisy_close() -> bytes:
+    return noisy("8x 16s 4x", FILE_ID)
+
+
+def noisy_talk(dialect: int = 0x0210) -> Talk:
+    """All that carries data, with noise wherever the reader has nothing to look for."""
+    talk = Talk(dialect=dialect).begin()
+    talk.answer(talk.ask(TREE, noisy_tree("\\\\FILES\\named"), tree=9), TREE, noisy_tree_response(2), tree=3)
+    talk.answer(talk.ask(CREATE, noisy_create("WINREG"), tree=3), CREATE, noisy_create_response(), tree=3)
+    talk.answer(talk.ask(WRITE, noisy_write(ASK), tree=3), WRITE, b"\xa5" * 16, tree=3)
+    talk.answer(talk.ask(READ, noisy_read(), tree=3), READ, noisy_read_response(SAY), tree=3)
+    talk.answer(talk.ask(IOCTL, noisy_ioctl(ASK), tree=3), IOCTL, noisy_ioctl_response(SAY), tree=3)
+    return talk
+
+
+def test_data_are_found_among_fields_of_any_value() -> None:
+    talk = noisy_talk()
+    talk.answer(talk.ask(CLOSE, noisy_close(), tree=3), CLOSE, b"\xa5" * 60, tree=3)
+    out = run(stream(talk.sent))
+    channel = Channel(0, "ncacn_np", CLIENT, SERVER, "winreg", 0, Identity(granted="account"), 3)
+    info = SmbInfo("2.1", SESSION_ID, encrypted=False, signed=False, compressed=False, client=CLIENT, server=SERVER)
+    assert [event for event in out if isinstance(event, ChannelClosed)] == [ChannelClosed(channel)]
+    assert [(one.channel, one.from_client, one.data.data, one.smb, one.fresh) for one in only(out, ChannelBatch)] == [
+        (channel, True, ASK, info, True),
+        (channel, False, SAY, info, True),
+        (channel, True, ASK, info, True),
+        (channel, False, SAY, info, True),
+    ]
+    assert not only(out, Problem)
+
+
+def summary(**changes: Any) -> SmbSession:
+    """The session of `Talk().begin().tree().open()`: eleven messages, a microsecond each."""
+    return replace(
+        SmbSession(
+            number=0,
+            session_id=SESSION_ID,
+            client=CLIENT,
+            server=SERVER,
+            dialect="2.1",
+            client_guid="03020100-0504-0706-0809-0a0b0c0d0e0f",
+            server_guid="13121110-1514-1716-1819-1a1b1c1d1e1f",
+            cipher=None,
+            signing="HMAC-SHA256",
+            identity=Identity(granted="account"),
+            decryption=Decryption.NOT_SEALED,
+            reason=None,
+            first_time_ns=3000,
+            last_time_ns=16000,
+            frames=(3, 4, 5, 6),
+            encrypted_messages=0,
+            decrypted_messages=0,
+            signed_messages=1,
+            verified_messages=0,
+            trees=("\\\\FILES\\named",),
+            pipes=("winreg",),
+            hosts=(("10.0.0.1", "FILES", "tree path"),),
+            refused=None,
+            binds=False,
+        ),
+        **changes,
+    )
+
+
+def test_the_record_of_a_session_is_whole() -> None:
+    session = session_of(run(stream(noisy_talk().sent)))
+    assert session == summary(identity=session.identity, decryption=session.decryption, reason=session.reason)
+    assert (session.identity.account, session.decryption) == (None, Decryption.NO_HANDSHAKE)
+
+
+@pytest.mark.parametrize(
+    ("share_type", "path", "is_pipe"),
+    [
+        (2, "\\\\FILES\\named", True),
+        (1, "\\\\FILES\\ipc$", True),
+        (1, "\\\\FILES\\named", False),
+        (3, "\\\\FILES\\IPC$x", False),
+        (0, "IPC$", False),
+    ],
+)
+def test_which_trees_have_pipes(share_type: int, path: str, is_pipe: bool) -> None:
+    talk = Talk().begin()
+    talk.answer(talk.ask(TREE, noisy_tree(path), tree=0), TREE, noisy_tree_response(share_type), tree=3)
+    talk.answer(talk.ask(CREATE, noisy_create("\\pipe\\Other"), tree=3), CREATE, noisy_create_response(), tree=3)
+    talk.answer(talk.ask(WRITE, noisy_write(ASK), tree=3), WRITE, b"", tree=3)
+    out = run(stream(talk.sent))
+    assert [one.channel.pipe for one in only(out, ChannelBatch)] == (["other"] if is_pipe else [])
+    assert session_of(out).pipes == (("other",) if is_pipe else ())
+
+
+def test_a_tree_that_is_disconnected_closes_its_own_opens_alone() -> None:
+    talk = noisy_talk()
+    other = b"B" * 16
+    talk.answer(talk.ask(TREE, noisy_tree("\\\\FILES\\IPC$"), tree=0), TREE, noisy_tree_response(2), tree=4)
+    talk.answer(talk.ask(CREATE, noisy_create("samr"), tree=4), CREATE, noisy_create_response(other), tree=4)
+    talk.answer(talk.ask(TREE_DISCONNECT, b"\x04\0\0\0", tree=3), TREE_DISCONNECT, b"\x04\0\0\0", tree=3)
+    out = run(stream([*talk.sent, *Talk(next_id=90).write(ASK, other).sent]))
+    ends = [(type(event), event.channel.pipe) for event in out if isinstance(event, ChannelClosed | ChannelBatch)]
+    assert ends[-3:] == [(ChannelClosed, "winreg"), (ChannelBatch, "samr"), (ChannelClosed, "samr")]
+
+
+def test_a_logoff_ends_the_session() -> None:
+    talk = noisy_talk()
+    talk.answer(talk.ask(LOGOFF, b"\x04\0\0\0"), LOGOFF, b"\x04\0\0\0")
+    out = run(stream(talk.sent, closed=False))
+    assert [type(event) for event in out[-2:]] == [ChannelClosed, SmbSession]
+
+
+def test_a_header_is_read_field_by_field() -> None:
+    raw = struct.pack(
+        "<4sHHIHHIIQIIQ16s", b"\xfeSMB", 64, 0x11, 0xC0000022, 0x33, 0x44, 0x8, 0x66, 0x77, 0x88, 0x99, 0xAA, b"s" * 16
+    )
+    expected = Header(0xC0000022, 0x33, 0x8, 0x66, 0x77, 0x99, 0xAA)
+    assert read_header(b"??" + raw, 2, 64) == expected
+    assert (expected.failed, expected.is_response) == (True, False)
+    assert read_header(raw[:16] + struct.pack("<I", 3) + raw[20:], 0, 64) == replace(expected, flags=3, tree_id=None)
+    assert [replace(expected, status=status).failed for status in (0, 0x103, 0x80000005, 0xBFFFFFFF, 0xC0000000)] == [
+        False
+    ] * 4 + [True]
+
+
+def test_an_smb1_header_is_read_field_by_field() -> None:
+    raw = struct.pack("<4sBIBH12sHHHH", b"\xffSMB", 0x25, 0xC0000022, 0x98, 0x8004, b"x" * 12, 0x11, 0x22, 0x33, 0x44)
+    expected = Smb1Header(0x25, 0xC0000022, 0x98, 0x8004, 0x11, 0x22, 0x33, 0x44)
+    assert read_smb1_header(raw) == expected
+    assert (expected.is_response, expected.unicode) == (True, True)
+    assert (replace(expected, flags=0x7F).is_response, replace(expected, flags2=0x7FFF).unicode) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("status", "flags2", "failed"),
+    [
+        (0, 0x4000, False),
+        (0x80000005, 0x4000, False),
+        (0xBFFFFFFF, 0x4000, False),
+        (0xC0000022, 0x4000, True),
+        # Without NT status codes, class and code of a DOS error.
+        (0, 0, False),
+        (0x00050001, 0, True),
+        (0x00EA0001, 0, False),
+        (0x00EA0002, 0, True),
+        (0x80000005, 0, False),
+        (0x80000006, 0, True),
+    ],
+)
+def test_which_smb1_statuses_are_failures(status: int, flags2: int, failed: bool) -> None:
+    assert Smb1Header(0, status, 0, flags2, 0, 0, 0, 0).failed == failed
+
+
+# Negotiation
+
+
+def noisy_negotiate_response(dialect: int, capabilities: int, *items: tuple[int, bytes]) -> bytes:
+    fixed = noisy("4x H H 16s I 32x I", dialect, len(items), bytes(range(16, 32)), capabilities, 128 + 8)
+    return fixed + b"\xa5" * 8 + contexts(*items) + b"\xa5" * 3
+
+
+def negotiated_talk(response: bytes) -> SmbSession:
+    talk = Talk()
+    talk.answer(talk.ask(NEGOTIATE, negotiate_request(), session=0), NEGOTIATE, response, session=0)
+    talk.tree()
+    return session_of(run(stream(talk.sent)))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "cipher", "signing"),
+    [
+        (0x0202, "2.0.2", None, "HMAC-SHA256"),
+        (0x0210, "2.1", None, "HMAC-SHA256"),
+        (0x02FF, "2.???", None, "HMAC-SHA256"),
+        (0x0300, "3.0", "AES-128-CCM", "AES-CMAC"),
+        (0x0302, "3.0.2", "AES-128-CCM", "AES-CMAC"),
+        (0x0310, "0x0310", "AES-128-CCM", "AES-CMAC"),
+        (0x0311, "3.1.1", None, "AES-CMAC"),
+        (0x0320, "0x0320", None, "AES-CMAC"),
+    ],
+)
+def test_what_a_dialect_says_of_ciphers_and_signatures(
+    dialect: int, name: str, cipher: str | None, signing: str
+) -> None:
+    session = negotiated_talk(noisy_negotiate_response(dialect, 0x40))
+    assert (session.dialect, session.cipher, session.signing) == (name, cipher, signing)
+    assert negotiated_talk(noisy_negotiate_response(dialect, 0xFFFFFFBF)).cipher is None
+    assert session.server_guid == "13121110-1514-1716-1819-1a1b1c1d1e1f"
+
+
+@pytest.mark.parametrize(
+    ("items", "cipher", "signing"),
+    [
+        (((2, struct.pack("<HH", 1, 2)),), "AES-128-GCM", "AES-CMAC"),
+        (((2, struct.pack("<HH", 1, 4)), (8, struct.pack("<HH", 1, 2))), "AES-256-GCM", "AES-GMAC"),
+        (((1, b"salty"), (8, struct.pack("<HH", 1, 0)), (3, b"\x01")), None, "HMAC-SHA256"),
+        (((2, struct.pack("<HH", 1, 0)),), None, "AES-CMAC"),
+        (((2, struct.pack("<HHH", 2, 1, 2)), (8, struct.pack("<HHH", 2, 2, 0))), None, "AES-CMAC"),
+        ((*[(1, b"")] * 63, (2, struct.pack("<HH", 1, 1))), "AES-128-CCM", "AES-CMAC"),
+        ((*[(1, b"")] * 64, (2, struct.pack("<HH", 1, 1))), None, "AES-CMAC"),
+    ],
+)
+def test_negotiate_contexts(items: tuple[tuple[int, bytes], ...], cipher: str | None, signing: str) -> None:
+    """[MS-SMB2] 2.2.4.1: one cipher, one algorithm; what names several was not understood."""
+    session = negotiated_talk(noisy_negotiate_response(0x0311, 0, *items))
+    assert (session.cipher, session.signing) == (cipher, signing)
+
+
+# SMB1: words with noise between those that are read
+
+
+def test_smb1_data_are_found_among_fields_of_any_value() -> None:
+    sent = connected()
+    write = struct.pack("<H8sHHHHH", FID, b"\xa5" * 8, 8, 0xA5A5, 0, len(ASK), 70) + b"\xa5" * 4
+    ask(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + write + struct.pack("<H", 0) + b"\xa5" * (70 - 63) + ASK))
+    read = b"\xa5" * 6 + struct.pack("<HHH", len(SAY), 70, 0) + b"\xa5" * 8
+    ask(sent, smb1(0x2E, ANDX_END + struct.pack("<H", FID) + b"\xa5" * 18))
+    answer(
+        sent,
+        smb1_raw(0x2E, bytes([12]) + ANDX_END + read + struct.pack("<H", 0) + b"\xa5" * (70 - 59) + SAY, response=True),
+    )
+    ask(sent, smb1(0x0B, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 6, b"\x01" + b"\xa5" * 2 + ASK))
+    ask(sent, smb1(0x0A, struct.pack("<H", FID) + b"\xa5" * 8))
+    answer(sent, smb1(0x0A, struct.pack("<H", len(SAY)) + b"\xa5" * 8, b"\x01" + b"\xa5" * 2 + SAY, response=True))
+    ask(sent, smb1(0x2C, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 8, b"\xa5" + ASK))
+    answer(sent, smb1(0x2C, b"\xa5\xa5", response=True))
+    ask(sent, smb1(0x0B, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 6, b"\x01" + b"\xa5" * 2 + ASK))
+    out = run(stream(sent))
+    found = [(0, True, ASK), (0, False, SAY), (0, True, ASK), (0, False, SAY), (0, True, ASK)]
+    # The last write of all closed the pipe; the same number is another open then.
+    assert stated(out) == [*found, (1, True, ASK)]
+    assert {one.smb for one in only(out, ChannelBatch)} == {SmbInfo("1.0", 100, False, False, False)}
+
+
+@pytest.mark.parametrize(("mode", "left_out"), [(0x0C, 2), (0x0D, 2), (0x08, 0), (0x04, 0), (0x00, 0)])
+def test_raw_writes_begin_with_the_length_of_the_message(mode: int, left_out: int) -> None:
+    """[MS-CIFS] 2.2.4.43.1: in raw mode with the start of a message, two bytes before it."""
+    sent = connected()
+    data = struct.pack("<H", len(ASK)) + ASK
+    words = struct.pack("<HIIHHHHHI", FID, 0, 0, mode, 0, 0, len(data), 64, 0)
+    ask(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + words + struct.pack("<H", 0) + b"\0" + data))
+    found = stated(run(stream(sent)))
+    # What does not begin like DCERPC goes to a pipe all the same that is known for it.
+    assert found == [(0, True, data[left_out:])]
+
+
+def test_transactions_are_read_among_words_of_any_value() -> None:
+    sent = connected()
+    name = wide("\\PIPE\\", pad=True)
+    start = 32 + 1 + 32 + 2 + len(name) + 5
+    words = b"\xa5" * 22 + struct.pack("<HHBBHH", len(ASK), start, 2, NOISE, 0x26, FID)
+    ask(sent, smb1_raw(0x25, bytes([16]) + words + struct.pack("<H", 0) + name + b"\xa5" * 5 + ASK))
+    start = 32 + 1 + 20 + 2 + 3
+    words = (
+        b"\xa5" * 2 + struct.pack("<H", len(SAY)) + b"\xa5" * 8 + struct.pack("<HHH", len(SAY), start, 0) + b"\0\xa5"
+    )
+    answer(sent, smb1_raw(0x25, bytes([10]) + words + struct.pack("<H", 0) + b"\xa5" * 3 + SAY, response=True))
+    assert stated(run(stream(sent))) == [(0, True, ASK), (0, False, SAY)]
+
+
+@pytest.mark.parametrize(
+    ("service", "path", "is_pipe"),
+    [
+        (b"IPC\0", "\\\\FILES\\x", True),
+        (b"A:\0", "\\\\FILES\\IPC$", True),
+        (b"A:\0", "\\\\FILES\\x", False),
+        (b"IPCS\0", "IPC$", False),
+    ],
+)
+def test_which_smb1_trees_have_pipes(service: bytes, path: str, is_pipe: bool) -> None:
+    sent = connected()
+    words = ANDX_END + struct.pack("<HH", 0xA5A5, 3)
+    ask(sent, smb1(0x75, words, b"\xa5" * 3 + wide(path, pad=False) + b"?????\0", tid=0))
+    answer(sent, smb1(0x75, ANDX_END + b"\xa5\xa5", service + b"\0\0", response=True, tid=9))
+    words = ANDX_END + struct.pack("<BH", NOISE, 10) + b"\xa5" * 43
+    ask(sent, smb1(0xA2, words, wide("samr"), tid=9))
+    answer(sent, smb1(0xA2, ANDX_END + struct.pack("<BH", NOISE, 0x77) + b"\xa5" * 61, response=True, tid=9))
+    write = struct.pack("<HIIHHHHHI", 0x77, 0, 0, 8, 0, 0, len(ASK), 64, 0)
+    ask(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + write + struct.pack("<H", 0) + b"\0" + ASK, tid=9))
+    assert [one.channel.pipe for one in only(run(stream(sent)), ChannelBatch)] == (["samr"] if is_pipe else [])
+
+
+def test_the_record_of_an_smb1_session_is_whole() -> None:
+    out = run(stream(connected()))
+    session = session_of(out)
+    assert session == SmbSession(
+        number=0,
+        session_id=100,
+        client=CLIENT,
+        server=SERVER,
+        dialect="1.0",
+        client_guid=None,
+        server_guid="03020100-0504-0706-0809-0a0b0c0d0e0f",
+        cipher=None,
+        signing=None,
+        identity=Identity(
+            mechanism="ntlm",
+            user="perfmon",
+            domain="LAB",
+            workstation="CLIENT7",
+            server_name="PERFSRV",
+            server_domain="LAB",
+            server_dns_name="perfsrv.lab.test",
+            server_dns_domain="lab.test",
+            os_version="10.0.20348",
+            client_os_version="10.0.19041",
+            allows="impersonation",
+            granted="account",
+        ),
+        decryption=Decryption.NO_KEY,
+        reason="no password or NT hash given for LAB\\perfmon",
+        first_time_ns=3000,
+        last_time_ns=10000,
+        frames=(3, 4, 5, 6),
+        encrypted_messages=0,
+        decrypted_messages=0,
+        signed_messages=0,
+        verified_messages=0,
+        trees=("\\\\FILES\\IPC$",),
+        pipes=("winreg",),
+        hosts=(("10.0.0.1", "FILES", "tree path"),),
+        refused=None,
+        binds=False,
+    )
+
+
+# Memory
+
+
+def memory_after(sent: Sent) -> list[int]:
+    """About how many bytes a connection takes after each message."""
+    connection = SmbConnection(SharedState(Keyring()), Connection(0, CLIENT, SERVER, True))
+    found = []
+    for event in stream(sent, closed=False):
+        connection.feed(event)  # type: ignore[arg-type]
+        found.append(connection.memory)
+    return found
+
+
+def test_a_connection_takes_memory_for_requests_setups_sessions_trees_and_what_is_not_whole() -> None:
+    """4000 for itself, 400 a request and what it keeps, 6000 a setup or session, 500 a tree and its path."""
+    talk = Talk().begin().tree("\\\\F\\IPC$")
+    waiting = memory_after([*talk.sent, (0, framed(smb2(CREATE, noisy_create("winreg"), 90)))])
+    tree = 500 + len("\\\\F\\IPC$")
+    assert waiting == [
+        *(4400, 4000),
+        *(4400, 4000 + 6000),
+        *(10400, 10000),
+        *(10400 + len("\\\\F\\IPC$"), 10000 + tree),
+        10400 + tree + len("winreg"),
+    ]
+    number = talk.ask(LOGOFF, b"\x04\0\0\0")
+    talk.answer(number, LOGOFF, b"\x04\0\0\0")
+    assert memory_after(talk.sent)[-1] == 4000
+    # A message that is coming in: its bytes, and 300 for each piece of them.
+    assert memory_after([(0, framed(smb2(CREATE, noisy_create("winreg"), 1))[:50])]) == [4050]
+
+
+def test_an_smb1_connection_takes_memory_for_requests_and_setups() -> None:
+    sent = connected()
+    tree = 500 + len("\\\\FILES\\IPC$")
+    assert memory_after(sent) == [
+        *(4500 + 400, 4400),
+        *(4900, 4400 + 6000),
+        *(10900, 10400),
+        *(10900, 10400 + tree),
+        *(10900 + tree, 10400 + tree),
+    ]
+
+
+# Cut and crowded messages
+
+
+def test_a_second_message_of_a_segment_may_be_cut_in_its_header() -> None:
+    talk = Talk().begin().tree().open()
+    talk.ask(READ, noisy_read())
+    first = framed(smb2(0x0D, b"", 98, response=True))
+    short = framed(smb2(CREATE, b"", 99)[:63])
+    out = run(stream([*talk.sent, (1, first + short)]))
+    sender = "10.0.0.1:445"
+    assert [(one.kind, one.text) for one in only(out, Problem)] == [
+        ("truncated", f"an SMB2 message from {sender} is cut: its header is not in the capture")
+    ]
+    assert [(one.from_client, one.length, one.reason) for one in only(out, ChannelGap)] == [
+        (False, None, "its header is not in the capture")
+    ]
+    whole = run(stream([*talk.sent, (1, first + framed(smb2(CREATE, b"", 99, response=True)))]))
+    assert [(one.kind, one.text) for one in only(whole, Problem)] == [
+        ("truncated", "create.structure_size at byte 64: 2 bytes wanted, 0 left")
+    ]
+
+
+def test_an_open_that_does_not_carry_dcerpc_is_closed_for_those_above() -> None:
+    talk = Talk().begin().tree().open("other").write(b"GET / HTTP/1.1").write(ASK)
+    out = run(stream(talk.sent))
+    assert stated(out) == []
+    assert [event.channel.pipe for event in out if isinstance(event, ChannelClosed)] == ["other"]
+    assert session_of(out).pipes == ("other",)
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "is_data"),
+    [(0x31, True), (0x26, True), (0x36, True), (0x37, True), (0x54, True), (0x21, False), (0x53, False), (0x11, False)],
+)
+def test_which_transactions_carry_data(subcommand: int, is_data: bool) -> None:
+    """[MS-CIFS] 2.2.5: TRANS_RAW_WRITE_NMPIPE, TRANSACT, READ, WRITE and CALL."""
+    sent = connected()
+    ask(sent, smb1_raw(0x25, trans_request(ASK, subcommand=subcommand)))
+    answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
+    number = 1 if subcommand == 0x54 else 0
+    found = [(number, True, ASK), (number, False, SAY)] if is_data else []
+    assert stated(run(stream(sent))) == found
+
+
+def test_a_call_is_a_pipe_for_its_transaction_alone() -> None:
+    sent = connected()
+    for mid in (1, 2):
+        ask(sent, smb1_raw(0x25, trans_request(ASK, subcommand=0x54), mid=mid))
+    for mid in (2, 1):
+        answer(sent, smb1_raw(0x25, trans_response(SAY), response=True, mid=mid))
+    out = run(stream(sent))
+    assert stated(out) == [(1, True, ASK), (2, True, ASK), (2, False, SAY), (1, False, SAY)]
+    closed = [event.channel.number for event in out if isinstance(event, ChannelClosed)]
+    assert closed == [2, 1, 0]
+
+
+def test_an_smb1_setup_whose_beginning_was_not_captured_says_so() -> None:
+    legs = auth.ntlm_handshake("perfmon", "LAB", "secret")
+    sent = negotiated()
+    words = ANDX_END + struct.pack("<HH", 0, len(legs.challenge))
+    answer(sent, smb1(0x73, words, legs.challenge, response=True, status=MORE_PROCESSING, tid=0))
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    session = session_of(run(stream(sent)))
+    assert (session.decryption, session.reason) == (
+        Decryption.NO_HANDSHAKE,
+        "the NTLM authenticate message is not in the capture",
+    )
+    assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 4000, (3, 4))
+
+
+def test_a_failed_smb1_setup_is_a_session_that_was_refused() -> None:
+    sent = negotiated()
+    legs = auth.ntlm_handshake("perfmon", "LAB", "secret")
+    words = ANDX_END + struct.pack("<HHHIHII", 16644, 50, 0, 0, len(legs.negotiate), 0, 0x8000C3FD)
+    ask(sent, smb1(0x73, words, legs.negotiate, uid=0, tid=0))
+    answer(sent, smb1(0x73, b"", response=True, status=0xC000006D, tid=0))
+    session = session_of(run(stream(sent)))
+    assert (session.refused, session.reason) == (0xC000006D, "the server refused the session: STATUS_LOGON_FAILURE")
+    assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 4000, (3, 4))
+
+
+@pytest.mark.parametrize("status", [0, 0xC000006D])
+def test_an_smb1_session_goes_on_as_it_was_when_it_is_renewed(status: int) -> None:
+    sent = connected()
+    names = b"".join(wide(text, pad=False) for text in ("other", "DOM", "System", "LAN"))
+    words = ANDX_END + struct.pack("<HHHIHHII", 16644, 50, 0, 0, 0, 0, 0, 0xD4)
+    ask(sent, smb1(0x73, words, b"\0" + names, tid=0))
+    answer(sent, smb1(0x73, ANDX_END + struct.pack("<H", 0), wide("New"), response=True, status=status, tid=0))
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    out = run(stream(sent))
+    session = session_of(out)
+    assert (session.identity.account, session.identity.os_version, session.refused) == (
+        "LAB\\perfmon",
+        "10.0.20348",
+        None,
+    )
+    assert [one.channel.number for one in only(out, ChannelBatch)] == [0]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "text"),
+    [
+        ((3, 9), "12 bytes"),
+        ((3, None), "an unknown number of bytes"),
+        ((None, 9), "an unknown number of bytes"),
+        ((9,), "9 bytes"),
+    ],
+)
+def test_what_is_lost_while_a_header_is_looked_for_adds_up(lengths: tuple[int | None, ...], text: str) -> None:
+    connection = Connection(0, CLIENT, SERVER, True)
+    framing, out = Framing("here"), list[Framed]()
+    for number, length in enumerate(lengths):
+        out += framing.feed(Gap(connection, 0, 0, length, (7 - number, 8), f"reason {number}"))
+        out += framing.feed(TracedBytes.of_frame(b"some", 9, 0, 9))
+    out += framing.feed(TracedBytes.of_frame(framed(smb2(CREATE, b"", 1)), 10, 0, 10))
+    frames = tuple(sorted({8, *(7 - number for number in range(len(lengths)))}))
+    kept = 4 * len(lengths)
+    assert out[:-1] == [
+        Lost(lengths[0], (7, 8), "reason 0"),
+        Problem(
+            "gap",
+            "smb",
+            frames,
+            f"here: {text} of SMB messages not captured (reason 0), {kept} more passed over to the next SMB header",
+        ),
+    ]
+
+
+def test_a_table_of_codes_may_be_all_there_is() -> None:
+    """The reader runs ahead, and what it takes from behind the end are zeros."""
+    lengths = bytearray(256)
+    lengths[ord("A") // 2] = 0x10
+    assert lz77_huffman(bytes(lengths), 3) == b"AAA"
+    with pytest.raises(TruncatedError):
+        lz77_huffman(bytes(lengths[:-1]), 3)
+
+
+def test_limits_of_a_session_are_met_exactly() -> None:
+    """So many opens, trees and sessions are remembered; one more, and the oldest goes."""
+    for extra in (0, 1):
+        talk = Talk().begin().tree()
+        names = [bytes([number]) * 16 for number in range(1, 4 + extra)]
+        for name in names:
+            talk.open("samr", name)
+        out = run(stream(talk.write(ASK, names[0]).sent), limits=replace(DEFAULTS, opens=3))
+        assert [one.channel.number for one in only(out, ChannelBatch)] == [0 if not extra else 4]
+        limits = [one.text for one in only(out, Problem) if one.kind == "limit"]
+        text = "more than 3 files and pipes are open in one session; the oldest count as closed"
+        assert limits == ([f"{text} (2 times)"] if extra and len(limits[0]) > len(text) else [text] if extra else [])
+        talk = Talk().begin()
+        for number in range(1, 4 + extra):
+            talk.tree(f"\\\\FILES\\T{number}", tree=number)
+        talk.open("samr", tree=1)
+        out = run(stream(talk.write(ASK).sent), limits=replace(DEFAULTS, trees=3))
+        text = "more than 3 trees of one session are connected; the oldest are forgotten"
+        assert [one.text for one in only(out, Problem) if one.kind == "limit"] == ([text] if extra else [])
+        assert [one.channel.pipe for one in only(out, ChannelBatch)] == ["samr"]
+
+
+def test_bytes_around_a_loss_are_no_header_together() -> None:
+    """The beginning of a header before the loss, and the rest of another one behind it."""
+    connection = Connection(0, CLIENT, SERVER, True)
+    message = framed(smb2(CREATE, b"", 1))
+    framing = Framing("here", seeking=True)
+    out = framing.feed(TracedBytes.of_frame(b"noise" + message[:6], 1, 0, 1))
+    out += framing.feed(Gap(connection, 0, 0, 9, (1, 2), "lost"))
+    out += framing.feed(TracedBytes.of_frame(message[6:] + message, 2, 0, 2))
+    found = [event for event in out if isinstance(event, Message)]
+    assert [(one.length, one.frames) for one in found] == [(64, (2,))]
+    assert [event.text for event in out if isinstance(event, Problem)] == [
+        f"here: 9 bytes of SMB messages not captured (lost), {5 + 6 + 62} more passed over to the next SMB header"
+    ]
+
+
+def test_an_smb1_session_ends_with_its_logoff() -> None:
+    sent = connected()
+    ask(sent, smb1(0x74, ANDX_END))
+    answer(sent, smb1(0x74, ANDX_END, response=True))
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    out = run(stream(sent))
+    first, second = only(out, SmbSession)
+    assert (first.identity.account, first.pipes, second.identity.account) == ("LAB\\perfmon", ("winreg",), None)
+    assert (second.first_time_ns, second.last_time_ns, second.frames) == (13000, 13000, ())
+
+
+def test_an_smb1_setup_without_any_token_misses_them() -> None:
+    sent = negotiated()
+    answer(sent, smb1(0x73, ANDX_END + struct.pack("<HH", 0, 0), response=True, tid=0))
+    session = session_of(run(stream(sent)))
+    assert (session.decryption, session.reason) == (
+        Decryption.NO_HANDSHAKE,
+        "the authentication tokens are not in the capture",
+    )

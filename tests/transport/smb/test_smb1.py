@@ -1,0 +1,328 @@
+"""SMB1 conversations written here: pipes by TRANSACTION, READ and WRITE, chains, names, and identities of both kinds of setup."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.cursor import Cursor
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
+from analyzer.results.connection import SmbSession
+from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.smb.smb1 import _text
+from analyzer.transport.tcp.events import Connection, Direction
+from tests.build import auth
+from tests.build.smb import (
+    ANDX_END,
+    CLIENT,
+    SERVER,
+    framed,
+    pdu,
+    smb1,
+    smb1_raw,
+    stream,
+    trans_request,
+    trans_response,
+    trans_secondary,
+    with_hole,
+)
+from tests.transport.smb.test_smb2 import comparable, only, run, session_of, stated
+
+ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
+FID = 0x4000
+MORE = 0xC0000016
+OVERFLOW = 0x80000005
+Sent = list[tuple[Direction, bytes]]
+
+
+def ask(sent: Sent, message: bytes) -> None:
+    sent.append((0, framed(message)))
+
+
+def answer(sent: Sent, message: bytes) -> None:
+    sent.append((1, framed(message)))
+
+
+def wide(text: str, *, pad: bool = True) -> bytes:
+    return (b"\0" if pad else b"") + text.encode("utf-16-le") + b"\0\0"
+
+
+def negotiated(*, extended: bool = True) -> Sent:
+    sent: Sent = []
+    ask(sent, smb1(0x72, b"", b"\x02NT LM 0.12\0\x02SMB 2.002\0", uid=0, tid=0))
+    capabilities = 0x8000C3FD if extended else 0x0000C3FD
+    words = struct.pack("<HBHHIIIIQhB", 0, 3, 50, 1, 16644, 65536, 0, capabilities, 0, 0, 0 if extended else 8)
+    guid = bytes(range(16))
+    names = wide("LAB", pad=False) + wide("FILES", pad=False)
+    answer(sent, smb1(0x72, words, guid if extended else b"challeng" + names, response=True, uid=0, tid=0))
+    return sent
+
+
+def extended_setup(sent: Sent, password: str = "secret") -> None:
+    legs = auth.ntlm_handshake("perfmon", "LAB", password)
+    for token, reply, status, uid in ((legs.negotiate, legs.challenge, MORE, 0), (legs.authenticate, b"", 0, 100)):
+        words = ANDX_END + struct.pack("<HHHIHII", 16644, 50, 0, 0, len(token), 0, 0x8000C3FD)
+        system = wide("Windows 5.1", pad=len(token) % 2 == 0) + wide("LAN", pad=False)
+        ask(sent, smb1(0x73, words, token + system, uid=uid, tid=0))
+        words = ANDX_END + struct.pack("<HH", 0, len(reply))
+        system = wide("Unix", pad=len(reply) % 2 == 0) + wide("Samba", pad=False)
+        answer(sent, smb1(0x73, words, reply + system, response=True, status=status, tid=0))
+
+
+def connected(*, unicode: bool = True) -> Sent:
+    sent = negotiated()
+    extended_setup(sent)
+    flags2 = 0xC801 if unicode else 0x4801
+    path = wide("\\\\FILES\\IPC$", pad=False) if unicode else b"\\\\FILES\\IPC$\0"
+    ask(sent, smb1(0x75, ANDX_END + struct.pack("<HH", 8, 1), b"\0" + path + b"?????\0", flags2=flags2, tid=0))
+    answer(sent, smb1(0x75, ANDX_END + struct.pack("<H", 1), b"IPC\0\0\0", response=True, flags2=flags2))
+    name = wide("\\winreg") if unicode else b"\\winreg\0"
+    words = ANDX_END + struct.pack("<BHIIIQIIIIIB", 0, 14, 0, 0, 3, 0, 0, 7, 1, 0, 2, 0)
+    ask(sent, smb1(0xA2, words, name, flags2=flags2))
+    words = ANDX_END + struct.pack("<BHI32xIQQHHB", 0, FID, 1, 0x80, 0, 0, 2, 0x5FF, 0)
+    answer(sent, smb1(0xA2, words, response=True, flags2=flags2))
+    return sent
+
+
+def read_words(fid: int = FID) -> bytes:
+    return ANDX_END + struct.pack("<HIHHIH", fid, 0, 4096, 4096, 0, 0)
+
+
+def read_block(data: bytes) -> bytes:
+    words = ANDX_END + struct.pack("<HHHHHH8x", 0, 0, 0, len(data), 60, 0)
+    return bytes([12]) + words + struct.pack("<H", len(data) + 1) + b"\0" + data
+
+
+def write_block(data: bytes, mode: int = 8, fid: int = FID) -> bytes:
+    words = ANDX_END + struct.pack("<HIIHHHHHI", fid, 0, 0, mode, len(data), 0, len(data), 64, 0)
+    return bytes([14]) + words + struct.pack("<H", len(data) + 1) + b"\0" + data
+
+
+def test_a_transaction_gives_both_directions_and_the_session_its_names() -> None:
+    sent = connected()
+    ask(sent, smb1_raw(0x25, trans_request(ASK)))
+    answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
+    ask(sent, smb1(0x04, struct.pack("<HI", FID, 0)))
+    answer(sent, smb1(0x04, b"", response=True))
+    out = run(stream(sent))
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    channel = only(out, ChannelBatch)[0].channel
+    assert channel.pipe == "winreg"
+    assert channel.identity is not None
+    assert channel.identity.account == "LAB\\perfmon"
+    assert only(out, ChannelClosed) == [ChannelClosed(channel)]
+    session = session_of(out)
+    assert (session.dialect, session.trees, session.pipes) == ("1.0", ("\\\\FILES\\IPC$",), ("winreg",))
+    assert session.server_guid == "03020100-0504-0706-0809-0a0b0c0d0e0f"
+    assert session.identity.client_os_version == "10.0.19041"
+    assert only(out, Problem) == []
+
+
+def test_names_in_the_oem_code_page() -> None:
+    sent = connected(unicode=False)
+    ask(sent, smb1_raw(0x25, trans_request(ASK)))
+    out = run(stream(sent))
+    assert only(out, ChannelBatch)[0].channel.pipe == "winreg"
+
+
+@pytest.mark.parametrize(
+    ("data", "start", "text", "stop"),
+    [
+        (b"a\0b\0\0\0c\0", 0, "ab", 6),
+        (b"a\0b\0", 0, "ab", 4),
+        (b"a\0b\0!", 0, "ab", 5),
+        (b"?!a\0\0\0", 1, "a", 6),
+        (b"", 0, "", 0),
+    ],
+)
+def test_a_text_of_utf16_begins_at_an_even_place_and_ends_with_its_nul(
+    data: bytes, start: int, text: str, stop: int
+) -> None:
+    """[MS-CIFS] 2.2.1.1.2 and 2.2.4.1: padding before it is left out; one that is cut ends with its last whole character."""
+    cursor = Cursor(data)
+    cursor.skip("before", start)
+    assert (_text(cursor, True), cursor.pos) == (text, stop)
+
+
+def test_an_old_setup_says_who_in_clear() -> None:
+    sent = negotiated(extended=False)
+    words = ANDX_END + struct.pack("<HHHIHHII", 16644, 50, 0, 0, 24, 24, 0, 0xD4)
+    names = b"".join(wide(text, pad=False) for text in ("perfmon", "LAB", "Windows 2000", "LAN"))
+    ask(sent, smb1(0x73, words, bytes(48) + b"\0" + names, uid=0, tid=0))
+    names = wide("Windows 5.0") + wide("LAN", pad=False) + wide("LAB", pad=False)
+    answer(sent, smb1(0x73, ANDX_END + struct.pack("<H", 0), names, response=True, tid=0))
+    out = run(stream(sent))
+    session = session_of(out)
+    assert session.identity.account == "LAB\\perfmon"
+    assert (session.identity.client_os_version, session.identity.os_version) == ("Windows 2000", "Windows 5.0")
+    assert ("10.0.0.1", "FILES", "SMB1 negotiation") in session.hosts
+
+
+def test_an_old_setup_without_a_name_is_anonymous() -> None:
+    sent = negotiated(extended=False)
+    words = ANDX_END + struct.pack("<HHHIHHII", 16644, 50, 0, 0, 0, 0, 0, 0xD4)
+    names = b"".join(wide(text, pad=False) for text in ("", "", "Windows 2000", "LAN"))
+    ask(sent, smb1(0x73, words, b"\0" + names, uid=0, tid=0))
+    answer(sent, smb1(0x73, ANDX_END + struct.pack("<H", 0), wide("Windows 5.0"), response=True, tid=0))
+    identity = session_of(run(stream(sent))).identity
+    assert identity.is_anonymous
+    assert identity.who == "NT AUTHORITY\\ANONYMOUS LOGON"
+
+
+def test_secondary_requests_and_several_answers_join_by_displacement() -> None:
+    sent = connected()
+    ask(sent, smb1_raw(0x25, trans_request(ASK[:10], total=len(ASK))))
+    answer(sent, smb1(0x25, b"", response=True))
+    ask(sent, smb1_raw(0x26, trans_secondary(ASK[10:], 10, len(ASK))))
+    answer(sent, smb1_raw(0x25, trans_response(SAY[:7], 0, len(SAY)), response=True))
+    answer(sent, smb1_raw(0x25, trans_response(SAY[7:], 7, len(SAY)), response=True))
+    out = run(stream(sent))
+    assert stated(out) == [(0, True, ASK[:10]), (0, True, ASK[10:]), (0, False, SAY[:7]), (0, False, SAY[7:])]
+    assert [item.fresh for item in only(out, ChannelBatch)] == [True, False, True, False]
+
+
+def test_a_missing_secondary_is_a_gap_and_a_repeated_one_is_not_said_twice() -> None:
+    sent = connected()
+    ask(sent, smb1_raw(0x25, trans_request(ASK[:4], total=len(ASK))))
+    ask(sent, smb1_raw(0x26, trans_secondary(ASK[10:], 10, len(ASK))))
+    ask(sent, smb1_raw(0x26, trans_secondary(ASK[8:], 8, len(ASK))))
+    out = run(stream(sent))
+    assert stated(out) == [(0, True, ASK[:4]), (0, True, b"?" * 6), (0, True, ASK[10:])]
+
+
+def test_write_and_read_with_an_answer_that_continues() -> None:
+    sent = connected()
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    answer(sent, smb1(0x2F, ANDX_END + struct.pack("<HHI", len(ASK), 0, 0), response=True))
+    for part, status in ((SAY[:9], OVERFLOW), (SAY[9:], 0)):
+        ask(sent, smb1(0x2E, read_words()))
+        answer(sent, smb1_raw(0x2E, read_block(part), response=True, status=status))
+    # The same with an error of DOS: class ERRDOS, code ERRmoredata.
+    ask(sent, smb1(0x2E, read_words()))
+    answer(sent, smb1_raw(0x2E, read_block(SAY), response=True, status=0x00EA0001, flags2=0x8001))
+    out = run(stream(sent))
+    assert stated(out) == [(0, True, ASK), (0, False, SAY[:9]), (0, False, SAY[9:]), (0, False, SAY)]
+
+
+def test_a_raw_write_begins_with_the_length_of_the_message() -> None:
+    sent = connected()
+    ask(sent, smb1_raw(0x2F, write_block(struct.pack("<H", len(ASK)) + ASK, mode=0x0C)))
+    assert stated(run(stream(sent))) == [(0, True, ASK)]
+
+
+def test_a_raw_write_without_the_length_is_not_cut() -> None:
+    sent = connected()
+    ask(sent, smb1_raw(0x2F, write_block(ASK, mode=0x0C)))
+    assert stated(run(stream(sent))) == [(0, True, ASK)]
+
+
+def test_a_chain_opens_and_reads() -> None:
+    """[MS-CIFS] 2.2.3.4: SMB_COM_OPEN_ANDX followed by SMB_COM_READ_ANDX."""
+    sent = connected()
+    name = wide("\\PIPE\\spoolss")
+    first = 32 + 1 + 30 + 2 + len(name)
+    words = struct.pack("<BBH", 0x2E, 0, first) + struct.pack("<HHHHIHIII", 0, 2, 0, 0, 0, 1, 0, 0, 0)
+    message = smb1(0x2D, words, name) + bytes([10]) + read_words(0xFFFF) + b"\0\0"
+    ask(sent, message)
+    words = (
+        struct.pack("<BBH", 0x2E, 0, 32 + 1 + 30 + 2)
+        + struct.pack("<HHIIHHHIHH", 0x4001, 0, 0, 0, 0, 2, 0, 0, 0, 0)[:26]
+    )
+    opened = smb1(0x2D, words, response=True)
+    block = bytes([12]) + ANDX_END + struct.pack("<HHHHHH8x", 0, 0, 0, len(SAY), len(opened) + 27, 0)
+    answer(sent, opened + block + struct.pack("<H", len(SAY)) + SAY)
+    out = run(stream(sent))
+    assert [(client, data) for _, client, data in stated(out)] == [(False, SAY)]
+    assert only(out, ChannelBatch)[0].channel.pipe == "spoolss"
+
+
+def test_a_chain_that_turns_back_ends() -> None:
+    sent = connected()
+    words = struct.pack("<BBH", 0x2E, 0, 32) + read_words()[4:]
+    ask(sent, smb1(0x2E, words))
+    ask(sent, smb1_raw(0x25, trans_request(ASK)))
+    assert stated(run(stream(sent))) == [(0, True, ASK)]
+
+
+def test_a_call_is_a_channel_of_its_own() -> None:
+    """TRANS_CALL_NMPIPE ([MS-CIFS] 2.2.5.11) names the pipe, which lives for one exchange."""
+    sent = connected()
+    ask(sent, smb1_raw(0x25, trans_request(ASK, 0, subcommand=0x54)))
+    answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
+    out = run(stream(sent))
+    assert [data for _, _, data in stated(out)] == [ASK, SAY]
+    assert len(only(out, ChannelClosed)) == 2
+
+
+def test_mid_stream_pipes_show_by_their_data() -> None:
+    sent: Sent = []
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    ask(sent, smb1(0x2E, read_words()))
+    answer(sent, smb1_raw(0x2E, read_block(SAY), response=True))
+    out = run(stream(sent, Connection(0, CLIENT, SERVER, False)))
+    assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, SAY)]
+
+
+def test_sessions_are_bounded() -> None:
+    sent: Sent = []
+    for uid in range(10):
+        ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
+        ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
+    out = run(stream(sent), limits=Limits(sessions=3))
+    assert len(stated(out)) == 20
+    sessions = only(out, SmbSession)
+    assert [session.signed_messages for session in sessions] == [1] * 10
+    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
+
+
+def test_a_hole_in_a_write_is_a_gap_of_its_length() -> None:
+    sent = connected()
+    start = sum(len(message) for direction, message in sent if direction == 0)
+    long = pdu(0, 1, bytes(500))
+    ask(sent, smb1_raw(0x2F, write_block(long)))
+    out = run(with_hole(stream(sent), 0, start + 200, start + 300))
+    assert b"".join(data for _, _, data in stated(out)) == long[:132] + b"?" * 100 + long[232:]
+    assert len(only(out, ChannelGap)) == 1
+
+
+def good_talk() -> Sent:
+    sent = connected()
+    ask(sent, smb1_raw(0x25, trans_request(ASK)))
+    answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    ask(sent, smb1(0x2E, read_words()))
+    answer(sent, smb1_raw(0x2E, read_block(SAY), response=True))
+    return sent
+
+
+GOOD = good_talk()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(1, 90), min_size=1, max_size=20))
+def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
+    assert comparable(run(stream(GOOD, cuts=cuts))) == comparable(run(stream(GOOD)))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, len(GOOD) - 1), st.integers(0, 300), st.binary(min_size=1, max_size=12), st.booleans())
+def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
+    index: int, at: int, noise: bytes, insert: bool
+) -> None:
+    sent = list(GOOD)
+    direction, message = sent[index]
+    at %= len(message)
+    sent[index] = direction, message[:at] + noise + message[at if insert else at + len(noise) :]
+    assert all(isinstance(event, Event) for event in run(stream(sent)))
+
+
+def test_the_password_opens_the_handshake() -> None:
+    sent = good_talk()
+    out = run(stream(sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
+    (session,) = only(out, SmbSession)
+    assert session.reason is None

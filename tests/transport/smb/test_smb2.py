@@ -1,0 +1,828 @@
+"""SMB2 and SMB3 conversations written here, and what the layer says of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.results.connection import SmbSession
+from analyzer.results.record import Endpoint
+from analyzer.results.security import Decryption
+from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.tcp.events import Connection, Direction, Recognised
+from analyzer.transport.tcp.recognition import Recognition
+from tests.build import auth
+from tests.build.chain import through, to_channels
+from tests.build.smb import (
+    CCM_128,
+    CCM_256,
+    CLIENT,
+    CREATE,
+    GCM_128,
+    GCM_256,
+    IOCTL,
+    LOGOFF,
+    OVERFLOW,
+    PENDING,
+    READ,
+    SERVER,
+    SESSION_ID,
+    SESSION_KEY,
+    SETUP,
+    TREE,
+    TREE_DISCONNECT,
+    WRITE,
+    Talk,
+    chained,
+    compound,
+    create_request,
+    create_response,
+    framed,
+    ioctl_request,
+    ioctl_response,
+    negotiate_response,
+    pdu,
+    read_request,
+    read_response,
+    setup_request,
+    setup_response,
+    smb2,
+    stream,
+    tree_request,
+    tree_response,
+    with_hole,
+    write_request,
+    write_response,
+)
+
+NO_KEYS = Keyring()
+WITH_KEY = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{SESSION_KEY.hex()}"])
+T = TypeVar("T")
+ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
+
+
+def run(events: Iterable[Event], keyring: Keyring = NO_KEYS, limits: Limits = DEFAULTS) -> list[Event]:
+    return through(to_channels(keyring, limits=limits), recognised(events))
+
+
+def recognised(events: Iterable[Event]) -> list[Event]:
+    """What reassembly gives out of the events of a connection."""
+    out, _ = Recognition().feed(list(events))
+    return out
+
+
+def stated(events: Iterable[Event]) -> list[tuple[int, bool, bytes]]:
+    """Channel, direction and bytes; neighbouring data of one channel and direction are one, a gap is `?`."""
+    out: list[tuple[int, bool, bytes]] = []
+    for event in events:
+        if isinstance(event, ChannelGap):
+            out.append((event.channel.number, event.from_client, b"?" * (event.length or 1)))
+        elif isinstance(event, ChannelBatch):
+            out.append((event.channel.number, event.from_client, event.data.data))
+    return out
+
+
+def only(events: Iterable[Event], kind: type[T]) -> list[T]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def session_of(events: Iterable[Event]) -> SmbSession:
+    (session,) = only(events, SmbSession)
+    return session
+
+
+def test_a_transceive_gives_both_directions() -> None:
+    events = run(stream(Talk().begin().tree().open().transceive(ASK, SAY).close().sent))
+    assert stated(events) == [(0, True, ASK), (0, False, SAY)]
+    data = only(events, ChannelBatch)
+    assert all(item.fresh for item in data)
+    channel = data[0].channel
+    assert (channel.pipe, channel.transport, str(channel.server)) == ("winreg", "ncacn_np", "10.0.0.1:445")
+    assert channel.impersonation == 2
+    assert only(events, ChannelClosed) == [ChannelClosed(channel)]
+    info = data[0].smb
+    assert info is not None
+    assert (info.dialect, info.session_id, info.encrypted) == ("3.1.1", SESSION_ID, False)
+    session = session_of(events)
+    assert (session.trees, session.pipes) == (("\\\\FILES\\IPC$",), ("winreg",))
+    assert ("10.0.0.1", "FILES", "tree path") in session.hosts
+    assert session.server_guid == "13121110-1514-1716-1819-1a1b1c1d1e1f"
+
+
+def test_a_write_and_a_read_that_continues() -> None:
+    talk = Talk(dialect=0x0210).begin().tree().open("\\PIPE\\WinReg").write(ASK)
+    talk.read(SAY[:10], status=OVERFLOW).read(SAY[10:])
+    events = run(stream(talk.sent))
+    assert stated(events) == [(0, True, ASK), (0, False, SAY[:10]), (0, False, SAY[10:])]
+    assert only(events, ChannelBatch)[0].channel.pipe == "winreg"
+
+
+def test_an_overflowing_transceive_continues_by_read() -> None:
+    talk = Talk().begin().tree().open()
+    number = talk.ask(IOCTL, ioctl_request(ASK))
+    talk.answer(number, IOCTL, ioctl_response(SAY[:10]), status=OVERFLOW)
+    talk.read(SAY[10:])
+    assert b"".join(data for _, client, data in stated(run(stream(talk.sent))) if not client) == SAY
+
+
+def test_an_interim_answer_leaves_the_request_waiting() -> None:
+    talk = Talk().begin().tree().open()
+    number = talk.ask(READ, read_request())
+    talk.answer(number, READ, struct.pack("<HHI", 9, 0, 0) + b"\0", status=PENDING, async_id=5)
+    talk.write(ASK)
+    talk.answer(number, READ, read_response(SAY), async_id=5)
+    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
+
+
+def test_a_related_compound_writes_before_its_file_id_is_known() -> None:
+    talk = Talk().begin().tree()
+    any_file = b"\xff" * 16
+    talk.raw(
+        0,
+        compound(
+            smb2(CREATE, create_request("winreg"), 10),
+            smb2(WRITE, write_request(ASK, any_file), 11, flags=4, session=2**64 - 1, tree=2**32 - 1),
+            smb2(READ, read_request(any_file), 12, flags=4, session=2**64 - 1, tree=2**32 - 1),
+        ),
+    )
+    talk.raw(
+        1,
+        compound(
+            smb2(CREATE, create_response(), 10, response=True),
+            smb2(WRITE, write_response(len(ASK)), 11, response=True, flags=4),
+            smb2(READ, read_response(SAY), 12, response=True, flags=4),
+        ),
+    )
+    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
+
+
+def test_files_are_not_channels_and_every_pipe_is() -> None:
+    talk = Talk().begin().tree().tree("\\\\FILES\\data", 1, tree=2)
+    talk.open("big.bin", b"F" * 16, tree=2).open("spoolss", b"S" * 16)
+    talk.write(ASK, b"F" * 16).write(ASK, b"S" * 16)
+    events = run(stream(talk.sent))
+    assert stated(events) == [(0, True, ASK)]
+    assert session_of(events).pipes == ("spoolss",)
+
+
+def test_pipes_that_carry_something_else_are_read_no_further() -> None:
+    """PsExec's service talks over pipes of its own: what is not DCERPC in them is no lost DCERPC."""
+    talk = Talk().begin().tree().open("PSEXESVC", b"P" * 16).open("PSEXESVC-client-1-stdout", b"O" * 16)
+    talk.open("custom", b"C" * 16).write(b"\x04\x08\0\0a name", b"P" * 16).read(b"C:\\WINDOWS>", b"O" * 16)
+    talk.write(b"whoami\r\n", b"P" * 16).read(b"more of it", b"O" * 16)
+    talk.transceive(ASK, SAY, b"C" * 16).write(b"\x05\0", b"C" * 16)
+    out = run(stream(talk.sent))
+    assert {(event.channel.pipe, event.data.data) for event in only(out, ChannelBatch)} == {
+        ("custom", ASK),
+        ("custom", SAY),
+        ("custom", b"\x05\0"),
+    }
+    assert only(out, ChannelGap) == only(out, Problem) == []
+    assert session_of(out).pipes == ("psexesvc", "psexesvc-client-1-stdout", "custom")
+
+
+def test_a_pipe_of_windows_is_dcerpc_whatever_comes_first() -> None:
+    talk = Talk().begin().tree().open("winreg").write(b"no PDU at all")
+    assert stated(run(stream(talk.sent))) == [(0, True, b"no PDU at all")]
+
+
+def test_what_a_connection_carries_is_emitted_once() -> None:
+    out = run(stream(Talk().begin().tree().sent))
+    assert [event.protocol for event in only(out, Recognised)] == ["smb"]
+
+
+def test_two_opens_of_one_pipe_are_two_channels() -> None:
+    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("winreg", b"B" * 16)
+    talk.transceive(ASK, SAY, b"B" * 16).transceive(SAY, ASK, b"A" * 16)
+    assert [(number, client) for number, client, _ in stated(run(stream(talk.sent)))] == [
+        (1, True),
+        (1, False),
+        (0, True),
+        (0, False),
+    ]
+
+
+def test_disconnecting_the_tree_closes_its_pipes_and_logoff_ends_the_session() -> None:
+    talk = Talk().begin().tree().open()
+    talk.answer(talk.ask(TREE_DISCONNECT, b"\x04\0\0\0"), TREE_DISCONNECT, b"\x04\0\0\0")
+    talk.answer(talk.ask(LOGOFF, b"\x04\0\0\0"), LOGOFF, b"\x04\0\0\0")
+    events = run(stream(talk.sent, closed=False))
+    assert [type(event) for event in events] == [Recognised, ChannelClosed, SmbSession]
+
+
+def test_a_session_states_what_was_met_of_it() -> None:
+    """From the first leg of its setup to the last message, which is sealed; both trees, and who the paths name."""
+    talk = Talk(cipher=GCM_128, signing=1).begin().tree().tree("\\\\10.0.0.2\\data", 1, tree=2)
+    talk.sealing = True
+    session = session_of(run(stream(talk.open().transceive(ASK, SAY).close().sent), WITH_KEY))
+    assert (session.number, session.session_id, session.binds, session.refused) == (0, SESSION_ID, False, None)
+    assert (session.client, session.server) == (CLIENT, SERVER)
+    assert session.client_guid == "03020100-0504-0706-0809-0a0b0c0d0e0f"
+    assert session.server_guid == "13121110-1514-1716-1819-1a1b1c1d1e1f"
+    assert (session.dialect, session.cipher, session.signing) == ("3.1.1", "AES-128-GCM", "AES-CMAC")
+    assert (session.decryption, session.reason) == (Decryption.DECRYPTED, None)
+    assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 16_000, (3, 4, 5, 6))
+    assert (session.encrypted_messages, session.decrypted_messages) == (6, 6)
+    assert (session.signed_messages, session.verified_messages) == (1, 1)
+    assert session.trees == ("\\\\FILES\\IPC$", "\\\\10.0.0.2\\data")
+    assert session.pipes == ("winreg",)
+    assert session.hosts == ((SERVER.ip, "FILES", "tree path"), (SERVER.ip, "10.0.0.2", "tree path"))
+
+
+def test_a_tree_that_was_refused_is_none() -> None:
+    talk = Talk().begin()
+    talk.answer(talk.ask(TREE, tree_request("\\\\S\\secret"), tree=0), TREE, tree_response(), tree=5, status=0xC0000022)
+    assert session_of(run(stream(talk.tree().sent))).trees == ("\\\\FILES\\IPC$",)
+
+
+def test_an_answer_of_another_command_is_none_to_the_request_of_its_number() -> None:
+    """It is read as if its own request had been lost."""
+    talk = Talk().begin().tree().open()
+    talk.answer(talk.ask(CREATE, create_request("samr"), tree=1), READ, read_response(SAY))
+    assert stated(run(stream(talk.sent))) == [(0, False, SAY)]
+
+
+@pytest.mark.parametrize(("waiting", "is_paired"), [(4, True), (5, False)])
+def test_the_oldest_request_is_forgotten_where_more_wait_than_the_limit(waiting: int, is_paired: bool) -> None:
+    talk = Talk().begin().tree().open().open("samr", b"S" * 16)
+    first = talk.ask(READ, read_request(b"S" * 16))
+    for _ in range(waiting - 1):
+        talk.ask(READ, read_request())
+    talk.answer(first, READ, read_response(SAY))
+    out = run(stream(talk.sent), limits=Limits(requests=4))
+    assert ((1, False, SAY) in stated(out)) is is_paired
+    assert [problem.text for problem in only(out, Problem) if problem.kind == "limit"] == (
+        [] if is_paired else ["more than 4 requests without an answer; the oldest are forgotten"]
+    )
+
+
+def test_the_same_file_id_again_means_a_missed_close() -> None:
+    talk = Talk().begin().tree().open().write(ASK).open("samr").write(ASK)
+    events = run(stream(talk.sent))
+    assert [number for number, _, _ in stated(events)] == [0, 1]
+    assert only(events, ChannelClosed)[0].channel.number == 0
+
+
+def test_other_fsctls_are_not_data() -> None:
+    talk = Talk().begin().tree().open()
+    number = talk.ask(IOCTL, ioctl_request(ASK, code=0x00140204))
+    talk.answer(number, IOCTL, ioctl_response(SAY, code=0x00140204))
+    assert stated(run(stream(talk.sent))) == []
+
+
+@pytest.mark.parametrize(
+    ("dialect", "cipher"),
+    [(0x0300, CCM_128), (0x0302, CCM_128), (0x0311, CCM_128), (0x0311, GCM_128), (0x0311, CCM_256), (0x0311, GCM_256)],
+)
+def test_encryption_opens_with_the_session_key(dialect: int, cipher: int) -> None:
+    key = bytes(range(32)) if cipher in (CCM_256, GCM_256) else SESSION_KEY
+    talk = Talk(dialect, cipher, session_key=key).begin()
+    talk.sealing = True
+    events = talk.tree().open().transceive(ASK, SAY).close()
+    keyring = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{key.hex()}"])
+    out = run(stream(events.sent), keyring)
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    first = only(out, ChannelBatch)[0]
+    assert first.smb is not None
+    assert first.smb.encrypted
+    assert first.data.steps == ("smb3-decrypt",)
+    session = session_of(out)
+    assert session.decryption is Decryption.DECRYPTED
+    assert (session.encrypted_messages, session.decrypted_messages) == (8, 8)
+    assert session.cipher == {1: "AES-128-CCM", 2: "AES-128-GCM", 3: "AES-256-CCM", 4: "AES-256-GCM"}[cipher]
+
+
+def test_encryption_opens_with_keys_given_for_each_direction_even_without_the_setup() -> None:
+    talk = Talk(cipher=GCM_128).begin()
+    talk.sealing = True
+    begun = len(talk.sent)
+    talk.tree().open().transceive(ASK, SAY)
+    assert talk.keys is not None
+    line = f"{SESSION_ID:x},,{talk.keys.server_to_client.hex()},{talk.keys.client_to_server.hex()}"
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), False)
+    out = run(stream(talk.sent[begun:], connection), Keyring.build(smb_session_keys=[line]))
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    assert session_of(out).cipher == "AES-128-GCM"
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "without-setup"])
+@pytest.mark.parametrize("cipher", [CCM_128, GCM_128, CCM_256, GCM_256])
+def test_keys_of_the_directions_open_in_either_order(cipher: int, whole: bool) -> None:
+    talk = Talk(cipher=cipher, session_key=SESSION_KEY).begin()
+    talk.sealing = True
+    begun = 0 if whole else len(talk.sent)
+    talk.tree().open().transceive(ASK, SAY)
+    assert talk.keys is not None
+    ends = talk.keys.server_to_client.hex(), talk.keys.client_to_server.hex()
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), whole)
+    for order in (ends, ends[::-1]):
+        line = f'{SESSION_ID.to_bytes(8, "little").hex()},"",{",".join(order)}'
+        out = run(stream(talk.sent[begun:], connection), Keyring.build(smb_session_keys=[line]))
+        assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+        assert only(out, Problem) == []
+
+
+def test_the_key_of_one_direction_opens_that_direction() -> None:
+    talk = Talk(cipher=GCM_256, session_key=SESSION_KEY).begin()
+    talk.sealing = True
+    talk.tree().open().transceive(ASK, SAY)
+    assert talk.keys is not None
+    line = f"{SESSION_ID:x},,{talk.keys.client_to_server.hex()}"
+    out = run(stream(talk.sent), Keyring.build(smb_session_keys=[line]))
+    assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, b"?")]
+    (problem,) = (problem for problem in only(out, Problem) if problem.kind == "sealed")
+    assert "3 of 6 encrypted messages" in problem.text
+    assert "one direction only" in problem.text
+
+
+def test_what_stays_sealed_is_reported_once_with_its_reason() -> None:
+    conversation = auth.ntlm_handshake("perfmon", "LAB", "secret")
+    tokens = (conversation.negotiate, conversation.challenge, conversation.authenticate)
+    talk = Talk(cipher=GCM_128, session_key=conversation.session_key).begin(tokens)
+    talk.sealing = True
+    talk.tree().open().transceive(ASK, SAY)
+
+    out = run(stream(talk.sent))
+    (problem,) = only(out, Problem)
+    assert problem.kind == "sealed"
+    assert "6 of 6 encrypted messages" in problem.text
+    assert "LAB\\perfmon" in problem.text
+    assert "password or NT hash" in problem.text
+    assert session_of(out).decryption is Decryption.NO_KEY
+
+    out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "wrong")]))
+    assert session_of(out).decryption is Decryption.WRONG_KEY
+    assert len(only(out, Problem)) == 1
+
+    out = run(stream(talk.sent[4:]))
+    assert session_of(out).decryption is Decryption.NO_HANDSHAKE
+
+    out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    assert only(out, Problem) == []
+    channel = only(out, ChannelBatch)[0].channel
+    assert channel.identity is not None
+    assert channel.identity.account == "LAB\\perfmon"
+    assert session_of(out).reason is None
+
+
+def test_a_given_key_that_does_not_fit_is_called_wrong() -> None:
+    talk = Talk(cipher=GCM_128).begin()
+    talk.sealing = True
+    talk.tree()
+    keyring = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{bytes(16).hex()}"])
+    assert session_of(run(stream(talk.sent), keyring)).decryption is Decryption.WRONG_KEY
+
+
+def test_without_the_negotiation_a_3_1_1_key_cannot_be_derived() -> None:
+    talk = Talk(cipher=GCM_128).begin()
+    talk.sealing = True
+    talk.tree().open().transceive(ASK, SAY)
+    whole = stream(talk.sent)
+    holed = with_hole(whole, 1, 100, 120)
+    out = run(holed, WITH_KEY)
+    assert stated(out) == []
+    assert session_of(out).decryption is Decryption.BYTES_MISSING
+
+
+@pytest.mark.parametrize(
+    ("dialect", "signing"), [(0x0202, None), (0x0300, None), (0x0311, None), (0x0311, 2), (0x0311, 0)]
+)
+def test_signatures_are_checked_where_a_key_allows(dialect: int, signing: int | None) -> None:
+    talk = Talk(dialect, signing=signing).begin().tree().open()
+    talk.transceive(ASK, SAY, signed=True)
+    out = run(stream(talk.sent), WITH_KEY)
+    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelBatch)] == [True, True]
+    session = session_of(out)
+    assert (session.signed_messages, session.verified_messages) == (3, 3)
+    assert [item.smb and item.smb.signature_ok for item in only(run(stream(talk.sent)), ChannelBatch)] == [None, None]
+
+
+def test_a_wrong_signature_is_noted_and_the_data_still_read() -> None:
+    talk = Talk(0x0210).begin().tree().open().transceive(ASK, SAY, signed=True)
+    direction, message = talk.sent[-2]
+    talk.sent[-2] = direction, message[:-1] + bytes([message[-1] ^ 1])
+    out = run(stream(talk.sent), WITH_KEY)
+    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelBatch)] == [False, True]
+    (problem,) = only(out, Problem)
+    assert problem.kind == "note"
+    assert "1 message with a wrong signature" in problem.text
+
+
+def test_a_second_channel_signs_with_its_own_key_and_shares_the_session() -> None:
+    conversations = [auth.ntlm_handshake("perfmon", "LAB", "secret", seed=seed) for seed in (1, 2)]
+    legs = [(made.negotiate, made.challenge, made.authenticate) for made in conversations]
+    first = Talk(cipher=GCM_128, session_key=conversations[0].session_key).begin(legs[0]).tree().open()
+    other = Connection(1, Endpoint("10.0.1.2", 50000), Endpoint("10.0.1.1", 445), True)
+    second = Talk(cipher=GCM_128, session_key=conversations[1].session_key, connection=other)
+    second.begin(legs[1], binding=True).transceive(ASK, SAY, signed=True)
+    second.sealing, second.keys = True, first.keys
+    second.transceive(SAY, ASK)
+    events = stream(first.sent, closed=False) + stream(second.sent, other)
+    out = run(events, Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
+    assert stated(out) == [(0, True, ASK), (0, False, SAY), (0, True, SAY), (0, False, ASK)]
+    session = session_of(out)
+    assert (session.signed_messages, session.verified_messages) == (4, 4)
+    assert (session.encrypted_messages, session.decrypted_messages) == (2, 2)
+    # What a message came over is stated by the message: the open is of the first connection, its use of the other.
+    assert {event.channel.client.ip for event in only(out, ChannelBatch)} == {"10.0.0.2"}
+    assert {(str(event.smb.client), str(event.smb.server)) for event in only(out, ChannelBatch) if event.smb} == {
+        ("10.0.1.2:50000", "10.0.1.1:445")
+    }
+
+
+@pytest.mark.parametrize("with_request", [True, False])
+def test_an_answer_may_name_the_volatile_half_of_its_open_alone(with_request: bool) -> None:
+    """As a server answered in a public capture: FSCTL_PIPE_TRANSCEIVE with a persistent FileId of zero."""
+    file_id = b"\xe0\0\0\0\0\0\0\0" + b"VOLATILE"
+    talk = Talk().begin().tree().open(file_id=file_id)
+    number = talk.ask(IOCTL, ioctl_request(ASK, file_id))
+    talk.answer(number if with_request else number + 7, IOCTL, ioctl_response(SAY, bytes(8) + b"VOLATILE"))
+    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
+
+
+def test_renewing_a_session_keeps_its_keys() -> None:
+    """[MS-SMB2] 3.3.5.5.3: a SESSION_SETUP on a valid session authenticates anew, the session's keys stay."""
+    first, second = (auth.ntlm_handshake("perfmon", "LAB", "secret", seed=seed) for seed in (1, 2))
+    talk = Talk(cipher=GCM_128, session_key=first.session_key)
+    talk.begin((first.negotiate, first.challenge, first.authenticate)).tree().open()
+    talk.sealing = True
+    for token, reply, status in ((second.negotiate, second.challenge, 0xC0000016), (second.authenticate, b"", 0)):
+        talk.answer(talk.ask(SETUP, setup_request(token)), SETUP, setup_response(reply), status=status)
+    talk.transceive(ASK, SAY)
+    out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    assert session_of(out).encrypted_messages == session_of(out).decrypted_messages == 6
+
+
+def test_a_new_session_with_an_old_number_is_another() -> None:
+    talk = Talk().begin().tree().open().write(ASK)
+    talk.begin().tree().open().write(SAY)
+    out = run(stream(talk.sent))
+    assert stated(out) == [(0, True, ASK), (1, True, SAY)]
+    assert [session.number for session in only(out, SmbSession)] == [0, 1]
+
+
+def test_names_that_are_not_text_do_not_leave_as_half_characters() -> None:
+    talk = Talk().begin().tree("\\\\FILES\\IPC$").open("\ud800winreg")
+    (pipe,) = session_of(run(stream(talk.sent))).pipes
+    assert pipe.encode().decode() == pipe
+
+
+def test_a_compressed_message_is_opened() -> None:
+    talk = Talk().begin().tree().open()
+    message = smb2(WRITE, write_request(ASK + bytes(200)), 9)
+    packed = chained(len(message), (0, message[:-200], None), (4, struct.pack("<BBHI", 0, 0, 0, 200), None))
+    talk.raw(0, packed)
+    out = run(stream(talk.sent))
+    assert stated(out) == [(0, True, ASK + bytes(200))]
+    (data,) = only(out, ChannelBatch)
+    assert data.smb is not None
+    assert data.smb.compressed
+
+
+def test_a_compression_bomb_is_a_limit_and_nothing_else() -> None:
+    talk = Talk().begin().tree().open()
+    talk.raw(0, chained(8, (4, struct.pack("<BBHI", 0, 0, 0, 0xFFFFFFFF), None)))
+    talk.write(ASK)
+    out = run(stream(talk.sent))
+    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
+    assert stated(out)[-1] == (0, True, ASK)
+
+
+def test_many_small_messages_that_grow_are_a_bomb_too() -> None:
+    talk = Talk().begin().tree().open()
+    message = smb2(WRITE, write_request(ASK + bytes(100_000)), 9)
+    packed = chained(len(message), (0, message[:-100_000], None), (4, struct.pack("<BBHI", 0, 0, 0, 100_000), None))
+    for _ in range(4):
+        talk.raw(0, packed)
+    out = run(stream(talk.sent), limits=Limits(smb_decompressed_free=150_000))
+    (problem,) = only(out, Problem)
+    assert problem.kind == "limit"
+    assert "(3 times)" in problem.text
+    assert stated(out) == [(0, True, ASK + bytes(100_000)), (0, True, b"?")]
+
+
+def test_a_compound_without_end_is_cut_short() -> None:
+    talk = Talk().begin().tree().open()
+    talk.raw(0, compound(*[smb2(0x0D, b"\x04\0\0\0", 20)] * 3000))
+    out = run(stream(talk.write(ASK).sent))
+    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
+    assert stated(out) == [(0, True, ASK)]
+
+
+def test_a_loss_is_reported_once_until_there_are_data_again() -> None:
+    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
+    for _ in range(3):
+        talk.raw(0, b"\xfeSMB" + bytes(20))
+    talk.write(ASK, b"B" * 16)
+    talk.raw(0, b"\xfeSMB" + bytes(20))
+    out = run(stream(talk.sent))
+    assert [(number, data) for number, _, data in stated(out)] == [(0, b"?"), (1, b"?"), (1, ASK), (1, b"?")]
+
+
+def test_mid_stream_pipes_show_by_their_data() -> None:
+    talk = Talk().begin().tree().open()
+    begun = len(talk.sent)
+    talk.write(ASK).read(SAY).transceive(ASK, SAY)
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 4451), False)
+    out = run(stream(talk.sent[begun:], connection))
+    assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, SAY), (True, ASK), (False, SAY)]
+    assert only(out, ChannelBatch)[0].channel.pipe is None
+
+
+def test_an_answer_to_a_request_before_the_capture_goes_to_the_first_pipe_met() -> None:
+    talk = Talk().begin().tree().open()
+    talk.read(SAY)
+    begun = len(talk.sent) - 1
+    talk.write(ASK)
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), False)
+    out = run(stream(talk.sent[begun:], connection))
+    assert stated(out) == [(0, False, SAY), (0, True, ASK)]
+    assert len(only(out, ChannelClosed)) == 1
+
+
+def test_a_refused_session_is_reported_with_its_status() -> None:
+    talk = Talk()
+    talk.begin()
+    direction, last = talk.sent[-1]
+    talk.sent[-1] = direction, last[:12] + struct.pack("<I", 0xC000006D) + last[16:]
+    session = session_of(run(stream(talk.sent)))
+    assert session.refused == 0xC000006D
+    assert session.reason == "the server refused the session: STATUS_LOGON_FAILURE"
+
+
+def test_an_anonymous_logon_is_a_state_of_its_own() -> None:
+    conversation = auth.ntlm_handshake(anonymous=True)
+    talk = Talk().begin((conversation.negotiate, conversation.challenge, conversation.authenticate))
+    identity = session_of(run(stream(talk.sent))).identity
+    assert identity.is_anonymous
+    assert identity.account == identity.who == "NT AUTHORITY\\ANONYMOUS LOGON"
+    assert session_of(run(stream(Talk().begin().sent))).identity.who == "unknown user"
+
+
+def test_clients_that_share_a_session_number_are_two_where_no_setup_binds_them() -> None:
+    """Two hosts behind one image have the same client GUID, and servers number their sessions from the same start."""
+    events: list[Event] = []
+    for number, ip in enumerate(("10.0.0.2", "10.0.0.3")):
+        talk = Talk().begin().tree().open().transceive(ASK, SAY)
+        connection = Connection(number, Endpoint(ip, 49152), Endpoint("10.0.0.1", 445), True)
+        # The setup itself was captured of the first alone.
+        events += stream(talk.sent if not number else talk.sent[6:], connection, closed=False)
+    out = run(events)
+    assert {data.channel.client.ip for data in only(out, ChannelBatch)} == {"10.0.0.2", "10.0.0.3"}
+    assert {session.client.ip for session in only(out, SmbSession)} == {"10.0.0.2", "10.0.0.3"}
+
+
+def test_a_call_has_the_address_of_the_connection_that_carried_it() -> None:
+    conversation = auth.ntlm_handshake("perfmon", "LAB", "secret")
+    tokens = (conversation.negotiate, conversation.challenge, conversation.authenticate)
+    first = Talk().begin(tokens)
+    other = Connection(1, Endpoint("10.0.1.2", 50000), Endpoint("10.0.1.1", 445), True)
+    second = Talk(connection=other).begin(tokens, binding=True).open().transceive(ASK, SAY)
+    out = run(stream(first.sent, closed=False) + stream(second.sent, other))
+    assert len(only(out, SmbSession)) == 1
+    assert {str(data.channel.client) for data in only(out, ChannelBatch)} == {"10.0.1.2:50000"}
+
+
+# Damage
+
+
+def test_a_hole_in_pipe_data_is_a_gap_of_its_length() -> None:
+    long = pdu(0, 1, bytes(1000))
+    talk = Talk().begin().tree().open()
+    start = sum(len(message) for direction, message in talk.sent if direction == 0)
+    talk.write(long).write(ASK)
+    holed = with_hole(stream(talk.sent), 0, start + 400, start + 500)
+    out = run(holed)
+    data_at = 4 + 64 + 48
+    assert stated(out) == [
+        (0, True, long[: 400 - data_at]),
+        (0, True, b"?" * 100),
+        (0, True, long[500 - data_at :]),
+        (0, True, ASK),
+    ]
+    assert only(out, Problem) == []
+
+
+def test_a_hole_over_a_header_loses_that_message_only() -> None:
+    talk = Talk().begin().tree().open()
+    start = sum(len(message) for direction, message in talk.sent if direction == 0)
+    talk.write(ASK).write(SAY)
+    out = run(with_hole(stream(talk.sent), 0, start + 2, start + 20))
+    assert stated(out) == [(0, True, b"?"), (0, True, SAY)]
+    (problem,) = only(out, Problem)
+    assert problem.kind == "gap"
+    assert "18 bytes" in problem.text
+
+
+def test_a_lost_answer_is_reported_to_the_pipe_that_asked_only() -> None:
+    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
+    start = sum(len(message) for direction, message in talk.sent if direction == 1)
+    talk.read(SAY, b"B" * 16)
+    stop = sum(len(message) for direction, message in talk.sent if direction == 1)
+    talk.read(SAY, b"A" * 16)
+    out = run(with_hole(stream(talk.sent), 1, start, stop))
+    assert [(number, data) for number, _, data in stated(out)] == [(1, b"?"), (0, SAY)]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_data_whose_request_was_lost_are_of_the_only_pipe_and_of_none_where_there_are_several(count: int) -> None:
+    talk = Talk().begin().tree()
+    for number in range(count):
+        talk.open(f"pipe{number}", bytes([65 + number]) * 16)
+    start = sum(len(message) for direction, message in talk.sent if direction == 0)
+    talk.read(SAY, b"A" * 16)
+    stop = sum(len(message) for direction, message in talk.sent if direction == 0)
+    out = run(with_hole(stream(talk.sent), 0, start, stop))
+    answered = [item for item in stated(out) if not item[1]]
+    reasons = [problem.text for problem in only(out, Problem) if "READ" in problem.text]
+    if count == 1:
+        assert (answered, reasons) == ([(0, False, SAY)], [])
+    else:
+        assert answered == [(0, False, b"?"), (1, False, b"?")]
+        (reason,) = reasons
+        assert "the request of a READ was not captured, so its data cannot be assigned to a pipe" in reason
+
+
+def test_a_malformed_message_costs_only_itself() -> None:
+    talk = Talk().begin().tree().open()
+    broken = bytearray(smb2(WRITE, write_request(ASK), 9))
+    broken[64 + 4 : 64 + 8] = b"\xff\xff\xff\x7f"
+    talk.raw(0, bytes(broken))
+    talk.write(SAY)
+    out = run(stream(talk.sent))
+    assert stated(out) == [(0, True, SAY)]
+    assert [problem.kind for problem in only(out, Problem)] == ["malformed"]
+
+
+def test_a_compound_that_leads_nowhere_ends() -> None:
+    talk = Talk().begin().tree().open()
+    for step in (1, 64, 0xFFFFFFF0):
+        talk.raw(0, smb2(READ, read_request(), 9, next_command=step))
+    out = run(stream(talk.write(ASK).sent))
+    assert stated(out) == [(0, True, ASK)]
+
+
+def good_talk() -> Talk:
+    talk = Talk(cipher=GCM_128).begin().tree().open().write(ASK).read(SAY, status=OVERFLOW)
+    talk.transceive(ASK, SAY, signed=True)
+    talk.sealing = True
+    return talk.transceive(SAY, ASK).close()
+
+
+GOOD = good_talk().sent
+
+
+def comparable(events: Iterable[Event]) -> list[object]:
+    """Everything but where the chunks were cut: origins as extents."""
+    out: list[object] = []
+    for event in events:
+        if isinstance(event, ChannelBatch):
+            extents = event.data.origin(0, len(event.data))
+            out.append((event.channel, event.from_client, event.data.data, event.smb, event.fresh, extents))
+        else:
+            out.append(event)
+    return out
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(1, 90), min_size=1, max_size=20))
+def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
+    assert comparable(run(stream(GOOD, cuts=cuts), WITH_KEY)) == comparable(run(stream(GOOD), WITH_KEY))
+
+
+def test_origins_lead_back_to_the_same_bytes() -> None:
+    frames = {number: bytes(54) + data for number, (_, data) in enumerate(GOOD, 1)}
+    for item in only(run(stream(GOOD, cuts=[7, 31, 50]), WITH_KEY), ChannelBatch):
+        found = b"".join(frames[e.frame][e.start : e.start + e.length] for e in item.data.extents())
+        if item.smb is not None and item.smb.encrypted:
+            assert len(found) == len(item.data)
+        else:
+            assert found == item.data.data
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, len(GOOD) - 1), st.integers(0, 400), st.binary(min_size=1, max_size=30), st.booleans())
+def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
+    index: int, at: int, noise: bytes, insert: bool
+) -> None:
+    sent = list(GOOD)
+    direction, message = sent[index]
+    at %= len(message)
+    sent[index] = direction, message[:at] + noise + message[at if insert else at + len(noise) :]
+    out = run(stream(sent), WITH_KEY)
+    assert all(isinstance(event, Event) for event in out)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 1), st.integers(0, 900), st.integers(1, 400))
+def test_a_hole_anywhere_never_makes_bytes_up(direction: int, start: int, length: int) -> None:
+    whole: dict[tuple[int, bool], bytes] = {}
+    for number, client, data in stated(run(stream(GOOD), WITH_KEY)):
+        whole[number, client] = whole.get((number, client), b"") + data
+    out = run(with_hole(stream(GOOD), 1 if direction else 0, start, start + length), WITH_KEY)
+    everything = b"|".join(whole.values())
+    for item in only(out, ChannelBatch):
+        assert item.data.data in everything
+
+
+def test_state_is_bounded() -> None:
+    talk = Talk().begin().tree()
+    for number in range(8):
+        talk.open("winreg", bytes([number]) * 16)
+    for _ in range(10):
+        talk.ask(READ, read_request(b"\1" * 16))
+    out = run(stream(talk.sent), limits=Limits(requests=4, opens=3))
+    assert [problem.kind for problem in only(out, Problem)] == ["limit", "limit"]
+    assert len(only(out, ChannelClosed)) == 8
+
+
+def test_sessions_of_a_connection_are_bounded() -> None:
+    talk = Talk().begin()
+    for number in range(10):
+        talk.ask(READ, read_request(), session=100 + number, signed=True)
+    out = run(stream(talk.sent), limits=Limits(sessions=3))
+    assert len(only(out, SmbSession)) == 11
+    assert "limit" in {problem.kind for problem in only(out, Problem)}
+
+
+def test_events_of_others_pass_and_unknown_kinds_of_messages_do_not_stop_us() -> None:
+    note = Problem("note", "tcp", (1,), "passing by")
+    assert run([note]) == [note]
+    talk = Talk().begin().tree().open()
+    talk.ask(0x40, b"\x04\0\0\0")
+    assert stated(run(stream(talk.write(ASK).sent))) == [(0, True, ASK)]
+
+
+def test_dialects_negotiated_from_smb1() -> None:
+    offer = b"\xffSMB\x72" + bytes(27) + b"\0" + struct.pack("<H", 11) + b"\x02SMB 2.???\0"
+    answer = smb2(0, negotiate_response(0x02FF), 0, response=True, session=0)
+    talk = Talk().begin().tree().open().write(ASK)
+    sent: list[tuple[Direction, bytes]] = [(0, framed(offer)), (1, framed(answer)), *talk.sent]
+    out = run(stream(sent))
+    assert session_of(out).dialect == "3.1.1"
+
+
+def test_opens_of_all_sessions_together_are_bounded_and_it_is_reported() -> None:
+    talk = Talk().begin().tree()
+    for number in range(8):
+        talk.open("winreg", number.to_bytes(16, "little"))
+    events = run(stream(talk.sent, closed=False), limits=Limits(opens_in_all=5))
+    assert [event.channel.number for event in only(events, ChannelClosed)][:3] == [0, 1, 2]
+    (problem,) = (event for event in only(events, Problem) if event.kind == "limit")
+    assert problem.text.startswith("more than 5 files and pipes are open; others count as closed")
+
+
+def test_what_is_open_is_counted_down_again() -> None:
+    talk = Talk().begin().tree()
+    for number in range(4):
+        talk.open("winreg", number.to_bytes(16, "little"))
+    talk.close(bytes(16))
+    layers = to_channels(NO_KEYS)
+    smb_layer = layers[0]
+    assert isinstance(smb_layer, SmbLayer)
+    for event in recognised(stream(talk.sent, closed=False)):
+        list(smb_layer.feed(event))
+    assert smb_layer._shared.opens == 3
+    list(smb_layer.finish())
+    assert smb_layer._shared.opens == 0
+
+
+def test_trees_beyond_the_limit_are_reported() -> None:
+    talk = Talk().begin()
+    for number in range(1, 6):
+        talk.tree(f"\\\\S\\T{number}", tree=number)
+    (problem,) = (
+        event for event in only(run(stream(talk.sent), limits=Limits(trees=3)), Problem) if event.kind == "limit"
+    )
+    assert "more than 3 trees" in problem.text
+
+
+def test_compressed_messages_of_all_connections_count_together() -> None:
+    body = smb2(READ, read_request(), 9)
+    message = chained(1000 + len(body), (0, body, None), (4, struct.pack("<BBHI", 0, 0, 0, 1000), None))
+    events: list[Event] = []
+    for number in range(4):
+        talk = Talk(
+            connection=Connection(number, Endpoint("10.0.0.1", 50000 + number), Endpoint("10.0.0.2", 445), True)
+        )
+        talk.begin()
+        talk.raw(0, message)
+        events += stream(talk.sent, talk.connection)
+    limited = [
+        event
+        for event in only(run(events, limits=Limits(smb_decompressed_free=2300, smb_ratio=1)), Problem)
+        if event.kind == "limit"
+    ]
+    assert len(limited) == 2
+    assert "compressed messages of the capture grow" in limited[0].text
