@@ -78,7 +78,7 @@ coverage: setup-tests
 	$(BIN)/python -m coverage erase --rcfile=tools/coverage.toml
 	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --rcfile=tools/coverage.toml -m pytest -n auto --ignore=tests/test_benchmarks.py $(PYTEST_ARGS)
 	$(BIN)/python -m coverage combine --quiet --rcfile=tools/coverage.toml
-	$(BIN)/python tools/coverage_by_package.py --rcfile=tools/coverage.toml
+	$(BIN)/python -m tools.coverage_by_package --rcfile=tools/coverage.toml
 
 wine: setup-package
 	@PYTHON='$(abspath $(BIN))/python' sh tools/windows/wine/run.sh

@@ -1,4 +1,4 @@
-"""Compiles ksy/*.ksy into analyzer/interfaces/buffers/_generated with kaitai-struct-compiler 0.11.0 (npm, version locked beside this file).
+"""Compiles ksy/*.ksy into analyzer/interfaces/buffers/_generated with kaitai-struct-compiler 0.11.0.
 
 `python ksy/compile.py` writes three things there: `positions/` (parsers that record where each field was read), `plain/` (parsers
 of buffers without positions) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also writes,

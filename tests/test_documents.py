@@ -1,7 +1,7 @@
 """Documents as contracts: what they state of commands, options, filters, counter types and numbers is what the program does.
 
-docs/output.md is held by tests/screens/formats and tests/records_document.py, docs/rules.md by tests/rules_document.py, the sample of the
-README by tests/readme.py, the page of limits by tests/core/test_limits.py.
+docs/output.md is held by tests/screens/formats and tests/records_document.py, docs/rules.md by tests/rules_document.py, the
+sample of the README by tests/readme.py, the page of limits by tests/core/test_limits.py.
 """
 
 from __future__ import annotations

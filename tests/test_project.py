@@ -100,7 +100,9 @@ def test_every_dependency_has_a_line_that_says_why() -> None:
 
 def test_every_room_is_in_the_architecture() -> None:
     described = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    packages = {path.parent.name for path in (ROOT / "analyzer").glob("*/__init__.py")}
+    packages = {
+        path.parent.name for pattern in ("*", "*/*") for path in (ROOT / "analyzer").glob(f"{pattern}/__init__.py")
+    }
     assert not {package for package in packages if f"`{package}`" not in described}
 
 
@@ -184,7 +186,7 @@ def test_tests_that_need_programs_say_so_with_the_marker() -> None:
 _EXPLAINED = {
     ".ci": r"run|[a-z-]+\.sh",
     ".github": r"workflows/[a-z-]+\.yml|ISSUE_TEMPLATE/[a-z_]+\.md",
-    "analyzer": r".*\.(py|lark|toml|typed|json|html|md)|formats/page_assets/report\.(js|css)",
+    "analyzer": r".*\.(py|lark|toml|typed|json|html|md)|screens/formats/page_assets/report\.(js|css)",
     "benchmarks": r"[a-z_]+\.(py|json|yaml)|README\.md",
     "captures": r"[\w.-]+\.(pcap|pcapng|keytab|json|json\.gz|toml|md)",
     "docs": r".*\.(md|svg|png|json|yml|1)",

@@ -3,9 +3,9 @@
     tools/compare_outputs.py OLD [NEW] [--captures DIRECTORY ...] [--only TEXT] [--keep DIRECTORY]
 
 Each checkout gets one interpreter, which loads the package once and forks for each command. Every capture (damaged ones too) is
-given to every command in every form, with its keys and without; buffers of `tests/interfaces/buffers/vectors` go to `decode`. Differences in
-JSON, CSV and Parquet are grouped by record and key, those in text by line with its numbers masked. Exit status 0 where there is
-none, else 1.
+given to every command in every form, with its keys and without; buffers of `tests/interfaces/buffers/vectors` go to `decode`.
+Differences in JSON, CSV and Parquet are grouped by record and key, those in text by line with its numbers masked. Exit status 0
+where there is none, else 1.
 """
 
 from __future__ import annotations

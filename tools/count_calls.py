@@ -1,6 +1,6 @@
-"""How many functions of ours one sealed answer goes through, package by package: docs/architecture.md states the sum.
+"""How many functions of ours one sealed answer goes through, package by package.
 
-    tools/count_calls.py [--list]
+    python -m tools.count_calls [--list]
 
 A capture is read up to the frame before an answer and up to the answer, with a tracer that counts each function that begins: the
 difference is what one more answer takes. With `--list`, every function is named. Generators count once, however often they go on.
@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
+
+from tools.packages import package_of
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
@@ -89,7 +91,7 @@ def main() -> None:
         counts = calls_of_answer(job)
         packages: Counter[str] = Counter()
         for (file, _), number in counts.items():
-            packages[file.partition("/")[0]] += number
+            packages[package_of(Path("analyzer", file))] += number
         shares = ", ".join(f"{package} {number}" for package, number in packages.most_common())
         sys.stdout.write(f"{title}: {sum(counts.values())} calls of {len(counts)} functions ({shares})\n")
         for (file, name), number in sorted(counts.items()) if options.list else ():

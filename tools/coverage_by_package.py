@@ -9,6 +9,8 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+from tools.packages import package_of
+
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -17,7 +19,7 @@ def main() -> None:
         files = json.loads(path.read_text())["files"]
     lines: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for name, one in files.items():
-        package = Path(name).parts[1] if len(Path(name).parts) > 2 else "(top)"
+        package = package_of(Path(name))
         found = one["summary"]
         counts = (found["num_statements"], found["covered_lines"], found["num_branches"], found["covered_branches"])
         lines[package] = [a + b for a, b in zip(lines[package], counts, strict=True)]

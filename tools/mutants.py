@@ -2,11 +2,11 @@
 
     python -m tools.mutants [PACKAGE|FILE ...] [--tests PATH ...] [--sample N] [--seed S] [--line L] [--list]
 
-PACKAGE is a name below `analyzer/` (`smb`), FILE a path; without any, all packages. Of each, N places are drawn by the seed (all
-with --sample 0). The tests run in a copy, so the checkout stays as it is: those of the whole suite that run the line, those of the
-folder of the package first, each group for six seconds at most (mutant_tests.py says how); or those that --tests names. A mutant is
-killed when one of them fails, or takes ten times its processor time. Survivors that change nothing that can be observed stand in
-tools/mutants_equivalent.toml with the reason, and are not counted.
+PACKAGE is a folder below `analyzer/` (`transport/smb`), FILE a path; without any, all packages. Of each, N places are drawn by
+the seed (all with --sample 0). The tests run in a copy, so the checkout stays as it is: those of the whole suite that run the
+line, those of the folder of the package first, each group for six seconds at most (mutant_tests.py says how); or those that
+--tests names. A mutant is killed when one of them fails, or takes ten times its processor time. Survivors that change nothing
+that can be observed stand in tools/mutants_equivalent.toml with the reason, and are not counted.
 
 Prints each survivor as a diff of one line, then what was killed by package; exits with 1 where a package is below its floor
 (docs/testing.md).
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools import mutant_tests
+from tools.packages import package_of
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOOR = 0.9
@@ -169,10 +170,9 @@ def main() -> int:
     options.add_argument("--list", action="store_true", help="only list the places")
     given = options.parse_args()
     for what in given.what:
-        if not (ROOT / what).is_file() and not ("/" not in what and (ROOT / "analyzer" / what).is_dir()):
+        if not (ROOT / what).is_file() and not (ROOT / "analyzer" / what).is_dir():
             options.error(f"{what} is neither a package below analyzer/ nor a file")
-    packages = sorted({path.relative_to(ROOT / "analyzer").parts[0] for path in (ROOT / "analyzer").rglob("*/*.py")})
-    asked = given.what or packages
+    asked = given.what or sorted({package_of(path.relative_to(ROOT)) for path in (ROOT / "analyzer").rglob("*/*.py")})
     if given.list:
         for each in chain.from_iterable(_drawn(ROOT, what, given)[1] for what in asked):
             _show(_key(ROOT, each), each.line, "")
@@ -204,7 +204,7 @@ class _Counts:
 
     def __init__(self, what: str, places: int, sampled: list[Mutant]) -> None:
         self.what, self.places, self.sampled = what, places, sampled
-        self.package = Path(what).relative_to("analyzer").parts[0] if "/" in what else what
+        self.package = package_of(Path(what)) if what.endswith(".py") else what
         self.killed = self.equivalent = 0
         self.seconds = 0.0
 
@@ -220,7 +220,9 @@ class _Counts:
 
 def _drawn(root: Path, what: str, given: argparse.Namespace) -> tuple[int, list[Mutant]]:
     """How many places there are, and those that are tried."""
-    places = [each for one in ([root / what] if "/" in what else _files(root, what)) for each in mutants_of(one)]
+    places = [
+        each for one in ([root / what] if what.endswith(".py") else _files(root, what)) for each in mutants_of(one)
+    ]
     drawn = [each for each in places if given.line in (None, each.line)]
     if given.sample and len(drawn) > given.sample:
         drawn = sorted(random.Random(f"{given.seed}/{what}").sample(drawn, given.sample))

@@ -1,4 +1,4 @@
-"""Builds the page of `report`: web/src into analyzer/screens/formats/page_assets with esbuild (npm, version locked beside this file).
+"""Builds the page of `report`: web/src into analyzer/screens/formats/page_assets with esbuild.
 
 `python web/build.py` checks the types and writes report.js and report.css. `--check` writes nothing, builds again and reports what
 differs. The first run fetches what it needs: `npm ci` in this folder.

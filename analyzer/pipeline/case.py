@@ -1,7 +1,7 @@
 """Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`container.py`) of what an analysis is (`results/saved.py`): the columns of its calls, the log of their bytes,
-and all else. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
+A case is a container (`container.py`) of what an analysis is (`results/saved.py`): the columns of its calls, the log of their
+bytes, and all else. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
 """
 
 from __future__ import annotations

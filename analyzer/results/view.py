@@ -1,7 +1,7 @@
 """What every display of a capture shows: rows of the call list, one call as layers of bytes with trees of fields, series, findings.
 
-Made once by `analyzer.screens.viewmodel`; the text and JSON of `show`, the page of `report`, the terminal browser and the notebook lay it
-out and add nothing to it. Text is as captured: each display escapes what it shows in its own way.
+Made once by `analyzer.screens.viewmodel`; the text and JSON of `show`, the page of `report`, the terminal browser and the notebook
+lay it out and add nothing to it. Text is as captured: each display escapes what it shows in its own way.
 """
 
 from __future__ import annotations

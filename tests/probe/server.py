@@ -1,8 +1,8 @@
 """A model of a counter server on the loopback interface: PerflibV2 and winreg over TCP, and over impacket's SMB server as a pipe.
 
-It keeps to the specification as `tests.questions.audit.conversation` does, with the same countersets. Its NTLM, PDUs and buffers are those of
-`tests.build`, its requests are taken apart by the analyzer's parsers; impacket, the probe's client, has no part in it but
-the SMB below the pipe.
+It keeps to the specification as `tests.questions.audit.conversation` does, with the same countersets. Its NTLM, PDUs and
+buffers are those of `tests.build`, its requests are taken apart by the analyzer's parsers; impacket, the probe's client, has no
+part in it but the SMB below the pipe.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The layouts of performance data, taken from the descriptions in ksy/: which fields of a structure stand where.
 
 The compiled parsers are the reference; what is quicker or more tolerant than they are reads by these. All `struct` formats of
-our buffers stand here (tests/interfaces/buffers/test_layout.py), and none of them is written down: they follow from the descriptions.
+our buffers stand here (tests/interfaces/buffers/test_layout.py). None of them is written down: they follow from the
+descriptions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Data answers of which one number, or where something stands, is another: every flaw that is found, and what was read in spite of
 it.
 
-`tests/questions/audit/sweeps/answers-*.txt` hold it, a file a buffer: where, the change, each flaw with its bytes, and a checksum of what was
-read of the blocks. `tests/written.py` says how to write them anew.
+`tests/questions/audit/sweeps/answers-*.txt` hold it, a file a buffer: where, the change, each flaw with its bytes, and a
+checksum of what was read of the blocks. `tests/written.py` says how to write them anew.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Every word of sound buffers moved a little and as far as it goes: what all rules say of each, on both sides of every bound.
 
-`tests/questions/audit/sweeps/` holds it, a file a buffer: the word, the change, each finding with its bytes, what was expected and seen,
-and a checksum of how often each requirement was judged, where any of it is another than of the sound buffer. `tests/written.py`
-says how to write them anew.
+`tests/questions/audit/sweeps/` holds it, a file a buffer: the word, the change, each finding with its bytes, what was expected
+and seen, and a checksum of how often each requirement was judged, where any of it is another than of the sound buffer.
+`tests/written.py` says how to write them anew.
 """
 
 from __future__ import annotations

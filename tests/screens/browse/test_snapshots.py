@@ -1,7 +1,7 @@
 """What the terminal browser draws, cell by cell with its styles, as it was looked at and found right.
 
-`PCQ_SNAPSHOTS=write pytest tests/screens/browse/test_snapshots.py` writes the files in `snapshots/` anew: look at what changed before it is
-committed. They are of the version of Textual in constraints.txt.
+`PCQ_SNAPSHOTS=write pytest tests/screens/browse/test_snapshots.py` writes the files in `snapshots/` anew: look at what changed
+before it is committed. They are of the version of Textual in constraints.txt.
 """
 
 from __future__ import annotations

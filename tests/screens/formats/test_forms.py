@@ -1,7 +1,7 @@
 """Forms that programs read, whole: tables as CSV with their types, SARIF, JUnit XML, and the blocks of data of the page.
 
-They stand in `tests/screens/formats/forms/`, which `tests/written.py` says how to write anew. The conversations are those of the pages of
-text (`tests/screens/views/test_pages.py`), and a client that reads counters of many types.
+They stand in `tests/screens/formats/forms/`, which `tests/written.py` says how to write anew. The conversations are those of
+the pages of text (`tests/screens/views/test_pages.py`), and a client that reads counters of many types.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What people and programs get to read of two conversations, whole: every view, as text at two widths and as JSON.
 
-`tests/screens/views/pages/` holds it. A page guards words, columns, folding and styles of a view, and what it counts and leaves out; of
-records every value. `tests/written.py` says how to write the pages anew.
+`tests/screens/views/pages/` holds it. A page guards words, columns, folding and styles of a view, and what it counts and leaves
+out; of records every value. `tests/written.py` says how to write the pages anew.
 """
 
 from __future__ import annotations
