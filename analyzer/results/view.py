@@ -6,7 +6,9 @@ lay it out and add nothing to it. Text is as captured: each display escapes what
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from analyzer.core.discreet import Discreet
@@ -57,6 +59,9 @@ class Run(Value, frozen=True):
     file: Annotated[int, doc("position of its file in the list of files")]
     start: Annotated[int, doc("first byte, counted from the beginning of the frame's captured bytes", unit="bytes")]
     length: Annotated[int, doc("how many bytes of the frame", unit="bytes")]
+
+
+_start_of, _stop_of = attrgetter("at"), attrgetter("stop")
 
 
 class Node(Value, frozen=True):
@@ -119,7 +124,9 @@ class Layer(Discreet, frozen=True, kw_only=True):
 
     def runs_at(self, start: int, stop: int) -> Iterator[Run]:
         """Where the bytes from `start` to `stop` were captured, cut to that range where each byte has its place."""
-        for run in self.runs:
+        # Runs are in the order of the bytes: none begins or ends before the one before it does.
+        reached = slice(bisect_right(self.runs, start, key=_stop_of), bisect_left(self.runs, stop, key=_start_of))
+        for run in self.runs[reached]:
             first, last = max(run.at, start), min(run.stop, stop)
             if first < last and run.stop - run.at == run.length:
                 yield Run(first, last, run.frame, run.file, run.start + first - run.at, last - first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,8 @@ from typing import IO
 from analyzer.core.output.gate import Destination, guarded_output
 from analyzer.core.output.pager import paged
 
+# What rich may take for a tag, or for backslashes that escape each other before one.
+_TAG = re.compile(r"(?:^|[^\\])\[[a-z#/@]|\\\\\[")
 # Whether a pager has the terminal.
 _paging = False
 
@@ -42,7 +45,10 @@ def write_markup(
                 return
     with destination.opened() as out:
         for line in lines(None):
-            out.write((Text.from_markup(line, emoji=False).plain + "\n").encode("utf-8", "backslashreplace"))
+            # Most lines have no tags, and brackets that are escaped at most.
+            is_plain = _TAG.search(line) is None and line.isprintable()
+            plain = line.replace("\\[", "[") if is_plain else Text.from_markup(line, emoji=False).plain
+            out.write((plain + "\n").encode("utf-8", "backslashreplace"))
             if at_once:
                 out.flush()
 

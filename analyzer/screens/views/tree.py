@@ -20,12 +20,16 @@ _TEXT_SHOWN = 200
 def tree_lines(layer: Layer, facts: CaptureFacts | None, width: int | None, *, indent: int = 2) -> Iterator[str]:
     """The fields of a layer that has some, then the readings chosen and the damage, if any."""
     assert layer.tree is not None
-    page = _Page(layer, facts, width, indent, _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW)
-    where = (
-        f"  {safe(f'(all in {placed_words(layer.frames, facts)})')}" if facts is not None and page.in_one_frame else ""
-    )
+    frames = layer.frames
+    raw_shown = _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW
+    page = _Page(layer, facts if len(frames) != 1 else None, width, indent, raw_shown)
+    where = f"  {safe(f'(all in {placed_words(frames, facts)})')}" if facts is not None and len(frames) == 1 else ""
     yield f"{' ' * indent}[bold]{'offset':>8} {'length':>7}  {'bytes':<{3 * page.raw_shown}} field[/]{where}"
-    yield from page.lines(layer.tree, 0)
+    left = [(layer.tree, 0)]
+    while left:
+        node, depth = left.pop()
+        yield from page.lines(node, depth)
+        left.extend((child, depth + 1) for child in reversed(node.children))
     for note in layer.notes:
         yield styled("cyan", f"{' ' * indent}note: {note}")
     if layer.problem is not None:
@@ -38,7 +42,7 @@ def placed_words(frames: tuple[tuple[int, int], ...], facts: CaptureFacts) -> st
 
 
 class _Page(Struct, frozen=True):
-    """How the fields of a layer are laid out. Frames stand beside each field where there are several."""
+    """How the fields of a layer are laid out. Frames stand beside each field where there are `facts` of their files."""
 
     layer: Layer
     facts: CaptureFacts | None
@@ -46,22 +50,17 @@ class _Page(Struct, frozen=True):
     indent: int
     raw_shown: int
 
-    @property
-    def in_one_frame(self) -> bool:
-        return len(self.layer.frames) == 1
-
     def lines(self, node: Node, depth: int) -> Iterator[str]:
+        """The line of a field, folded where it is long."""
         raw = "" if node.children else _hex(self.layer.data[node.start : node.stop], self.raw_shown)
         place = f"{' ' * self.indent}{node.start:8} {node.length:7}  {raw:<{3 * self.raw_shown}} "
         line = f"{place}{'  ' * depth}{node_words(node)}"
-        if not node.children and node.length and self.facts is not None and not self.in_one_frame:
+        if not node.children and node.length and self.facts is not None:
             line += f"   [{placed_words(self.layer.frames_at(node.start, node.stop), self.facts)}]"
         hanging = len(place) + 2 * depth + 2
         if self.width is not None and hanging > self.width - 20:
             hanging = 4
-        yield from (safe(text) for text in folded(line, hanging, self.width))
-        for child in node.children:
-            yield from self.lines(child, depth + 1)
+        return map(safe, folded(line, hanging, self.width))
 
 
 def node_words(node: Node) -> str:

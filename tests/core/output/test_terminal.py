@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
 
 from analyzer.core.errors import InputError
 from analyzer.core.output import gate, pager, progress
@@ -21,6 +25,7 @@ from analyzer.core.output.gate import Destination, StreamClosedError
 from analyzer.core.output.pager import _PagerClosedError, _PagerInput, paged, pager_command
 from analyzer.core.output.progress import progress_words, watching
 from analyzer.core.output.terminal import _paging, status_line, write_markup
+from analyzer.screens.views.text import safe
 
 LINES = ["[bold]12[/bold] of 'x' :smile: https://a.b", "\u00e9 \u2026 " + "long " * 60]
 PLAIN = [LINES[0].replace("[bold]", "").replace("[/bold]", ""), LINES[1]]
@@ -90,6 +95,15 @@ def test_a_file_has_neither_colours_nor_a_width(tmp_path: Path) -> None:
     write_markup(lambda width: [*lines_of(widths)(width), "\ud800"], Destination(tmp_path / "x"), pager=["false"])
     assert (tmp_path / "x").read_text("utf-8") == f"{PLAIN[0]}\n{PLAIN[1]}\n\\ud800\n"
     assert widths == [None]
+
+
+@given(st.lists(st.text(alphabet="\\[]a/#0 \u00e9\x07", max_size=9).map(safe)))
+def test_what_a_file_gets_is_the_text_that_rich_reads(lines: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        write_markup(lambda _: ["[bold]a[/]b", *lines], Destination(path))
+        written = path.read_text("utf-8")
+    assert written == "".join(f"{line}\n" for line in ["ab", *(Text.from_markup(line).plain for line in lines)])
 
 
 class Noted(io.BytesIO):

@@ -17,7 +17,7 @@ from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import CapturedFrame
-from analyzer.results.view import CARRIERS, CallView, Layer, Node
+from analyzer.results.view import CARRIERS, CallView, Layer, Node, Run
 from analyzer.screens.viewmodel.frame import frame_tree
 from analyzer.screens.viewmodel.layers import NOT_READ, call_view
 from analyzer.screens.viewmodel.rows import rows
@@ -286,6 +286,22 @@ def test_bytes_that_were_compressed_came_from_all_of_what_was_captured() -> None
     assert made.frames_at(7, 8) == ((0, 2),)
     assert made.frames_at(4, 4) == ()
     assert [run.length for run in made.runs_at(1, 3)] == [2]
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=8), st.integers(-1, 30), st.integers(-1, 30))
+def test_the_places_of_some_bytes_are_those_of_the_runs_they_lie_in(
+    parts: list[tuple[int, int]], start: int, stop: int
+) -> None:
+    """Parts as they were captured (frames 1), and such as were compressed, in one or two frames."""
+    runs, at = [], 0
+    for length, frames in parts:
+        runs += [Run(at, at + length, 1 + frame, 0, 100, 40 if frames else length) for frame in range(max(frames, 1))]
+        at += length
+    layer = Layer(id="a", kind="stub", title="", data=bytes(at), runs=tuple(runs), steps=())
+    touched = [run for run in runs if max(run.at, start) < min(run.stop, stop)]
+    assert [(run.frame, run.at) for run in layer.runs_at(start, stop)] == [
+        (run.frame, max(run.at, start) if run.stop - run.at == run.length else run.at) for run in touched
+    ]
 
 
 def test_a_row_says_what_the_timeline_says() -> None:
