@@ -32,7 +32,7 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.collect.manifest import Manifest, read_facts, read_manifest
-from analyzer.collect.sources import RetriedFile
+from analyzer.collect.sources import RetriedFile, SourceFile
 from analyzer.core.output.store import Store
 from benchmarks import traffic
 
@@ -161,7 +161,7 @@ def _timed(name: str, root: str, forget: Callable[[Path], None]) -> Measured:
     written = time.monotonic() - began
     forget(Path(root) / "file")
     began = time.monotonic()
-    file = RetriedFile(store.url("file"), 0)
+    file = RetriedFile(SourceFile(store.url("file"), _MEASURED // _PIECE * _PIECE, ""), 0)
     while file.read(_PIECE):
         pass
     file.close()

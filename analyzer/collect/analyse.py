@@ -21,6 +21,7 @@ from analyzer.collect.facts import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.collect.keys import held
 from analyzer.collect.manifest import STATE
 from analyzer.collect.pieces import PieceFile
+from analyzer.collect.sources import shown
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, frame_id, number_of
@@ -42,13 +43,14 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     frames = _Frames(task, store)
     tallies = Tallies()
     keyring, notes = held(task.job.keys), []
-    for url in task.secret_files:
+    for source in task.secret_files:
         from analyzer.auth.secrets import embedded_keyring
 
         try:
-            keyring = keyring.merged(embedded_keyring(Path(url), secrets_in(url, task.job.retries)))
+            keyring = keyring.merged(embedded_keyring(Path(source.url), secrets_in(source, task.job.retries)))
         except InputError as error:
-            notes.append(Problem("note", "capture", (), f"the secrets that {url} carries are not used: {error}"))
+            text = f"the secrets that {shown(source.url)} carries are not used: {error}"
+            notes.append(Problem("note", "capture", (), text))
     tickets = tickets_in(frames.of_kdc(), task.job.limits)
     analysis = analyze_frames(frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets)
     analysis = replace(analysis, problems=(*analysis.problems, *notes))

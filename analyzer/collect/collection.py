@@ -132,6 +132,8 @@ def collect(request: Request, executor: Executor) -> Done:
         )
     with locked(store, request.run) as lock:
         known = read_manifest(store)
+        if known is not None:
+            lock.fence(known)
         facts = read_facts(store, known) if known is not None else Facts(window=request.window)
         files = files_of(facts)
         listed = {*files, *([known.facts] if known is not None else ())}
@@ -352,7 +354,7 @@ class _Run:
         and how many
         analyses there were. What they show may link conversations, or part sites: then there is more to analyse."""
         facts = self._facts
-        secret_files = tuple(one.source.url for one in files if one.has_secrets)
+        secret_files = tuple(one.source for one in files if one.has_secrets)
         sound = [one for one in facts.conversations if one.failure is None and one.state not in self._damaged]
         known = {one.inputs: one for one in sound}
         numbered = list(facts.conversations)

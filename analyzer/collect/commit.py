@@ -11,7 +11,6 @@ from analyzer.collect.facts import Job, TableFile
 from analyzer.collect.lock import Lock
 from analyzer.collect.manifest import (
     FACTS,
-    MANIFEST,
     PIECES,
     STAGING,
     STATE,
@@ -64,8 +63,7 @@ def commit(
     for name in there:
         if name.startswith(f"{job.staging}/"):
             store.move(name, name[len(job.staging) + 1 :])
-    lock.renew()
-    store.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    lock.publish(manifest)
     tidy(store, {*files_of(facts), manifest.facts})
     return manifest
 

@@ -5,6 +5,7 @@ Nothing is decoded. A file that cannot be read is a problem; of one that cannot 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import process_time
 from typing import BinaryIO, cast
 
@@ -17,7 +18,7 @@ from analyzer.capture.reader import CaptureReader, unreadable
 from analyzer.collect.facts import CutTask, FileFacts, KindFacts, MetTask, Window
 from analyzer.collect.manifest import PIECES
 from analyzer.collect.pieces import PieceWriter
-from analyzer.collect.sources import RetriedFile, shown
+from analyzer.collect.sources import RetriedFile, SourceFile, shown
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
@@ -33,7 +34,7 @@ def cut_file(task: CutTask) -> FileFacts:
     )
     url = task.source.url
     try:
-        file = RetriedFile(url, task.job.retries)
+        file = RetriedFile(task.source, task.job.retries)
     except OSError as error:
         reason = error.strerror or str(error)
         facts.problems.append(unreadable(InputError(f"{shown(url)} cannot be read: {reason}")))
@@ -53,24 +54,37 @@ def cut_file(task: CutTask) -> FileFacts:
     facts.pieces, facts.pieces_bytes, facts.status = out.name, out.size, "read"
     facts.names = dict(reader.info.names)
     facts.sha256 = reader.digests[0].sha256 if reader.digests else None
-    if file.failure is not None:
+    for text in _losses(file, facts):
         facts.status, facts.sha256 = "partial", None
-        text = f"{shown(url)} could be read up to byte {file.tell()} only: {file.failure}"
-        facts.problems.append(Problem("unreadable", "capture", (), text))
+        facts.problems.append(Problem("unreadable", "capture", (), f"{shown(url)} {text}"))
     file.close()
-    facts.has_secrets = bool(secrets_in(url, task.job.retries))
     facts.seconds = process_time() - began
     return facts
 
 
-def secrets_in(url: str, retries: int) -> tuple[bytes, ...]:
-    """The secrets that a file carries in front of its packets."""
+def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
+    """What of a file that was read to its end was not read. Notes whether it carries secrets."""
+    if file.failure is not None:
+        yield f"could be read up to byte {file.tell()} only: {file.failure}"
+        return
+    if (change := file.change()) is not None:
+        yield change
+    file.seek(0)
+    facts.has_secrets = bool(embedded_secrets(cast(BinaryIO, file)))
+    if file.failure is not None:
+        yield f"could not be searched for secrets: {file.failure}"
+
+
+def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
+    """The secrets that a file carries in front of its packets. Raises `InputError` where it cannot be read any more."""
     try:
-        file = RetriedFile(url, retries)
-    except (OSError, InputError):
-        return ()
+        file = RetriedFile(source, retries)
+    except OSError as error:
+        raise InputError(error.strerror or str(error)) from None
     found = embedded_secrets(cast(BinaryIO, file))
     file.close()
+    if file.failure is not None:
+        raise InputError(file.failure)
     return found
 
 

@@ -130,13 +130,13 @@ class FilePart(Struct, frozen=True):
 
 
 class AnalyseTask(Struct, frozen=True):
-    """A conversation to be analysed; `parts` in the order of files. `secret_files` are URLs of files that carry secrets."""
+    """A conversation to be analysed; `parts` in the order of files. `secret_files` are those that carry secrets."""
 
     job: Job
     number: int
     pairs: tuple[Pair, ...]
     parts: list[FilePart]
-    secret_files: tuple[str, ...] = ()
+    secret_files: tuple[SourceFile, ...] = ()
 
     @property
     def size(self) -> int:

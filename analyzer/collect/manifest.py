@@ -68,7 +68,8 @@ class StageEntry(Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Struct, kw_only=True):
-    """The manifest of a dataset. `options` are those that rows depend on, `asked` what else the last run was asked for."""
+    """The manifest of a dataset. `options` are those that rows depend on, `asked` what else the last run was asked for, `fence` the
+    number of the last lock that was taken over from a run that was not heard of (on S3)."""
 
     format: str = FORMAT
     version: int = VERSION
@@ -89,6 +90,7 @@ class Manifest(Struct, kw_only=True):
     skipped: list[SkippedEntry] = field(default_factory=list)
     tables: dict[str, TableEntry] = field(default_factory=dict)
     facts: str = ""
+    fence: int = 0
 
 
 class Facts(Struct):

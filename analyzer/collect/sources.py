@@ -107,13 +107,15 @@ def is_capture_name(path: str) -> bool:
 
 
 class RetriedFile:
-    """A file that is read from front to end, and where a read fails, opened again at the same place, up to `retries` times.
+    """A file that is read from front to end, up to the size that it had when it was found. Where a read fails, it is opened again
+    at the same place, up to `retries` times, as long as it is the file that was found.
 
     `failure` is the reason why it could not be read on, None while it can.
     """
 
-    def __init__(self, url: str, retries: int) -> None:
-        self.name = url if "://" in url else str(path_of_text(url))
+    def __init__(self, source: SourceFile, retries: int) -> None:
+        self._source = source
+        self.name = source.url if "://" in source.url else str(path_of_text(source.url))
         self._fs, self._path = file_system(self.name)
         self._retries = retries
         self._file: BinaryIO | None = None
@@ -123,6 +125,8 @@ class RetriedFile:
 
     def _opened(self) -> None:
         if self._file is None:
+            if self._at and not self._is_same(self._now()):
+                raise _ReplacedError("it was changed while it was read")
             ahead = {} if self._fs.protocol[0] == "file" else {"cache_type": "readahead", "block_size": _READ_AHEAD}
             file = self._fs.open(self._path, "rb", **ahead)
             if self._at:
@@ -135,7 +139,9 @@ class RetriedFile:
         while True:
             try:
                 return attempt()
-            except (FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOperation) as error:
+            except (
+                *(FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOperation, _ReplacedError),
+            ) as error:
                 self.failure = _reason(error)
                 raise
             except Exception as error:
@@ -148,14 +154,43 @@ class RetriedFile:
                 wait, left = 2 * wait, left - 1
 
     def read(self, size: int = -1) -> bytes:
+        found = self._source.size
+        if found is not None:
+            left = max(found - self._at, 0)
+            size = min(size, left) if size >= 0 else left
+
         def attempt() -> bytes:
             self._opened()
             assert self._file is not None
             return self._file.read(size)
 
-        data: bytes = self._again(attempt)
+        data: bytes = self._again(attempt) if size else b""
         self._at += len(data)
+        if found is not None and size and not data and self.failure is None:
+            self.failure = f"it ends there, and had {found} bytes when it was found"
         return data
+
+    def change(self) -> str | None:
+        """What became of the file since it was found, where that is not read; None where nothing did, or nobody can tell."""
+        try:
+            now: Mapping[str, Any] = self._again(self._now)
+        except OSError:  # it is gone, and was read before
+            self.failure = None
+            return None
+        size, found = now.get("size"), self._source.size
+        if size is not None and found is not None and size > found:
+            return f"has {size} bytes by now: read were the {found} that it had when it was found"
+        return None if self._is_same(now) else "was changed while it was read"
+
+    def _is_same(self, now: Mapping[str, Any]) -> bool:
+        """Whether what storage says is of what was found. A listing may say less of a file than storage does when it is asked."""
+        return self._source.version in ("", *(str(now.get(key)) for key in _VERSIONS))
+
+    def _now(self) -> Mapping[str, Any]:
+        """What storage says of the file now."""
+        self._fs.invalidate_cache()
+        about: Mapping[str, Any] = self._fs.info(self._path)
+        return about
 
     def seekable(self) -> bool:
         return True
@@ -181,6 +216,10 @@ class RetriedFile:
 
     def close(self) -> None:
         self._drop()
+
+
+class _ReplacedError(OSError):
+    """A file that is another one than was found."""
 
 
 def _reason(error: BaseException) -> str:

@@ -109,7 +109,7 @@ def test_storage_that_fails_one_read_in_fifty_is_read_again(ring: Path, flaky: A
     for path in ring.iterdir():
         fs.pipe(f"/set/{path.name}", path.read_bytes())
     done = collected("flaky://set", tmp_path / "out", Keyring())
-    assert flaky.reads > 100
+    assert flaky.reads > 50
     assert not done.problems
     expected, found = (
         same_rows(*single(ring, Keyring()), alone=True),

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -19,8 +19,9 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import lock as module
 from analyzer.collect.lock import LEASE_S, LockLostError, Owner, locked, process_name
+from analyzer.collect.manifest import MANIFEST, Manifest, read_manifest
 from analyzer.core.errors import InputError
-from analyzer.core.output.store import Store
+from analyzer.core.output.store import Store, StoreError
 from analyzer.core.times import NS_PER_S
 from tests.collect.sets import (
     CAPTURES,
@@ -35,6 +36,8 @@ from tests.collect.sets import (
 )
 
 pytestmark = pytest.mark.needs("fsspec")
+# A time at which a machine was started.
+STARTED = 1_700_000_000 * NS_PER_S
 CLEAR = "v1_samba_sambapy_krb5sha384_krb5_seal.pcap"
 
 
@@ -93,7 +96,7 @@ def test_a_lock_is_one_runs_at_a_time(tmp_path: Path) -> None:
                 locked(store, "other"),
             ):
                 pytest.fail("two have it")
-            assert str(refused.value.hint).startswith("Run again when it has ended; if it was lost, in ")
+            assert str(refused.value.hint).startswith("Run again when it has ended; if it or its machine was lost, in ")
         assert [path.name for path in (tmp_path / "_lock").iterdir()] == [f"{number:012}.json"]
 
 
@@ -105,6 +108,11 @@ def test_a_lock_is_one_runs_at_a_time(tmp_path: Path) -> None:
         # A process of this machine that has ended, or whose number another has now.
         ({"pid": 1 << 30}, True),
         ({"process": "SPACE 0"}, True),
+        # This machine was started again since.
+        ({"process": "BOOT pids 0", "until_ns": STARTED + LEASE_S * NS_PER_S - 1}, True),
+        # Another machine of its name renewed its lease since this one was started.
+        ({"process": "BOOT pids 0", "until_ns": STARTED + LEASE_S * NS_PER_S}, False),
+        ({"process": "BOOT pids 0", "until_ns": STARTED + LEASE_S * NS_PER_S - 1, "host": "elsewhere"}, False),
         # Of another machine nobody knows, until its lease ends.
         ({"host": "elsewhere", "process": "other pids 0"}, False),
         ({"host": "elsewhere", "process": "other pids 0", "until_ns": 0}, True),
@@ -112,8 +120,11 @@ def test_a_lock_is_one_runs_at_a_time(tmp_path: Path) -> None:
     ],
 )
 def test_a_lock_is_free_when_its_owner_has_ended_or_its_lease_has(
-    changes: dict[str, Any], is_free: bool, tmp_path: Path
+    changes: dict[str, Any], is_free: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "_started_ns", lambda: STARTED)
+    monkeypatch.setattr(module, "_now_ns", lambda: STARTED + 1)
+    monkeypatch.setattr(module.socket, "gethostname", lambda: "here")
     process = process_name(os.getpid())
     owner = Owner("r", "here", os.getpid(), process, module._now_ns() + LEASE_S * NS_PER_S)
     if "process" in changes:
@@ -129,7 +140,9 @@ def test_a_lock_is_free_when_its_owner_has_ended_or_its_lease_has(
 
 
 def test_of_two_that_take_a_free_lock_at_once_one_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second sees no lock, and comes to write when the first has it, or has given it back, or another has it since."""
+    """The second sees no lock, and comes to write when the first has it, or has given it back, or another has it since. On this
+    machine they wait for each other, in storage they do not."""
+    monkeypatch.setattr(Store, "alone", lambda store, name: nullcontext())
     store = Store(str(tmp_path))
     create = Store.create
 
@@ -147,6 +160,37 @@ def test_of_two_that_take_a_free_lock_at_once_one_has_it(tmp_path: Path, monkeyp
         with pytest.raises(InputError, match="is being written by"), locked(store, "second"):
             pytest.fail("two have it")
         held.__exit__(None, None, None)
+
+
+def test_nobody_takes_the_lock_between_the_last_look_and_the_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of storage that replaces on no condition: on this machine the other waits meanwhile, and is refused where that takes long."""
+    monkeypatch.setattr("analyzer.core.output.store._ALONE_WITHIN_S", 0.05)
+    write = Store.write
+
+    def overtaken(store: Store, name: str, data: bytes) -> None:
+        if name == MANIFEST:
+            with (
+                as_another(monkeypatch, LEASE_S + 1),
+                pytest.raises(StoreError, match="by another process, which does not go on"),
+                locked(Store(str(tmp_path)), "other"),
+            ):
+                pytest.fail("two have it")
+        write(store, name, data)
+
+    store = Store(str(tmp_path))
+    with locked(store, "mine") as lock:
+        monkeypatch.setattr(Store, "write", overtaken)
+        lock.publish(Manifest(program="p", schema=2, run="mine"))
+        monkeypatch.setattr(Store, "write", write)
+        with as_another(monkeypatch, LEASE_S + 1), locked(Store(str(tmp_path)), "other"):
+            pass
+    assert Manifest(program="p", schema=2, run="mine") == read_manifest(store)
+
+
+def test_when_this_machine_was_started_is_known() -> None:
+    assert 0 < module._started_ns() < module._now_ns()
 
 
 def test_who_was_taken_for_dead_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from analyzer.collect.collection import Request, collect
 from analyzer.collect.lock import LEASE_S, LockLostError, locked
+from analyzer.collect.manifest import MANIFEST, Manifest, read_manifest
 from analyzer.collect.sources import find_sources
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
@@ -98,6 +99,54 @@ def test_one_run_at_a_time_writes_to_object_storage(bucket: Any, monkeypatch: py
             with pytest.raises(LockLostError):
                 lock.check()
     assert store.names("_lock") == ["_lock/000000000002.json"]
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_run_that_goes_on_after_its_last_look_does_not_replace_the_manifest_of_the_one_that_followed(
+    is_new: bool, bucket: Any, ring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run stops between the two, for longer than its lease; the second takes the lock over."""
+    from analyzer.collect import lock as module
+
+    def run(**more: Any) -> Any:
+        return collect(Request(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
+
+    if not is_new:
+        run(profile="spec")
+    followed: list[Any] = []
+    replaced = Store.replace
+
+    def overtaken(store: Store, name: str, data: bytes, stamp: str | None) -> bool:
+        monkeypatch.setattr(Store, "replace", replaced)
+        now_ns = module._now_ns
+        with monkeypatch.context() as later:
+            later.setattr(module, "_now_ns", lambda: now_ns() + (LEASE_S + 1) * 10**9)
+            later.setattr(module, "process_name", lambda pid: "")
+            followed.append(run().manifest)
+        return replaced(store, name, data, stamp)
+
+    monkeypatch.setattr(Store, "replace", overtaken)
+    with pytest.raises(LockLostError, match="was written by another run meanwhile"):
+        run()
+    manifest = read_manifest(Store("s3://sensors/set"))
+    assert manifest is not None
+    assert [manifest.run, manifest.tables] == [followed[0].run, followed[0].tables]
+    assert run(repair=True).restored == []
+
+
+def test_a_manifest_that_changes_before_it_is_fenced_is_left(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.collect import lock as module
+
+    store, manifest = Store("s3://sensors/set"), Manifest(program="p", schema=2, run="first")
+    with locked(store, "first") as lock:
+        lock.publish(manifest)
+        now_ns = module._now_ns
+        monkeypatch.setattr(module, "_now_ns", lambda: now_ns() + (LEASE_S + 1) * 10**9)
+        with locked(Store("s3://sensors/set"), "second") as theirs:
+            store.write(MANIFEST, b"another")
+            with pytest.raises(LockLostError):
+                theirs.fence(manifest)
+            assert store.read(MANIFEST) == b"another"
 
 
 def test_what_is_damaged_in_object_storage_is_made_anew(bucket: Any, ring: Path) -> None:

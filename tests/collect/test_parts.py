@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from io import BytesIO
+from io import SEEK_SET, BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -92,13 +93,14 @@ def test_what_is_tried_again_waits_twice_as_long_each_time(monkeypatch: pytest.M
 
     monkeypatch.setattr(sources, "file_system", lambda url: (Storage(), "bucket/x"))
     monkeypatch.setattr(sources.time, "sleep", waited.append)
-    file = RetriedFile("s3://bucket/x", 3)
+    source = SourceFile("s3://bucket/x", 10, "1")
+    file = RetriedFile(source, 3)
     assert waited == [0.2, 0.4, 0.8]
     assert (file.read(), file.failure) == (b"0123456789", None)
     left[0] = 3
     waited.clear()
     with pytest.raises(OSError, match=r"^reset$"):
-        RetriedFile("s3://bucket/x", 2)
+        RetriedFile(source, 2)
     assert waited == [0.2, 0.4]
 
 
@@ -109,7 +111,8 @@ class Closing:
 
 def test_a_file_of_this_machine_is_opened_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"0123456789")
-    file = RetriedFile(str(tmp_path / "x"), 0)
+    (source,) = find_sources([str(tmp_path / "x")], [])
+    file = RetriedFile(source, 0)
     assert file.seek(4) == 4
     assert (file.read(2), file.tell()) == (b"45", 6)
     file.close()
@@ -200,7 +203,8 @@ def cut_of(tmp_path: Path, data: bytes | None, number: int = 3, window: Any = (N
     if data is not None:
         path.write_bytes(data)
     job = Job(str(tmp_path / "out"), **JOB_OF)  # type: ignore[arg-type]
-    return cut_file(CutTask(job, number, SourceFile(str(path), 1, "v"), window, frozenset(wanted)))
+    (source,) = find_sources([str(path)], []) if data is not None else (SourceFile(str(path), 1, "v"),)
+    return cut_file(CutTask(job, number, source, window, frozenset(wanted)))
 
 
 def test_a_file_is_cut_into_pieces_and_facts(tmp_path: Path) -> None:
@@ -266,7 +270,9 @@ def test_a_url_that_nothing_reads_is_a_problem(tmp_path: Path) -> None:
     facts = cut_file(CutTask(job, 1, SourceFile("nosuch://x", 1, ""), (None, None)))
     assert facts.status == "unreadable"
     assert facts.problems[0].text.startswith("nosuch://x cannot be used")
-    assert cut.secrets_in("nosuch://x", 0) == cut.secrets_in(str(tmp_path / "none"), 0) == ()
+    for url, words in (("nosuch://x", "cannot be used"), (str(tmp_path / "none"), "No such file")):
+        with pytest.raises(InputError, match=words):
+            cut.secrets_in(SourceFile(url, 1, ""), 0)
 
 
 def test_of_a_file_that_cannot_be_read_to_its_end_the_beginning_stands(
@@ -276,8 +282,8 @@ def test_of_a_file_that_cannot_be_read_to_its_end_the_beginning_stands(
     opened = []
 
     class Ends(RetriedFile):
-        def __init__(self, url: str, retries: int) -> None:
-            super().__init__(url, retries)
+        def __init__(self, source: SourceFile, retries: int) -> None:
+            super().__init__(source, retries)
             opened.append(self)
 
         def read(self, size: int = -1) -> bytes:
@@ -297,6 +303,55 @@ def test_of_a_file_that_cannot_be_read_to_its_end_the_beginning_stands(
     assert opened == []
 
 
+def appended(path: Path, data: bytes) -> None:
+    path.write_bytes(path.read_bytes() + data)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_other", "frames", "words"),
+    [
+        (lambda path, _: appended(path, b"more"), True, 5, "has 412 bytes by now: read were the 408 that it had "),
+        (lambda path, _: os.utime(path, (1, 1)), True, 5, "was changed while it was read"),
+        (lambda path, data: path.write_bytes(data[:-4]), True, 4, "could be read up to byte 404 only: it ends there"),
+        # It was read before.
+        (lambda path, _: path.unlink(), False, 5, ""),
+    ],
+    ids=["grown", "written", "cut off", "gone"],
+)
+def test_what_becomes_of_a_file_while_it_is_read_is_a_problem_of_that_file(
+    change: Any, is_other: bool, frames: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = pcap(frames_of(5, size=60), magic=NANO)
+    path = tmp_path / "in.pcap"
+
+    class Changing(RetriedFile):
+        def __init__(self, source: SourceFile, retries: int) -> None:
+            super().__init__(source, retries)
+            change(path, data)
+
+    monkeypatch.setattr(cut, "RetriedFile", Changing)
+    facts = cut_of(tmp_path, data)
+    assert (facts.frames, facts.status, facts.sha256 is None) == (frames, "partial" if is_other else "read", is_other)
+    texts = [one.text for one in facts.problems if one.kind == "unreadable"]
+    assert [text.startswith(f"{path} {words}") for text in texts] == [True] * is_other
+
+
+def test_a_file_whose_secrets_cannot_be_looked_for_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ends(RetriedFile):
+        def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+            self.failure = "the line broke" if self.tell() else None
+            return super().seek(offset, whence)
+
+    monkeypatch.setattr(cut, "RetriedFile", Ends)
+    facts = cut_of(tmp_path, pcap(frames_of(5), magic=NANO))
+    assert (facts.status, facts.frames) == ("partial", 5)
+    assert [one.text for one in facts.problems] == [
+        f"{tmp_path}/in.pcap could not be searched for secrets: the line broke"
+    ]
+
+
 def test_frames_that_are_named_have_the_number_of_their_file(tmp_path: Path) -> None:
     facts = cut_of(tmp_path, pcap(frames_of(2), magic=NANO, network=147))  # LINKTYPE_USER0
     assert {link: tally.frames for link, tally in facts.tallies.unknown_links.items()} == {
@@ -314,19 +369,19 @@ def test_secrets_that_a_file_carries_are_found_and_the_file_is_closed(
     opened: list[str] = []
 
     class Noted(RetriedFile):
-        def __init__(self, url: str, retries: int) -> None:
-            super().__init__(url, retries)
-            opened.append(f"{Path(url).name} {retries}")
+        def __init__(self, source: SourceFile, retries: int) -> None:
+            super().__init__(source, retries)
+            opened.append(f"{Path(source.url).name} {retries}")
 
         def close(self) -> None:
             opened.append("closed")
             super().close()
 
     monkeypatch.setattr(cut, "RetriedFile", Noted)
+    (tmp_path / "x").write_bytes(b"x")
     for found in ((b"secret",), ()):
         monkeypatch.setattr(cut, "embedded_secrets", lambda file, found=found: found)
-        (tmp_path / "x").write_bytes(b"")
-        assert cut.secrets_in(str(tmp_path / "x"), 4) == found
+        assert cut.secrets_in(SourceFile(str(tmp_path / "x"), 1, ""), 4) == found
         assert opened == ["x 4", "closed"]
         assert cut_of(tmp_path, pcap(frames_of(2))).has_secrets is bool(found)
         opened.clear()
@@ -467,7 +522,9 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(analyse_module, "tickets_in", tickets_in)
     monkeypatch.setattr(analyse_module, "analyze_frames", analyze_frames)
-    monkeypatch.setattr(analyse_module, "secrets_in", lambda url, retries: {"b": "odd"}.get(url, f"{url} {retries}"))
+    monkeypatch.setattr(
+        analyse_module, "secrets_in", lambda file, retries: {"b": "odd"}.get(file.url, f"{file.url} {retries}")
+    )
     monkeypatch.setattr("analyzer.auth.secrets.embedded_keyring", embedded_keyring)
     hold(keyring, "k")
     job = Job(str(tmp_path), "abc", DEFAULTS, 2, keys="k")
@@ -488,7 +545,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
         # There is nothing in it, and no case of it.
         assert (facts.state, facts.state_bytes, facts.shows) == (None, 0, False)
         asked.clear()
-        facts = analyse_module.analyse(AnalyseTask(job, 6, (A,), parts, ("a", "b")))
+        facts = analyse_module.analyse(AnalyseTask(job, 6, (A,), parts, tuple(SourceFile(one, 1, "") for one in "ab")))
     finally:
         forget("k")
     assert asked[0] == (Path("a"), "a 2")

@@ -307,7 +307,7 @@ def test_only_conversations_that_new_files_touch_are_analysed() -> None:
     first = file_of(A, B, has_secrets=True)
     sites, count = run._analyse([first])
     assert (sites, count, stages.functions) == ({0: 0}, 2, analyse)
-    assert stages.ran[0][1].secret_files == ("f0",)
+    assert stages.ran[0][1].secret_files == (first.source,)
     assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].bytes_in) == (4.0, 10, 14)
     assert ran(stages) == [("analyse", 1, (A,)), ("analyse", 2, (B,))]
     assert run._analyse([first])[1] == 0

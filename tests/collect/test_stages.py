@@ -262,6 +262,13 @@ class _Flaky:
         self.data, self.failing, self.error = data, failing, error
         self.attempts = 0
         self.opened: list[int] = []
+        self.about: dict[str, Any] = {"size": 10, "ETag": 1}
+
+    def invalidate_cache(self) -> None:
+        pass
+
+    def info(self, _: str) -> dict[str, Any]:
+        return self.about
 
     def open(self, path: str, mode: str, **options: Any) -> Any:
         assert options == {"cache_type": "readahead", "block_size": 8 * 1024 * 1024}
@@ -288,7 +295,7 @@ def flaky(
     storage = _Flaky(b"0123456789", failing, error)
     monkeypatch.setattr(sources, "file_system", lambda url: (storage, url))
     monkeypatch.setattr(sources, "FIRST_WAIT_S", 0.0)
-    return storage, RetriedFile("memory://a", retries)
+    return storage, RetriedFile(SourceFile("memory://a", 10, "1"), retries)
 
 
 def test_a_read_that_failed_is_tried_again_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,6 +305,44 @@ def test_a_read_that_failed_is_tried_again_at_its_place(monkeypatch: pytest.Monk
     file.close()
     assert file.read(9) == b"89"
     assert (file.seekable(), file.name) == (True, "memory://a")
+
+
+def test_a_read_that_failed_goes_on_in_the_file_that_was_found_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, file = flaky(monkeypatch, {2}, TimeoutError("too slow"), 5)
+    assert file.read(4) == b"0123"
+    storage.about = {"size": 10, "ETag": 2}
+    with pytest.raises(OSError, match="changed while"):
+        file.read(4)
+    assert (file.failure, storage.attempts) == ("it was changed while it was read", 2)
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ({"size": 10, "ETag": 1}, None),
+        # Storage may state more than its listing did.
+        ({"size": 10, "ETag": 2, "mtime": 1}, None),
+        ({"size": 10, "ETag": 2}, "was changed while it was read"),
+        ({"size": 12, "ETag": 2}, "has 12 bytes by now: read were the 10 that it had when it was found"),
+        ({}, "was changed while it was read"),
+    ],
+)
+def test_what_became_of_a_file_is_known_when_it_was_read(
+    about: dict[str, Any], words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, file = flaky(monkeypatch, set(), OSError(), 0)
+    storage.about, storage.data = about, b"0123456789ab"
+    assert (file.read(), file.change(), file.failure) == (b"0123456789", words, None)
+
+
+def test_of_a_file_that_is_gone_what_was_read_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, file = flaky(monkeypatch, set(), OSError(), 0)
+    monkeypatch.setattr(storage, "info", fails)
+    assert (file.read(), file.change(), file.failure) == (b"0123456789", None, None)
+
+
+def fails(_: str) -> None:
+    raise FileNotFoundError
 
 
 @pytest.mark.parametrize("retries", [0, 1, 2])

@@ -6,7 +6,9 @@ that was not completed. Names are relative to the root, with `/` between their p
 
 from __future__ import annotations
 
+import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import file_digest
@@ -36,6 +38,8 @@ _PACKAGES = {
 
 # Hexadecimal digits of a SHA-256 in the name of a file.
 _DIGEST = 32
+# What is done alone takes milliseconds.
+_ALONE_WITHIN_S, _ASKED_AGAIN_S = 10.0, 0.01
 
 
 class StorageError(OSError):
@@ -105,6 +109,7 @@ class Store:
         self._fs, self._base = file_system(root)
         # The directory, where it is one of this machine.
         self.local = Path(self._base) if self._fs.protocol[0] == "file" else None
+        self._is_conditional = "s3" in self._fs.protocol
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{name}"
@@ -208,6 +213,63 @@ class Store:
             raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def stamp(self, name: str) -> str | None:
+        """The ETag of an object, by which S3 replaces it on condition; None where there is no such object, and elsewhere."""
+        if not self._is_conditional:
+            return None
+        with suppress(FileNotFoundError), self._asked():
+            self._fs.invalidate_cache()
+            return str(self._fs.info(self._path(name))["ETag"])
+        return None
+
+    def replace(self, name: str, data: bytes, stamp: str | None) -> bool:
+        """Writes a file; on S3 if it is still the one of this stamp, or there is still none. Whether it was.
+
+        Raises `StoreError`."""
+        if not self._is_conditional:
+            self.write(name, data)
+            return True
+        if stamp is None:
+            return self.create(name, data)
+        try:
+            with self._asked():
+                self._fs.pipe_file(self._path(name), data, IfMatch=stamp)
+        except OSError as error:
+            if self.stamp(name) != stamp:
+                return False
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+        return True
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Meanwhile no other process of this machine is in here, for a directory of the store. Object storage has no such thing,
+        nor have some file systems of networks. Raises `StoreError` where another process stays in here."""
+        if self.local is None:
+            yield
+            return
+        try:
+            (self.local / name).mkdir(parents=True, exist_ok=True)
+            directory = os.open(self.local / name, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+        try:
+            self._locked(directory)
+            yield
+        finally:
+            os.close(directory)
+
+    def _locked(self, directory: int) -> None:
+        for _ in range(int(_ALONE_WITHIN_S / _ASKED_AGAIN_S)):
+            try:
+                fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_ASKED_AGAIN_S)
+            except OSError:
+                return
+            else:
+                return
+        raise StoreError(f"{self.root} is being written by another process, which does not go on")
 
     def fetch(self, name: str, to: Path) -> Path:
         """A copy of a file on this machine."""
