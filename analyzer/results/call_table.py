@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, overload
 
@@ -303,6 +303,26 @@ class CallTable:
     def context(self, at: int) -> Context:
         """What the call of a row has in common with others."""
         return self._contexts.values_by_number[self._columns.number("context", at)]
+
+    def meaning(self, name: str) -> Callable[[int], Any]:
+        """What the numbers of a column stand for: None where that is nothing."""
+        match name.removeprefix("request_").removeprefix("response_"):
+            case "context":
+                return self._contexts.values_by_number.__getitem__
+            case "smb":
+                return self._smbs.values_by_number.__getitem__
+            case "method":
+                return self._texts.values_by_number.__getitem__
+            case "state":
+                return _STATES.__getitem__
+            case "side":
+                return lambda number: _MISSING[number] if number > 0 else None
+            case "buffer_kind":
+                return lambda number: _KINDS[number] if number >= 0 else None
+            case "flags":
+                return lambda number: "ok" if number & _TRAILER_OK else "bad" if number & _TRAILER_BAD else None
+            case _:
+                return lambda number: number if number >= 0 else None
 
     def by_context(self, field: str) -> npt.NDArray[np.int64]:
         """Of all rows, a whole number that calls have in common: one of `Context`."""

@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Identity
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
@@ -122,8 +123,8 @@ def test_hovering_a_field_lights_its_bytes_and_the_reverse(browser: Browser, rep
 
 
 def test_filters_are_those_of_the_command(browser: Browser, report: Path) -> None:
-    analysis, wanted = analysis_named(THREE[0]), CallFilter("opnum == 6 and status == 0")
-    passing = sum(wanted(call.number, call, analysis) for call in analysis.calls)
+    wanted = Selection(filter=CallFilter("opnum == 6 and status == 0"))
+    passing = len(wanted.calls(analysis_named(THREE[0])))
     with opened(browser, report, "#view=calls") as page:
         in_filter = "document.activeElement.matches('.filter input')"
         while not page.evaluate(in_filter):

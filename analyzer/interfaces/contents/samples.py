@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.pcq.samples import PerflibSample, perflib_samples
 from analyzer.interfaces.winperf.samples import WinperfSample, winperf_samples
-from analyzer.results.analysis import Analysis
+from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import Call
 from analyzer.results.record import Endpoint
 from analyzer.results.sample import NamesFacts, SampleRecord, Source
 
 
-def sample_records(analysis: Analysis, wanted: Callable[[int, Call], bool] | None = None) -> Iterator[SampleRecord]:
-    """One record a value, in the order of the calls and within a call in the order of its buffer.
-
-    `wanted` may leave calls out before their buffers are read.
-    """
-    for number, call in analysis.shown:
-        if wanted is None or wanted(number, call):
-            yield from call_samples(number, call, analysis)
+def sample_records(analysis: Analysis, calls: Selected | None = None) -> Iterator[SampleRecord]:
+    """One record a value of the calls that are shown, or of these alone, in their order and within a call in that of its buffer."""
+    for number, call in calls if calls is not None else analysis.shown:
+        yield from call_samples(number, call, analysis)
 
 
 def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[SampleRecord]:

@@ -1,4 +1,4 @@
-"""A filter's tree and the fields it may name in, a predicate out: words get their meaning here, and mistakes their message.
+"""A filter's tree and the fields it may name in, an expression out: words get their meaning here, and mistakes their message.
 
 What a field without a value, or with several, means to an operator is Wireshark's rule (docs/filters.md):
 
@@ -18,6 +18,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any
 
 from analyzer.core.times import UNITS_NS, parse_time
+from analyzer.questions.filters.expression import Asked, Expression, Joined, Resolve
 from analyzer.questions.filters.fields import NUMBERS, TEXTS, Field, buffer_field
 from analyzer.questions.filters.names import buffer_names, named_methods, numbers_of, with_article
 from analyzer.questions.filters.tree import (
@@ -41,9 +42,6 @@ from analyzer.questions.filters.tree import (
 )
 from analyzer.results.record import Kind
 
-# Gives the values of a field, none where it has none. Times and durations are in nanoseconds.
-Resolve = Callable[[Field], Sequence[Any]]
-Predicate = Callable[[Resolve], bool]
 _Values = Callable[[Resolve], Sequence[Any]]
 _Test = Callable[[Any], bool]
 
@@ -98,22 +96,9 @@ _DEFAULT: Mapping[str, Quantifier] = {"!=": "all", "===": "all"}
 _COMPARABLE = NUMBERS | {Kind.SECONDS, Kind.TIME, Kind.ANY}
 
 
-class Bound:
-    """A filter with its meaning: call it with what gives a field's values. `fields` are those it reads."""
-
-    def __init__(self, predicate: Predicate, fields: frozenset[Field]) -> None:
-        self._predicate = predicate
-        self.fields = fields
-
-    def __call__(self, resolve: Resolve) -> bool:
-        return self._predicate(resolve)
-
-
-def bind(tree: Node, source: str, fields: Mapping[str, Field]) -> Bound:
-    """The predicate of a tree that was parsed from `source`; `FilterError` where it makes no sense."""
-    binder = _Binder(source, fields)
-    predicate = binder.node(tree)
-    return Bound(predicate, frozenset(binder.used))
+def bind(tree: Node, source: str, fields: Mapping[str, Field]) -> Expression:
+    """What a tree that was parsed from `source` means; `FilterError` where it makes no sense."""
+    return _Binder(source, fields).node(tree)
 
 
 class _Ref:
@@ -127,25 +112,20 @@ class _Binder:
     def __init__(self, source: str, fields: Mapping[str, Field]) -> None:
         self._source = source
         self._fields = fields
-        self.used: set[Field] = set()
 
     def fail(self, sentence: str, at: Place) -> FilterError:
         return FilterError(sentence, self._source, at)
 
-    def node(self, node: Node) -> Predicate:
+    def node(self, node: Node) -> Expression:
         match node:
             case Not(part):
-                inner = self.node(part)
-                return lambda resolve: not inner(resolve)
+                return Joined("not", (self.node(part),))
             case And(parts):
-                every = [self.node(part) for part in parts]
-                return lambda resolve: all(part(resolve) for part in every)
+                return Joined("and", tuple([self.node(part) for part in parts]))
             case Or(parts):
-                some = [self.node(part) for part in parts]
-                return lambda resolve: any(part(resolve) for part in some)
+                return Joined("or", tuple([self.node(part) for part in parts]))
             case Xor(parts):
-                operands = [self.node(part) for part in parts]
-                return lambda resolve: sum(part(resolve) for part in operands) % 2 == 1
+                return Joined("xor", tuple([self.node(part) for part in parts]))
             case Exists(operand):
                 return self._exists(operand)
             case Compare():
@@ -155,11 +135,11 @@ class _Binder:
 
     # ------------------------------------------------------------------------------------------------ operands
 
-    def _exists(self, operand: Operand) -> Predicate:
+    def _exists(self, operand: Operand) -> Asked:
         if isinstance(operand, Text):
             raise self.fail("a text alone says nothing; compare a field with it", operand.at)
-        values = self._known(operand).values
-        return lambda resolve: len(values(resolve)) > 0
+        ref = self._known(operand)
+        return Asked((ref.field,), lambda resolve: len(ref.values(resolve)) > 0)
 
     def _known(self, operand: Operand) -> _Ref:
         """The field an operand must be."""
@@ -196,7 +176,6 @@ class _Binder:
                 return None
         if field is None:
             return None
-        self.used.add(field)
         found = field
         return _Ref(field.name, field.kind, lambda resolve: resolve(found), field, operand.at)
 
@@ -220,7 +199,7 @@ class _Binder:
 
     # ------------------------------------------------------------------------------------------------ comparisons
 
-    def _compare(self, node: Compare) -> Predicate:
+    def _compare(self, node: Compare) -> Asked:
         left, right, operator = self._ref(node.left), self._ref(node.right), node.operator
         if left is not None and left.kind is Kind.CHOICE and str(node.right) in left.field.choices:
             right = None  # `auth.user_from == smb` means the word, though there is a field of that name
@@ -241,11 +220,11 @@ class _Binder:
             if operator not in ("==", "!=", "===", "!=="):
                 raise self.fail("null is only compared with == and !=", literal.at)
             absent = operator.startswith("=")
-            return lambda resolve: (len(values(resolve)) == 0) == absent
+            return Asked((ref.field,), lambda resolve: (len(values(resolve)) == 0) == absent)
         test = self._test(ref, operator, literal, node.at)
-        return _quantified(values, test, node.quantifier or _DEFAULT.get(operator, "any"))
+        return _quantified(ref, test, node.quantifier or _DEFAULT.get(operator, "any"))
 
-    def _both(self, node: Compare, left: _Ref, right: _Ref) -> Predicate:
+    def _both(self, node: Compare, left: _Ref, right: _Ref) -> Asked:
         """A field with a field: every value of one with every value of the other."""
         for ref in (left, right):
             if ref.kind is Kind.GROUP:
@@ -281,7 +260,7 @@ class _Binder:
                 return bool(pairs) and all(pair(*both) for both in pairs)
             return any(pair(*both) for both in pairs)
 
-        return test
+        return Asked(tuple({left.field: None, right.field: None}), test)
 
     def _test(self, ref: _Ref, operator: str, literal: Operand, at: Place) -> _Test:
         assert not isinstance(literal, Function)
@@ -314,12 +293,12 @@ class _Binder:
             return equal
         return lambda value: not equal(value)
 
-    def _in(self, node: In) -> Predicate:
+    def _in(self, node: In) -> Asked:
         ref = self._known(node.left)
         if ref.kind is Kind.GROUP:
             raise self.fail(f"{ref.name} is a group of fields and has no value", ref.at)
         tests = [self._member(ref, member) for member in node.members]
-        return _quantified(ref.values, lambda value: any(test(value) for test in tests), node.quantifier or "any")
+        return _quantified(ref, lambda value: any(test(value) for test in tests), node.quantifier or "any")
 
     def _member(self, ref: _Ref, member: Operand | Range) -> _Test:
         if not isinstance(member, Range):
@@ -472,15 +451,16 @@ def near_names(name: str, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*last[:2], *alike]))[:3]
 
 
-def _quantified(values: _Values, test: _Test, quantifier: Quantifier) -> Predicate:
+def _quantified(ref: _Ref, test: _Test, quantifier: Quantifier) -> Asked:
+    values = ref.values
     if quantifier == "any":
-        return lambda resolve: any(test(value) for value in values(resolve))
+        return Asked((ref.field,), lambda resolve: any(test(value) for value in values(resolve)))
 
     def every(resolve: Resolve) -> bool:
         found = values(resolve)
         return len(found) > 0 and all(test(value) for value in found)
 
-    return every
+    return Asked((ref.field,), every)
 
 
 def _is_number(value: Any) -> bool:

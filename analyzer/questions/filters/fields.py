@@ -5,7 +5,7 @@ adds three things: names for what is asked most (`_SHORT`), names without a side
 stubs, which a record keeps by the spelling of the IDL.
 
 `Field` is all that names and evaluation share. Names and types are settled by `bind.py` with `name`, `kind` and `choices`. What
-evaluates a filter (`values.py`, call by call; the page of `report`, by its script) needs `paths` and `kind` alone: the values
+evaluates a filter (`columns.py`, by columns; the page of `report`, by its script) needs `paths` and `kind` alone: the values
 of a field are those of all its paths, in that order, lists opened and nulls left out; a `GROUP` gives true where anything is
 there. Times and durations are in nanoseconds, and `smb.session_id` is a number.
 """

@@ -1,20 +1,25 @@
-"""A filter of calls or samples: text in, and then for each call or sample whether it passes."""
+"""A filter of calls or samples: text in, and then for calls and samples whether they pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.questions.filters.bind import bind
+from analyzer.questions.filters.columns import CallColumns
+from analyzer.questions.filters.expression import Expression, Joined
 from analyzer.questions.filters.fields import Field, call_fields, counter_fields, sample_fields
 from analyzer.questions.filters.grammar import parse
-from analyzer.questions.filters.tree import And
-from analyzer.questions.filters.values import CallValues, of_record, of_sample
-from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, CallRecord
+from analyzer.questions.filters.records import LookedAt, of_record, of_sample
+from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.call import CallRecord
 from analyzer.results.sample import CounterRecord, SampleRecord
+
+if TYPE_CHECKING:
+    from analyzer.questions.filters.expression import Numbers
 
 
 class CallFilter:
@@ -22,14 +27,17 @@ class CallFilter:
 
     def __init__(self, source: str) -> None:
         self.tree = parse(source)
-        parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
-        # Each of them must hold.
-        self.parts = tuple(bind(part, source, call_fields()) for part in parts)
+        self.expression = bind(self.tree, source, call_fields())
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """What must hold, each."""
+        return _parts(self.expression)
 
     @property
     def fields(self) -> frozenset[Field]:
         """Those that it asks for."""
-        return frozenset[Field]().union(*(part.fields for part in self.parts))
+        return frozenset(self.expression.fields)
 
     def asks_for(self, name: str) -> bool:
         """Whether it asks for a field of this name."""
@@ -42,15 +50,9 @@ class CallFilter:
         """A filter of the same kind."""
         return CallFilter(source)
 
-    def __call__(self, number: int, call: Call, analysis: Analysis) -> bool:
-        """Whether call `number` passes. What the filter does not ask for is not looked at."""
-        values = CallValues(number, call, analysis)
-        return all(part(values) for part in self.parts)
-
     def passes(self, record: CallRecord | Mapping[str, Any]) -> bool:
-        """The same of a call that is a record already."""
-        values = of_record(record)
-        return all(part(values) for part in self.parts)
+        """Whether a call passes that is a record already."""
+        return self.expression.passes(of_record(record))
 
 
 class SampleFilter:
@@ -59,12 +61,10 @@ class SampleFilter:
     def __init__(self, source: str, *, of_counters: bool = False) -> None:
         self.tree = parse(source)
         self._of_counters = of_counters
-        fields = counter_fields() if of_counters else sample_fields()
-        parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
-        bound = [bind(part, source, fields) for part in parts]
-        # What is only about calls is asked once a call, and before the values of its buffer are read.
-        self._of_calls = [part for part in bound if not any(field.of_value for field in part.fields)]
-        self._of_samples = [part for part in bound if any(field.of_value for field in part.fields)]
+        parts = _parts(bind(self.tree, source, counter_fields() if of_counters else sample_fields()))
+        # What is only about calls is asked of all of them at once, before the values of a buffer are read.
+        self._of_calls = Joined("and", tuple(part for part in parts if not _is_of_values(part)))
+        self._of_samples = Joined("and", tuple(part for part in parts if _is_of_values(part)))
 
     def __str__(self) -> str:
         return str(self.tree)
@@ -75,26 +75,40 @@ class SampleFilter:
 
     def records(self, analysis: Analysis) -> Iterator[SampleRecord]:
         """The sample records that pass."""
-        test = self.test(analysis)
-        return (record for record in sample_records(analysis, partial(self._wants, analysis)) if test(record))
+        shown = analysis.shown
+        wanted = shown.only(self._wanted(CallColumns(analysis), np.array(shown.numbers)))
+        return filter(self._passing(analysis, wanted), sample_records(analysis, wanted))
 
     def test(self, analysis: Analysis) -> Callable[[SampleRecord | CounterRecord], bool]:
         """Whether a sample passes, or a formatted value."""
-        number, values, is_wanted = 0, None, False
+        numbers = np.arange(1, len(analysis.calls) + 1)
+        return self._passing(analysis, analysis.shown.only(self._wanted(CallColumns(analysis), numbers)))
+
+    def _wanted(self, columns: CallColumns, numbers: Numbers) -> list[int]:
+        """The calls among these whose values may pass."""
+        found: list[int] = numbers[self._of_calls.passing(columns, numbers)].tolist()
+        return found
+
+    def _passing(self, analysis: Analysis, wanted: Selected) -> Callable[[SampleRecord | CounterRecord], bool]:
+        """Whether a sample passes; its call must be wanted."""
+        number, values = 0, None
 
         def passes(record: SampleRecord | CounterRecord) -> bool:
-            nonlocal number, values, is_wanted
-            if values is None or record.call != number:
+            nonlocal number, values
+            if record.call != number:
                 number = record.call or 0
-                values = CallValues(number, analysis.calls[number - 1], analysis)
-                is_wanted = all(part(values) for part in self._of_calls)
-            if not is_wanted:
-                return False
-            of_both = of_sample(record, values)
-            return all(part(of_both) for part in self._of_samples)
+                values = LookedAt(analysis.calls[number - 1], analysis) if wanted.holds(number) else None
+            return values is not None and self._of_samples.passes(of_sample(record, values))
 
         return passes
 
-    def _wants(self, analysis: Analysis, number: int, call: Call) -> bool:
-        values = CallValues(number, call, analysis)
-        return all(part(values) for part in self._of_calls)
+
+def _parts(expression: Expression) -> tuple[Expression, ...]:
+    """What must hold, each."""
+    if isinstance(expression, Joined) and expression.operator == "and":
+        return expression.parts
+    return (expression,)
+
+
+def _is_of_values(expression: Expression) -> bool:
+    return any(field.of_value for field in expression.fields)

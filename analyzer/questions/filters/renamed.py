@@ -32,10 +32,6 @@ class RenamedFilter:
     def __str__(self) -> str:
         return str(self._renamed())
 
-    def __call__(self, *values: Any) -> bool:
-        passes: bool = self._renamed()(*values)
-        return passes
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self._renamed(), name)
 

@@ -6,20 +6,26 @@ In: what the user asked for. Out: calls with their numbers, which stay those of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.filters.bounds import TimeBound
+from analyzer.questions.filters.columns import CallColumns
+from analyzer.questions.filters.expression import Asked, Expression, Joined
+from analyzer.questions.filters.fields import Field, call_fields
 from analyzer.questions.filters.parties import Account, Machine, Machines
+from analyzer.questions.filters.records import LookedAt
 from analyzer.results.analysis import Analysis, Part, Selected
 from analyzer.results.call import Call
 from analyzer.results.connection import SmbSession
+from analyzer.results.record import Kind
 from analyzer.transport.rpc.interfaces import interface_names
 
 if TYPE_CHECKING:
@@ -28,6 +34,9 @@ if TYPE_CHECKING:
 
 # So many calls are named where one is to be chosen.
 _CHOICES = 12
+# What calls were carried by, as the analysis counts it.
+_CHANNEL = Field("channel", Kind.NUMBER, "number of the channel", ("channel",))
+_SESSION = Field("session", Kind.NUMBER, "number of the SMB session", ("session",))
 
 
 class Selection(Struct, frozen=True):
@@ -47,26 +56,30 @@ class Selection(Struct, frozen=True):
 
     def calls(self, analysis: Analysis) -> Selected:
         """The calls selected, in their order, before `tail`."""
-        whole = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
+        shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
         if replace(self, tail=None) == EVERYTHING:
-            return whole
-        passes = self.test(analysis)
-        return whole.only(number for number, call in whole if passes(call))
+            return shown
+        numbers = np.array(shown.numbers)
+        return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
-        """Whether a call is selected, before `tail`. Of the analysis no more is needed than `needs` leaves."""
-        tests: list[Callable[[Call], bool]] = []
-        if self._asks_for_ends:
-            tests.append(_EndsTest(self, analysis).of_call)
-        if (wanted := self.interfaces) != ():
-            tests.append(lambda call: any(is_of(call, one) for one in wanted))
-        if (handle := self.handle) is not None:
-            tests.append(lambda call: handle in (call.handle, call.handle_uuid))
+        """Whether a call is selected, before `tail`. Of the analysis no more is needed than `needs_all` leaves."""
+        wanted = self._expression(analysis)
+        return lambda call: wanted.passes(LookedAt(call, analysis))
+
+    def _expression(self, analysis: Analysis) -> Expression:
+        """What is asked of a call, before `tail`."""
+        parts: list[Expression] = list(_Ends(self, analysis).of_calls()) if self._asks_for_ends else []
+        if (wanted := frozenset(one.casefold() for one in self.interfaces)) != frozenset():
+            interface = _field("interface")
+            parts.append(Asked((interface,), lambda values: any(one.casefold() in wanted for one in values(interface))))
+        if self.handle is not None:
+            parts.append(_is_one("handle", self.handle))
         if self.session is not None:
-            tests.append(_in_session(self.session, analysis))
-        if (by_filter := self.filter) is not None:
-            tests.append(lambda call: by_filter(call.number, call, analysis))
-        return lambda call: all(test(call) for test in tests)
+            parts.append(_in_session(self.session, analysis))
+        if self.filter is not None:
+            parts.append(self.filter.expression)
+        return Joined("and", tuple(parts))
 
     @property
     def needs_all(self) -> str | None:
@@ -119,9 +132,9 @@ class Selection(Struct, frozen=True):
         numbers = None
         if self.interfaces or self.handle is not None or self.session is not None or self.filter is not None:
             numbers = {call.session for _, call in calls}
-        test = _EndsTest(self, analysis)
+        ends = _Ends(self, analysis)
         for session in analysis.sessions:
-            if (numbers is None or session.number in numbers) and test.of_session(session):
+            if (numbers is None or session.number in numbers) and ends.of_session(session):
                 yield session
 
     @property
@@ -153,8 +166,8 @@ class Selection(Struct, frozen=True):
         return ", ".join(parts) or None
 
 
-class _EndsTest:
-    """Whether a call or session is of the time, machines and users of a selection, in one capture."""
+class _Ends:
+    """The time, machines and users that a selection asks for, in one capture."""
 
     def __init__(self, selection: Selection, analysis: Analysis) -> None:
         facts = analysis.capture
@@ -166,40 +179,51 @@ class _EndsTest:
         self._clients = Machines.of(selection.clients, names) if selection.clients else None
         self._users = selection.users
 
-    def of_call(self, call: Call) -> bool:
-        auth = call.auth
-        accounts, anonymous = (auth.user, auth.claimed_user), bool(auth.anonymous)
-        return self._passes(call.time_ns, call.time_ns, call.client.ip, call.server.ip, accounts, anonymous)
+    def of_calls(self) -> Iterator[Asked]:
+        """What is asked of a call."""
+        time, server, client = _field("time_ns"), _field("server.ip"), _field("client.ip")
+        yield Asked((time,), lambda values: all(self._is_between(one, one) for one in values(time)))
+        if (servers := self._servers) is not None:
+            yield Asked((server,), lambda values: any(map(servers.has, values(server))))
+        if (clients := self._clients) is not None:
+            yield Asked((client,), lambda values: any(map(clients.has, values(client))))
+        if self._users:
+            user, anonymous = _field("user"), _field("auth.anonymous")
+            yield Asked(
+                (user, anonymous), lambda values: self._is_of_user(values(user), is_anonymous=any(values(anonymous)))
+            )
 
     def of_session(self, session: SmbSession) -> bool:
+        """Whether a session is of them."""
         identity = session.identity
-        ends = session.client.ip, session.server.ip
         accounts = identity.account, identity.claimed_otherwise
-        return self._passes(session.first_time_ns, session.last_time_ns, *ends, accounts, identity.is_anonymous)
-
-    def _passes(
-        self, first_ns: int, last_ns: int, client: str, server: str, accounts: tuple[str | None, ...], anonymous: bool
-    ) -> bool:
         return (
-            (self._since is None or last_ns >= self._since)
-            and (self._until is None or first_ns <= self._until)
-            and (self._servers is None or self._servers.has(server))
-            and (self._clients is None or self._clients.has(client))
-            and (
-                not self._users
-                or any(user.is_of(account, anonymous=anonymous) for user in self._users for account in accounts)
-            )
+            self._is_between(session.first_time_ns, session.last_time_ns)
+            and (self._servers is None or self._servers.has(session.server.ip))
+            and (self._clients is None or self._clients.has(session.client.ip))
+            and (not self._users or self._is_of_user(accounts, is_anonymous=identity.is_anonymous))
         )
+
+    def _is_between(self, first_ns: int, last_ns: int) -> bool:
+        return (self._since is None or last_ns >= self._since) and (self._until is None or first_ns <= self._until)
+
+    def _is_of_user(self, accounts: Sequence[str | None], *, is_anonymous: bool) -> bool:
+        """Whether one of the accounts is a user who is asked for; an anonymous caller may have none."""
+        return any(user.is_of(one, anonymous=is_anonymous) for user in self._users for one in accounts or (None,))
 
 
 EVERYTHING = Selection()
 _UUID = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
 
 
-def is_of(call: Call, interface: str) -> bool:
-    """Whether a call is one of the interface of this name or UUID."""
-    names = {call.interface.uuid, call.interface.name}
-    return interface.casefold().strip("{}") in {name.casefold() for name in names if name is not None}
+def _field(name: str) -> Field:
+    return call_fields()[name]
+
+
+def _is_one(name: str, wanted: str | int) -> Asked:
+    """Whether a field has this value."""
+    field = _field(name)
+    return Asked((field,), lambda values: wanted in values(field))
 
 
 def known_interface(text: str) -> str:
@@ -237,18 +261,15 @@ def session_name(text: str) -> str:
     raise ValueError(f"{text} is no session: write its id as 0x1d, or the number of a call in it")
 
 
-def _in_session(session: str, analysis: Analysis) -> Callable[[Call], bool]:
+def _in_session(session: str, analysis: Analysis) -> Asked:
     """Whether a call is of an SMB session, or of the TCP connection of a call that came without SMB."""
     if not session.startswith("#"):
-        session_id = int(session, 16)
-        return lambda call: call.smb is not None and int(call.smb.session_id, 16) == session_id
+        return _is_one("session", int(session, 16))
     number = int(session[1:])
     if not 1 <= number <= len(analysis.calls):
         count = len(analysis.calls)
         raise InputError(f"there is no call {session}; the capture has {count} call{'s' if count != 1 else ''}")
-    place = _place(analysis.calls[number - 1])
-    return lambda call: _place(call) == place
-
-
-def _place(call: Call) -> tuple[str, int]:
-    return ("session", call.session) if call.session is not None else ("channel", call.channel)
+    call = analysis.calls[number - 1]
+    if call.session is None:
+        return Asked((_CHANNEL, _SESSION), lambda values: not values(_SESSION) and call.channel in values(_CHANNEL))
+    return Asked((_SESSION,), lambda values: call.session in values(_SESSION))

@@ -32,7 +32,7 @@ def passing(calls: pl.LazyFrame, passes: CallFilter) -> pl.LazyFrame:
 def servers_of(passes: CallFilter, servers: Iterable[str]) -> list[str]:
     """The addresses of servers whose calls may pass, by the parts of the filter that ask for nothing else."""
     parts = [part for part in passes.parts if {field.name for field in part.fields} == {"server.ip"}]
-    return [ip for ip in servers if all(part(lambda _: [ip]) for part in parts)]  # noqa: B023
+    return [ip for ip in servers if all(part.passes(lambda _: [ip]) for part in parts)]  # noqa: B023
 
 
 def _meet(column: Sequence[str], path: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec.inspect as inspect
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,8 @@ from analyzer.interfaces.contents import lines as model_records
 from analyzer.interfaces.contents.lines import call_record, delta_before
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.pipeline.run import analyze
-from analyzer.questions.filters import values as filter_values
+from analyzer.questions.filters import records as filter_records
+from analyzer.questions.filters.columns import CallColumns
 from analyzer.questions.filters.fields import (
     _OF_ITS_CALL,
     _SHORT,
@@ -33,6 +35,8 @@ from analyzer.questions.filters.fields import (
 from analyzer.questions.filters.filter import CallFilter, SampleFilter
 from analyzer.questions.filters.grammar import parse
 from analyzer.questions.filters.names import vocabulary
+from analyzer.questions.filters.records import LookedAt, of_record
+from analyzer.questions.filters.selection import Selection
 from analyzer.questions.filters.tree import (
     And,
     Compare,
@@ -48,7 +52,6 @@ from analyzer.questions.filters.tree import (
     Word,
     Xor,
 )
-from analyzer.questions.filters.values import CallValues, of_record
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import CallRecord
 from analyzer.results.record import Kind
@@ -485,14 +488,38 @@ def conversation() -> Analysis:
     )
 
 
+CONVERSATION = conversation()
+RECORDS = [call_record(call, CONVERSATION) for call in CONVERSATION.calls]
+
+
 def agree(analysis: Analysis) -> None:
     extra = ("buffer.identifiers.name", "response.buffer.counter_id", "buffer.blocks.status", "buffer.name")
     fields = [*call_fields().values(), *filter(None, map(buffer_field, extra))]
+    columns, numbers = CallColumns(analysis), np.arange(1, len(analysis.calls) + 1)
+    by_column = {field: columns.values([field], numbers) for field in fields if columns.holds([field])}
     for number, call in enumerate(analysis.calls, 1):
-        slow = of_record(call_record(call, analysis, time_delta_ns=delta_before(number, call, analysis)))
-        fast = CallValues(number, call, analysis)
+        recorded = of_record(call_record(call, analysis, time_delta_ns=delta_before(number, call, analysis)))
+        looked_at = LookedAt(call, analysis)
         for field in fields:
-            assert list(fast(field)) == list(slow(field)), (number, field.name)
+            assert list(looked_at(field)) == list(recorded(field)), (number, field.name)
+            if field in by_column:
+                codes, found = by_column[field]
+                assert list(found[codes[number - 1]](field)) == list(recorded(field)), (number, field.name)
+    for field in fields:
+        # What is no column is looked at only where it may have a value.
+        passed = passing(field.name, analysis)
+        assert passed == [call.number for call in analysis.calls if LookedAt(call, analysis)(field)], field.name
+
+
+def passing(text: str, analysis: Analysis) -> list[int]:
+    return list(Selection(filter=CallFilter(text)).calls(analysis).numbers)
+
+
+@given(pairs)
+@settings(deadline=None, max_examples=200)
+def test_many_calls_at_once_pass_as_their_records_do(pair: Pair) -> None:
+    made = CallFilter(pair[0])
+    assert passing(pair[0], CONVERSATION) == [record.number for record in RECORDS if made.passes(record)]
 
 
 def test_a_call_gives_what_its_record_gives() -> None:
@@ -521,20 +548,16 @@ def test_buffers_are_left_alone_where_the_filter_does(monkeypatch: pytest.Monkey
         looked_at.append(side)
         return real(side)
 
-    monkeypatch.setattr(filter_values, "decoded_buffer", counting)
+    monkeypatch.setattr(filter_records, "decoded_buffer", counting)
     monkeypatch.setattr(model_records, "decoded_buffer", counting)
-
-    def passing(text: str) -> list[int]:
-        made = CallFilter(text)
-        return [number for number, call in enumerate(analysis.calls, 1) if made(number, call, analysis)]
 
     for field in call_fields().values():
         if not field.name.rpartition(".")[2].startswith(("buffer", "stub_sha256")) or field.name.endswith("kind"):
-            passing(field.name)
+            passing(field.name, analysis)
     assert looked_at == []
-    assert passing("opnum == 7 and buffer.identifiers.name == _Total and buffer.index == 0") == [3]
+    assert passing("opnum == 7 and buffer.identifiers.name == _Total and buffer.index == 0", analysis) == [3]
     assert len(looked_at) == 2
-    assert passing("buffer_problem or stub_sha256 == x") == []
+    assert passing("buffer_problem or stub_sha256 == x", analysis) == []
 
 
 @pytest.mark.parametrize(
@@ -571,8 +594,8 @@ def test_buffers_are_left_alone_where_the_filter_does(monkeypatch: pytest.Monkey
 )
 def test_what_calls_pass(text: str, numbers: list[int]) -> None:
     analysis = conversation()
+    assert passing(text, analysis) == numbers
     made = CallFilter(text)
-    assert [number for number, call in enumerate(analysis.calls, 1) if made(number, call, analysis)] == numbers
     recorded = [call_record(call, analysis) for number, call in enumerate(analysis.calls, 1)]
     assert [record.number for record in recorded if made.passes(record)] == numbers
 
@@ -590,8 +613,7 @@ def test_what_calls_pass(text: str, numbers: list[int]) -> None:
 )
 def test_two_fields_are_compared_where_both_have_values(text: str, numbers: list[int]) -> None:
     analysis = conversation()
-    passes = CallFilter(text)
-    assert [number for number, call in enumerate(analysis.calls, 1) if passes(number, call, analysis)] == numbers
+    assert passing(text, analysis) == numbers
 
 
 def test_a_pattern_may_have_so_many_characters() -> None:
@@ -737,13 +759,13 @@ def test_what_only_a_record_shows_can_be_asked_for() -> None:
     analysis = conversation()
     calls = list(analysis.calls)
     assert calls[1].time_ns > calls[0].time_ns
-    passes = CallFilter(f"time_delta == {calls[1].time_ns - calls[0].time_ns}ns and time_delta_ns")
-    assert passes(2, calls[1], analysis)
-    assert not passes(1, calls[0], analysis)
+    passed = passing(f"time_delta == {calls[1].time_ns - calls[0].time_ns}ns and time_delta_ns", analysis)
+    assert 2 in passed
+    assert 1 not in passed
     two = replace(analysis, capture=replace(analysis.capture, files=("a.pcap", "b.pcap")))
-    passes = CallFilter("request.frame_files == 0 and frame_files < 1 and not response.frame_files == 1")
-    assert passes(1, calls[0], two)
-    assert not passes(1, calls[0], analysis)
+    text = "request.frame_files == 0 and frame_files < 1 and not response.frame_files == 1"
+    assert 1 in passing(text, two)
+    assert passing(text, analysis) == []
 
 
 def test_fields_are_what_they_say_they_are() -> None:
@@ -756,8 +778,8 @@ def test_fields_are_what_they_say_they_are() -> None:
         Kind.GROUP: bool,
     }
     analysis = conversation()
-    for number, call in enumerate(analysis.calls, 1):
-        values = CallValues(number, call, analysis)
+    for call in analysis.calls:
+        values = LookedAt(call, analysis)
         for field in call_fields().values():
             for value in values(field):
                 assert type(value) is is_of[field.kind], field.name

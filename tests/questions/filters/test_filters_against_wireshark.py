@@ -9,6 +9,7 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from tests import truth
 
@@ -38,13 +39,8 @@ def analysis() -> Analysis:
     ],
 )
 def test_both_pick_the_same_requests(analysis: Analysis, ours: str, theirs: str) -> None:
-    made = CallFilter(ours)
-    picked = {
-        frame
-        for number, call in enumerate(analysis.calls, 1)
-        if call.request is not None and made(number, call, analysis)
-        for frame in call.request.frames
-    }
+    passed = Selection(filter=CallFilter(ours)).calls(analysis)
+    picked = {frame for _, call in passed if call.request is not None for frame in call.request.frames}
     command = [
         "tshark",
         "-r",

@@ -21,9 +21,9 @@ def test_a_filter_asks_for_the_pseudonyms_of_names_and_addresses() -> None:
     assert str(made) == f'auth.user == "LAB\\\\{alice}" or server.ip == {address}'
     assert {field.name for field in made.fields} == {"auth.user", "server.ip"}
     analysis = conversation()
-    call = analysis.calls[0]
-    assert not made(1, call, analysis)
-    assert RenamedFilter(CallFilter("opnum == 3"), names)(1, call, analysis) is True
+    assert not Selection(filter=made).calls(analysis)
+    opened = RenamedFilter(CallFilter("opnum == 3"), names)
+    assert 1 in Selection(filter=opened).calls(analysis).numbers
 
 
 def test_a_filter_of_counters_stays_one() -> None:

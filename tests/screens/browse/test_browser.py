@@ -15,6 +15,7 @@ import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.view import CallView
 from analyzer.screens.viewmodel.layers import call_view
@@ -99,7 +100,7 @@ def test_a_filter_is_that_of_the_command_and_completes_fields() -> None:
 
     analysis = analysis_named(THREE[0])
     wanted = CallFilter("opnum == 6 and status == 0")
-    passing = [call.number for call in analysis.calls if wanted(call.number, call, analysis)]
+    passing = list(Selection(filter=wanted).calls(analysis).numbers)
 
     async def act(app: Browser, pilot: Pilot[None]) -> None:
         assert await FieldSuggester().get_suggestion("opnum == 6 and lat") == "opnum == 6 and latency"
