@@ -22,6 +22,15 @@ def pack_origins(data: TracedBytes) -> bytes:
     return data.source.located(data.start, data.start + len(data))[0]
 
 
+def only_frame(packed: bytes) -> int | None:
+    """The frame that carried all of these bytes, None where there are several or none."""
+    frame: int
+    if len(packed) != PACKED_EXTENT.size:
+        return None
+    frame, _, _ = PACKED_EXTENT.unpack(packed)
+    return frame
+
+
 def packed_length(packed: bytes) -> int:
     """Of how many bytes these rows are the origin. Raises `ValueError` where they are no such rows."""
     if len(packed) % PACKED_EXTENT.size:
@@ -102,13 +111,12 @@ class PackedOrigins(Source):
         return super().located(start, stop)
 
     def frames(self, start: int, stop: int) -> tuple[int, ...]:
-        if len(self._packed) == PACKED_EXTENT.size and stop > start:
-            return (PACKED_EXTENT.unpack(self._packed)[0],)
+        if stop > start and (frame := only_frame(self._packed)) is not None:
+            return (frame,)
         return super().frames(start, stop)
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
-        if len(self._packed) == PACKED_EXTENT.size and stop > start:
-            frame = PACKED_EXTENT.unpack(self._packed)[0]
+        if stop > start and (frame := only_frame(self._packed)) is not None:
             return frame, frame
         return super().frame_range(start, stop)
 

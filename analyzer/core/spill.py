@@ -63,7 +63,7 @@ class SpillFile:
 class Log:
     """Bytes appended one behind the other. A position counts all of them from 0."""
 
-    __slots__ = ("_cached", "_end", "_file", "_places", "_room", "_starts", "_tail", "_whole")
+    __slots__ = ("_end", "_file", "_places", "_room", "_seen", "_starts", "_tail", "_whole")
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -75,7 +75,9 @@ class Log:
         self._tail = bytearray()
         # Segments that were appended whole, of which parts are read alone; the others are read as they were written.
         self._whole: set[int] = set()
-        self._cached: tuple[int, bytes] = (-1, b"")
+        # The segment that was read last: where it begins, and its bytes. Several threads may read what nobody appends to any more:
+        # each looks at the segment it took.
+        self._seen: tuple[int, bytes] = (0, b"")
 
     @property
     def end(self) -> int:
@@ -119,6 +121,11 @@ class Log:
 
     def read(self, position: int, length: int) -> bytes:
         """So many bytes from a position on."""
+        # What is read lies, as a rule, where something was read last.
+        start, data = self._seen
+        first = position - start
+        if first >= 0 and first + length <= len(data):
+            return data[first : first + length]
         found = self._read(position, length)
         if len(found) == length:
             return found
@@ -136,18 +143,16 @@ class Log:
         if position >= tail:
             return bytes(self._tail[position - tail : position - tail + length])
         at = bisect_right(self._starts, position) - 1
-        first = position - self._starts[at]
+        start = self._starts[at]
+        first = position - start
         stop = self._starts[at + 1] if at + 1 < len(self._starts) else tail
         held = self._places[at]
-        if isinstance(held, bytes):
-            return held[first : first + length]
-        if at in self._whole:
-            return self._file.read(held + first, min(length, stop - position))
-        # Several threads may read what nobody appends to any more: each looks at the segment it took.
-        cached = self._cached
-        if cached[0] != at:
-            cached = self._cached = at, self._file.read(held, stop - self._starts[at])
-        return cached[1][first : first + length]
+        if isinstance(held, int):
+            if at in self._whole:
+                return self._file.read(held + first, min(length, stop - position))
+            held = self._file.read(held, stop - start)
+        self._seen = start, held
+        return held[first : first + length]
 
     def pieces(self) -> Iterator[bytes]:
         """All that was appended, in order."""

@@ -16,14 +16,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, overload
 
 from msgspec import Struct, msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.columns import Columns, GrowingColumns
-from analyzer.core.origins import PackedOrigins, pack_origins
+from analyzer.core.origins import PackedOrigins, only_frame, pack_origins
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
 from analyzer.results.buffer import BufferKind
@@ -201,6 +201,8 @@ def tally_of(call: Call) -> Tally:
 
 # Of the column `handle`: nothing has to be known of the call but that it was made.
 NO_HANDLE = -2
+# The method of polls, as a plain number.
+_POLL = int(Opnum.QUERY_COUNTER_DATA)
 # Methods of PerflibV2 that name no query handle.
 _WITHOUT_HANDLE = frozenset(
     {
@@ -359,8 +361,8 @@ class CallTable:
         side = request or response
         status, fault, opnum, key_number = call.status, call.fault, call.opnum, call.key_number
         pieces = _Pieces(self.log)
-        row_of_request, params_of_request, rare_of_request = self._row_of(request, pieces)
-        row_of_response, params_of_response, rare_of_response = self._row_of(response, pieces)
+        row_of_request, params_of_request, rare_of_request, frames = self._row_of(request, pieces)
+        row_of_response, params_of_response, rare_of_response, frames_of_response = self._row_of(response, pieces)
         rare = call.reason, call.read, call.key, call.path, rare_of_request, rare_of_response
         packed = b"" if rare == _NO_RARE else _ENCODER.encode(rare)
         place = pieces.add(params_of_request, params_of_response, packed)
@@ -368,12 +370,12 @@ class CallTable:
         if side is None:
             first_frame = begin_frame = first_time = begin_time = 0
         else:
-            first_frame, begin_frame = side.frame_range
+            first_frame, begin_frame = frames if side is request else frames_of_response
             first_time, begin_time = side.first_time_ns, side.last_time_ns
         end_time = end_frame = last_time = -1
         if response is not None:
             end_time, last_time = response.first_time_ns, response.last_time_ns
-            end_frame = first_frame if response is side else response.first_frame
+            end_frame = frames_of_response[0]
         at = len(self._growing)
         self._growing.append(
             (
@@ -408,7 +410,8 @@ class CallTable:
         """The number of what the call has in common with others: as a rule, with the last one of its channel."""
         context = _context_of(call)
         last = self._last_context.get(call.channel)
-        if last is not None and all(map(is_, last[0], context)):
+        # What is the same object is not compared any further.
+        if last is not None and last[0] == context:
             return last[1]
         number = self._contexts[Context(*context)]
         self._last_context[call.channel] = context, number
@@ -416,25 +419,27 @@ class CallTable:
 
     def _handle(self, call: Call) -> int:
         """As the column `handle` has it."""
-        request = call.request
+        request, opnum = call.request, call.opnum
         if request is None:
             return -1
-        if not call.is_perflib or call.opnum in _WITHOUT_HANDLE:
+        if call.interface.uuid != INTERFACE or opnum in _WITHOUT_HANDLE:
             return NO_HANDLE
-        if call.opnum != Opnum.QUERY_COUNTER_DATA or call.response is None:
+        if opnum != _POLL or call.response is None:
             return -1
         handle = request.params.get("hQuery")
         return self._handles[call.server, handle["uuid"]] if isinstance(handle, dict) else -1
 
-    def _row_of(self, side: Side | None, pieces: _Pieces) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None]:
-        """The columns of a side, its parameters, and what is rare of it (as `RareOfSide`)."""
+    def _row_of(
+        self, side: Side | None, pieces: _Pieces
+    ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int]]:
+        """The columns of a side, its parameters, what is rare of it (as `RareOfSide`), and its first and its last frame."""
         if side is None:
-            return _NO_SIDE, b"", None
-        pdus, plains, apart = side.pdus, None, None
+            return _NO_SIDE, b"", None, (0, 0)
+        pdus, plains, apart, frame = side.pdus, None, None, None
         if not isinstance(pdus, tuple):
-            row, plains = self._pdus(pdus, pieces)
+            row, plains, frame = self._pdus(pdus, pieces)
         elif pdus:
-            apart = [self._pdus(_alone(one), pieces) for one in pdus]
+            apart = [self._pdus(_alone(one), pieces)[:2] for one in pdus]
             row = together([one for one, _ in apart])
         else:
             row = _NO_PDUS
@@ -456,12 +461,12 @@ class CallTable:
             stop,
             len(params),
         )
-        return columns + row, params, rare
+        return columns + row, params, rare, side.frame_range if frame is None else (frame, frame)
 
-    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[PdusRow, _Plains | None]:
-        """The columns of PDUs, and what came of each stub where that differs."""
+    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[PdusRow, _Plains | None, int | None]:
+        """The columns of PDUs, what came of each stub where that differs, and the frame that carried them, where it is one."""
         if type(pdus) is _StoredPdus and pdus.is_of(self):
-            return pdus.row, pdus.packed_plains
+            return pdus.row, pdus.packed_plains, None
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
         origins = pack_origins(whole)
         start, stop, ends = 0, 0, b""
@@ -484,9 +489,10 @@ class CallTable:
             self._steps[whole.steps],
             self._texts[pdus.step],
         )
-        return row, None if plains is None else tuple(
-            [_MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]
-        )
+        if plains is None:
+            return row, None, only_frame(origins)
+        packed_plains = tuple([_MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains])
+        return row, packed_plains, only_frame(origins)
 
     # Looking at calls
 
@@ -628,23 +634,25 @@ def together(rows: Sequence[PdusRow]) -> PdusRow:
 class _Pieces:
     """Bytes that are to be appended to a log, one behind the other."""
 
-    __slots__ = ("_end", "_log", "_parts")
+    __slots__ = ("_end", "_is_in_memory", "_log", "_parts")
 
     def __init__(self, log: Log) -> None:
-        self._log, self._end = log, log.end
+        self._log, self._end, self._is_in_memory = log, log.end, True
         self._parts: list[bytes | TracedBytes] = []
 
     def add(self, *parts: bytes | TracedBytes) -> int:
         """Where the first of them will lie."""
         place = self._end
+        for part in parts:
+            self._end += len(part)
+            self._is_in_memory &= type(part) is bytes
         self._parts += parts
-        self._end = place + sum(map(len, parts))
         return place
 
     def put(self) -> None:
         log = self._log
-        if self._end - log.end <= _WRITTEN_AT_ONCE:
-            log.append(b"".join([part if type(part) is bytes else bytes(part) for part in self._parts]))
+        if self._is_in_memory and self._end - log.end <= _WRITTEN_AT_ONCE:
+            log.append(b"".join(self._parts))  # type: ignore[arg-type]  # all of them are bytes
             return
         for part in self._parts:
             if isinstance(part, bytes):
@@ -683,7 +691,9 @@ class _StoredPdus(Pdus):
 
     @property
     def frames(self) -> tuple[int, ...]:
-        return self._origins.frames(0, self.row.whole)
+        row = self.row
+        frame = only_frame(self._calls.log.read(row.place, row.origins))
+        return (frame,) if frame is not None else self._origins.frames(0, row.whole)
 
     @property
     def frame_range(self) -> tuple[int, int] | None:

@@ -122,14 +122,14 @@ class Following:
 
     def until(self, before: Moment | None) -> None:
         """Follows what happened before a moment (None: all that did) and was not followed yet."""
-        for kind, at in self._steps(before):
+        for kind, at, handle, channel, call_id in self._steps(before):
             if kind == _LOSS:
                 self._book.lost(at)
                 self._counts.lost(at)
             elif kind == _BEGIN:
-                self._begins(at)
+                self._begins(at, handle, channel, call_id)
             else:
-                self._ends(at)
+                self._ends(at, handle)
 
     @property
     def settled(self) -> int:
@@ -165,8 +165,9 @@ class Following:
     def _call(self, at: int) -> Call:
         return self._calls[self.position(at)]
 
-    def _steps(self, before: Moment | None) -> Iterator[tuple[int, int]]:
-        """What happened before a moment, in order: its kind, and the place of the call (the number of the channel of a loss)."""
+    def _steps(self, before: Moment | None) -> Iterator[tuple[int, int, int, int, int]]:
+        """What happened before a moment, in order: its kind, and the place of the call (the number of the channel of a loss); of
+        the call what stands in the column `handle`, its channel and its call id."""
         calls, order = self._calls, np.frombuffer(self._order, np.uint32)
         begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
         if before is not None:
@@ -185,6 +186,7 @@ class Following:
         begin_windows = _windows(bounds, calls.column("begin_time")[order[begins - self._first]])
         end_windows = _windows(bounds, _end_times(calls, order[ends - self._first]))
         lost_windows = _windows(bounds, lost[:, 0])
+        columns = calls.column("handle"), calls.by_context("channel"), calls.column("call_id")
         for window in range(len(bounds) + 1):
             begun, ended = begins[begin_windows == window], ends[end_windows == window]
             lost_now = lost[lost_windows == window]
@@ -199,7 +201,10 @@ class Following:
             steps = np.lexsort((places, kinds, frames, times))
             for first in range(0, len(steps), 4096):
                 some = steps[first : first + 4096]
-                yield from zip(kinds[some].tolist(), places[some].tolist(), strict=True)
+                is_of_call = kinds[some] != _LOSS
+                stated = np.zeros((len(columns), len(some)), np.int64)
+                stated[:, is_of_call] = [column[order[places[some][is_of_call] - self._first]] for column in columns]
+                yield from zip(kinds[some].tolist(), places[some].tolist(), *stated.tolist(), strict=True)
 
     def _is(self, at: int, view: QueryView) -> None:
         """The handle of a call, as it stood."""
@@ -211,15 +216,13 @@ class Following:
 
     # A call begins
 
-    def _begins(self, at: int) -> None:
-        calls, position = self._calls, self.position(at)
-        handle, channel = calls.number("handle", position), calls.context(position).channel
+    def _begins(self, at: int, handle: int, channel: int, call_id: int) -> None:
         if handle >= 0 or handle == NO_HANDLE:
             # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
-            self._requested(channel, calls.number("call_id", position))
+            self._requested(channel, call_id)
             if handle == NO_HANDLE:
                 return
-            server, name = calls.handle_names[handle]
+            server, name = self._calls.handle_names[handle]
             query = self._book.of(server, channel, name)
             self._watches[at] = _Watch(query, query.epoch)
             return
@@ -263,8 +266,7 @@ class Following:
 
     # A call ends
 
-    def _ends(self, at: int) -> None:
-        handle = self._calls.number("handle", self.position(at))
+    def _ends(self, at: int, handle: int) -> None:
         if handle == NO_HANDLE:
             return
         if handle >= 0:
