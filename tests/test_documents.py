@@ -19,7 +19,7 @@ import typer
 from analyzer.commands import exits
 from analyzer.commands.commands import EXIT_CODES, command_line
 from analyzer.questions.audit.catalogue import catalogue
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.filters import bind, grammar
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.series.formulas import Why
@@ -176,7 +176,7 @@ def test_numbers_of_requirements_and_rules_are_those_of_the_catalogue() -> None:
     assert (int(found[1]), int(found[2])) == (untestable, len(requirements))
     for name in ("docs/rules.md", "docs/ci.md", "docs/probe.md"):
         for number in re.findall(r"\b(\d+) rules\b", text_of(name)):
-            assert int(number) == len(rule_pages()), name
+            assert int(number) == len(every_rule()), name
         for number in re.findall(r"\b(\d{3}) requirements\b", text_of(name)):
             assert int(number) == len(requirements), name
 

@@ -16,7 +16,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.engine import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from tests.readme import CAPTURE, with_sample
 from tests.tree import ROOT, files
 
@@ -89,7 +89,7 @@ def test_the_version_is_said_once_and_in_the_changelog() -> None:
 def test_rules_are_as_old_as_a_version_that_there_was() -> None:
     versions = set(re.findall(r"^## \[([\d.]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE))
     assert VERSION in versions
-    assert {page.rule.since for page in rule_pages()} <= versions
+    assert {rule.since for rule in every_rule()} <= versions
 
 
 def test_every_dependency_has_a_line_that_says_why() -> None:

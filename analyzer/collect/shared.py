@@ -17,7 +17,7 @@ from analyzer.core.output.store import Store
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.findings import Coverage
 from analyzer.questions.audit.records import coverage_record
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.audit import CoverageRecord
 from analyzer.results.capture import HostName, HostRecord, ProblemRecord
@@ -104,9 +104,9 @@ def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRec
         for requirement, found in one.items():
             judged.setdefault(requirement, Judged()).add(found)
     rules: dict[str, list[str]] = {}
-    for page in rule_pages():
-        for requirement in page.rule.requirements:
-            rules.setdefault(requirement, []).append(page.rule.code)
+    for rule in every_rule():
+        for requirement in rule.requirements:
+            rules.setdefault(requirement, []).append(rule.code)
     for number, requirement_of in catalogue().items():
         found = judged.get(number, Judged())
         yield coverage_record(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from analyzer.core.output.gate import Destination
     from analyzer.questions.audit.baseline import Accepted
     from analyzer.questions.audit.engine import Audit
-    from analyzer.questions.audit.rule import RulePage
+    from analyzer.questions.audit.rule import Rule
     from analyzer.questions.audit.triggered import Triggered
     from analyzer.results.analysis import Analysis
     from analyzer.results.audit import CoverageVerdict
@@ -166,12 +166,12 @@ def audit(
     """
     from analyzer.questions.audit.baseline import read_baseline
     from analyzer.questions.audit.engine import select as selected
-    from analyzer.questions.audit.rule import rule_pages
+    from analyzer.questions.audit.rule import every_rule
     from analyzer.questions.audit.triggered import read_triggered
 
-    pages = selected(rule_pages(), select or (), ignore or ())
+    rules = selected(every_rule(), select or (), ignore or ())
     if list_rules:
-        _list(pages, output_format, writing)
+        _list(rules, output_format, writing)
         return
     if not files:
         raise typer.BadParameter("a capture is needed (or --list)", param_hint="FILE...")
@@ -180,7 +180,7 @@ def audit(
     chosen = profile.value, actor.value
 
     def audited(analysis: Analysis) -> Audit:
-        return _audited(selection.of(analysis), pages, accepted, done, *chosen)
+        return _audited(selection.of(analysis), rules, accepted, done, *chosen)
 
     writing = writing.sparing([path for path in (baseline, triggered) if path is not None])
     accepting = writing.beside(new_baseline)
@@ -195,13 +195,13 @@ def audit(
     view = AuditView(judged)
     if view.undecrypted is not None:
         say(view.undecrypted)
-    _write(view, pages, fail_on, output_format, writing)
+    _write(view, rules, fail_on, output_format, writing)
     raise typer.Exit(contract.exit_of(judged))
 
 
 def _audited(
     analysis: Analysis,
-    pages: tuple[RulePage, ...],
+    rules: tuple[Rule, ...],
     accepted: tuple[Accepted, ...],
     triggered: Triggered,
     profile: str,
@@ -213,7 +213,7 @@ def _audited(
     return Audit(
         analysis,
         profile=Profile(profile),
-        pages=pages,
+        rules=rules,
         baseline=accepted,
         actor=Actor(actor),
         triggered=triggered,
@@ -260,13 +260,13 @@ class _Contract(Struct, frozen=True):
         return EXIT_DONE
 
 
-def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: AuditFormat, writing: Writing) -> None:
+def _write(view: AuditView, rules: tuple[Rule, ...], fail_on: FailOn, form: AuditFormat, writing: Writing) -> None:
     from analyzer.core.output.json import line
 
     if form is AuditFormat.sarif:
         from analyzer.screens.formats.sarif import sarif_log
 
-        write_document(line(sarif_log(view, pages, _offsets, writing.evidence())), writing.destination)
+        write_document(line(sarif_log(view, rules, _offsets, writing.evidence())), writing.destination)
     elif form is AuditFormat.junit:
         from analyzer.screens.formats.junit import junit_xml
 
@@ -294,10 +294,10 @@ def _plain(form: AuditFormat) -> str:
     return form.value
 
 
-def _list(pages: tuple[RulePage, ...], form: AuditFormat, writing: Writing) -> None:
+def _list(rules: tuple[Rule, ...], form: AuditFormat, writing: Writing) -> None:
     from analyzer.screens.views.rule_pages import RuleList
 
-    writing.write(RuleList(pages), _plain(form))
+    writing.write(RuleList(rules), _plain(form))
 
 
 def _matrix(
@@ -346,7 +346,7 @@ def explain(
 ) -> None:
     """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent."""
     from analyzer.questions.audit.engine import select as selected
-    from analyzer.questions.audit.rule import rule_pages
+    from analyzer.questions.audit.rule import every_rule
     from analyzer.screens.views.rule_pages import RuleList
 
-    writing.write(RuleList(selected(rule_pages(), rules, ()), whole=True), output_format.value)
+    writing.write(RuleList(selected(every_rule(), rules, ()), whole=True), output_format.value)

@@ -19,13 +19,13 @@ MOST_BYTES = 16 << 20
 
 def complete_rule(incomplete: str) -> Iterator[tuple[str, str]]:
     """Codes of rules with their titles, by the beginning of either the code or the name."""
-    from analyzer.questions.audit.rule import rule_pages
+    from analyzer.questions.audit.rule import every_rule
 
-    for page in rule_pages():
-        if page.rule.code.startswith(incomplete):
-            yield page.rule.code, page.title
-        elif incomplete and page.rule.name.startswith(incomplete):
-            yield page.rule.name, page.title
+    for rule in every_rule():
+        if rule.code.startswith(incomplete):
+            yield rule.code, rule.title
+        elif incomplete and rule.name.startswith(incomplete):
+            yield rule.name, rule.title
 
 
 def complete_page(incomplete: str) -> Iterator[str]:

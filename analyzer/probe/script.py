@@ -16,7 +16,7 @@ from analyzer.probe.answers import block_types_of, guids_of, names_of, needed_of
 from analyzer.probe.stubs import ANY, NO_HANDLE, Stub, context_handle, identifier
 from analyzer.probe.talk import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
 from analyzer.probe.wire import FEATURES, NDR64, Answer, Context, Credentials
-from analyzer.questions.audit.rules.size_out_of_range import LIMITS
+from analyzer.questions.audit.rules.parameters import LIMITS
 from analyzer.results.perflib import Opnum
 from analyzer.results.security import AuthLevel
 

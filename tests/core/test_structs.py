@@ -78,7 +78,7 @@ CHANGING = """
     audit.findings: Coverage
     audit.identifiers: IdentifierList
     audit.rule: Rule
-    audit.rules.address_instead_of_value: _Seen
+    audit.rules.counter_values: _Constant
     auth.kerberos_context: _Parts
     browse.panes: _Line
     collect.collection: Done

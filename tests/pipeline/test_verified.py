@@ -18,7 +18,7 @@ from analyzer.pipeline import verify as module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.verify import stated_by, verify
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.results.evidence import EvidenceRecord, FileDigest, Input
 from analyzer.screens.formats.junit import junit_xml
 from analyzer.screens.formats.page import write_page
@@ -52,7 +52,7 @@ def made(form: str, path: Path, evidence: EvidenceRecord | None = EVIDENCE) -> P
     view = AuditView(Audit(ANALYSIS))
     destination = Destination(path, mark=EVIDENCE.result, force=True)
     if form == "sarif":
-        write_document(line(sarif_log(view, rule_pages(), lambda name, numbers: {}, evidence)), destination)
+        write_document(line(sarif_log(view, every_rule(), lambda name, numbers: {}, evidence)), destination)
     elif form == "junit":
         write_document(junit_xml(view, evidence=evidence), destination)
     elif form == "html":

@@ -36,6 +36,7 @@ from analyzer.interfaces.buffers.layout import (
 )
 from analyzer.interfaces.buffers.regular import Grid, Layout, RegularReader
 from analyzer.interfaces.buffers.text import utf16_length
+from analyzer.questions.audit.verdicts import Violation
 
 BLOCK_HEADER = BLOCK.size
 # A block of so many counters or instances is not searched for the one instance that has too few or too many values.
@@ -147,6 +148,11 @@ class Block(Struct):
     @property
     def path(self) -> str:
         return f"lpData.blocks[{self.number}]"
+
+    def wrong(self, name: str, expected: object, seen: object) -> Violation:
+        """A number of its header, where another is expected."""
+        at = self.at + 4 * ("status", "block_type", "size", "reserved").index(name)
+        return Violation(f"{self.path}.{name}", (at, at + 4), str(expected), str(seen))
 
     @property
     def num_values(self) -> int:

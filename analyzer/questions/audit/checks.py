@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol
+from functools import wraps
+from typing import Any, Literal, Protocol
 
 from analyzer.core.win32 import win32_name
 from analyzer.questions.audit.answers import DataAnswer
 from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.identifiers import IdentifierBlock
-from analyzer.questions.audit.rule import Reads, Rule
-from analyzer.questions.audit.verdicts import (
-    At,
-    Confidence,
-    Deviation,
-    Judgement,
-    OfCall,
-    SideName,
-    failed,
-    inconclusive,
-    passed,
-    warned,
-)
+from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
+from analyzer.questions.audit.verdicts import At, Judgement, OfCall, Requirements, failed, inconclusive, passed, warned
 from analyzer.results.perflib import Opnum
 
 # Data answers, damaged or not: each block says by itself whether it can be read.
@@ -49,93 +39,50 @@ class Located(Protocol):
     def seen(self) -> str: ...
 
 
-class Violation(NamedTuple):
-    """A violation that is all that is known of it."""
-
-    path: str
-    span: tuple[int, int]
-    expected: str
-    seen: str
-
-
 def judgements(
     call: OfCall,
-    side: SideName,
-    requirements: tuple[str, ...],
     looked_at: int,
     violations: Sequence[Located],
     message: str,
     *,
+    of: Requirements = (),
     warn: bool = False,
     note: bool = False,
-    confidence: Confidence = Confidence.HIGH,
-    deviation: Deviation | None = None,
+    **facts: Any,
 ) -> Iterator[Judgement]:
-    """The verdict on `looked_at` things of which some are `violations`: the first is shown, the others are counted.
+    """Yields the verdict on `looked_at` things of which some are `violations`: the first is shown, the others are counted.
 
-    A `note` is a warning that only informs.
+    A `note` is a warning that only informs; `facts` are what `Judgement` has besides.
     """
+    of = of if isinstance(of, tuple) else (of,)
     if looked_at > len(violations):
-        for requirement in requirements:
-            yield passed(requirement, looked_at - len(violations))
-    if not violations:
-        return
-    first = violations[0]
-    if len(violations) > 1:
-        message = f"{message}, the first of several"
-    say = warned if warn or note else failed
-    yield say(
-        requirements[0],
-        call,
-        At(side, first.path, first.span),
-        message,
-        expected=first.expected,
-        seen=first.seen,
-        confidence=confidence,
-        deviation=deviation,
-        also=requirements[1:],
-        note=note,
-    )
+        yield passed(*of, count=looked_at - len(violations))
+    if violations:
+        first = violations[0]
+        message = f"{message}, the first of several" if len(violations) > 1 else message
+        at = At(call.judged_side, first.path, first.span)
+        say = warned if warn or note else failed
+        yield say(call, at, message, first.expected, first.seen, of=of, note=note, **facts)
 
 
 OfAnswers = Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
 
 
-def data_answers(
-    rule: Rule, requirements: tuple[str, ...], *, of_values: bool = False
-) -> Callable[[OfAnswers], OfAnswers]:
+def of_data(requirements: OfMethods, *, of_values: bool = False) -> Callable[[OfAnswers], Look[CallEvidence]]:
     """Decorates what judges data answers, whether damaged or not; where the stub itself is, nothing can be stated."""
 
-    def take(check: OfAnswers) -> OfAnswers:
-        @rule.calls(requirements, DATA, of_values=of_values)
+    def take(check: OfAnswers) -> Look[CallEvidence]:
+        @of_calls(requirements, DATA, of_values=of_values)
+        @wraps(check)
         def look(call: CallEvidence) -> Iterator[Judgement]:
-            assert call.response is not None
-            if call.response.is_readable:
-                yield from check(call, call.response.answer)
+            if call.reply.is_readable:
+                yield from check(call, call.reply.answer)
             else:
-                yield from cannot_say(requirements, "the response stub does not decode", call)
+                yield inconclusive(UNREADABLE, call)
 
-        return check
+        return look
 
     return take
-
-
-def judged_chain(call: OfCall, side: SideEvidence, requirements: tuple[str, ...]) -> Iterator[Judgement]:
-    """The verdict on the sizes that lead from identifier to identifier, damaged or not, on one side of a call."""
-    if not side.is_readable:
-        yield from cannot_say(requirements, f"the {side.name} stub does not decode", call)
-        return
-    flaw = side.identifiers.flaw
-    violations = [flaw] if flaw is not None else []
-    message = "the size of an identifier does not lead to the next one"
-    if flaw is not None and not flaw.path.endswith(".size"):
-        message = "the buffer ends before an identifier does"
-    yield from judgements(call, side.name, requirements, len(side.identifiers.blocks), violations, message)
-
-
-def cannot_say(requirements: Iterable[str], reason: str, call: OfCall) -> Iterator[Judgement]:
-    for requirement in requirements:
-        yield inconclusive(requirement, reason, call)
 
 
 def status_violation(code: int) -> Literal["warn", "fail"] | None:
@@ -146,16 +93,28 @@ def status_violation(code: int) -> Literal["warn", "fail"] | None:
     return "warn" if code >= 16000 and win32_name(code) is None else None
 
 
-def has_instances(call: OfCall, counterset: str) -> bool | None:
-    """Whether a counterset has instances with names, by its registration ([MS-PCQ] section 2.2.4.1); None where that is not in the
-    capture, or leaves it open: aggregates over all instances."""
+def instance_type_of(call: OfCall, counterset: str) -> int | None:
+    """Returns what a counterset was registered as ([MS-PCQ] section 2.2.4.1); None where that is not in the capture."""
     entry = call.catalog.countersets.get(counterset)
-    if entry is None or entry.instance_type is None:
+    return entry.instance_type if entry is not None else None
+
+
+def has_instances(call: OfCall, counterset: str) -> bool | None:
+    """Whether a counterset has instances with names, by its registration; None where that is not in the capture, or leaves it open:
+    aggregates over all instances."""
+    return {0: False, 2: True, 6: True, 0x16: True, None: None}.get(instance_type_of(call, counterset))
+
+
+def counters_of_set(call: OfCall, counterset: str) -> frozenset[int] | None:
+    """Returns the ids of the counters of a set; None where its registration is not in the capture."""
+    if instance_type_of(call, counterset) is None:
         return None
-    return {0: False, 2: True, 6: True, 0x16: True}.get(entry.instance_type)
+    counters = call.catalog.countersets[counterset].counters
+    return frozenset(number for number, counter in counters.items() if counter.info is not None)
 
 
 NO_REGISTRATION = "the registration of the counterset is not in the capture"
+UNREADABLE = "the response stub does not decode"
 
 
 def identifiers_of(side: SideEvidence | None) -> Sequence[IdentifierBlock]:

@@ -25,9 +25,9 @@ from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, actor_of
 from analyzer.questions.audit.plans import INTERFACES, Plan, Plans, about, answered_by
 from analyzer.questions.audit.root_causes import RootCauses
-from analyzer.questions.audit.rule import Rule, RulePage, Watch, rule_pages
+from analyzer.questions.audit.rule import Rule, Watch, every_rule
 from analyzer.questions.audit.triggered import Triggered, why_not_shown
-from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome, Severity
+from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome, Severity, inconclusive
 from analyzer.results.analysis import Analysis
 
 # Doubts of rules about errors, and failures (under `strict`) of rules that only inform.
@@ -64,7 +64,7 @@ class _OfPart(Struct, frozen=True):
 class Audit:
     """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole.
 
-    `pages` are the rules to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the
+    `rules` are those to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the
     `baseline` are not reported again, but counted in `accepted`. With an `actor`, only requirements that bind this side are
     covered, and violations of the other side are not reported: what a client provoked on purpose is evidence then. `found`
     counts what was reported and is not excused, by outcome. What a probe `triggered` is inconclusive where the capture does not
@@ -79,7 +79,7 @@ class Audit:
         analysis: Analysis,
         *,
         profile: Profile = Profile.WINDOWS,
-        pages: Sequence[RulePage] | None = None,
+        rules: Sequence[Rule] | None = None,
         baseline: Collection[Accepted] = (),
         actor: Actor = Actor.EITHER,
         triggered: Triggered = MappingProxyType({}),
@@ -94,12 +94,12 @@ class Audit:
         self.evidence = Evidence(analysis)
         self._shown = analysis.shown
         self._of_part = _OfPart.of(analysis) if analysis.part is not None else _OfPart()
-        self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
+        self._rules = tuple(every_rule() if rules is None else rules)
         judged: dict[str, list[str]] = {}
         for rule in self._rules:
             for requirement in rule.requirements:
                 judged.setdefault(requirement, []).append(rule.code)
-        is_whole = len(self._rules) == len(rule_pages())
+        is_whole = len(self._rules) == len(every_rule())
         self.coverage = {
             id: Coverage(requirement, rules=tuple(judged.get(id, ())))
             for id, requirement in catalogue().items()
@@ -143,7 +143,7 @@ class Audit:
         for requirement, steps in self._triggered.items():
             coverage = self.coverage.get(requirement)
             if coverage is not None and coverage.verdict == "not-exercised":
-                self._note(Judgement(Outcome.INCONCLUSIVE, requirement, message=why_not_shown(steps)))
+                self._note(inconclusive(why_not_shown(steps), None, requirement))
 
     def _of_call(self, call: CallEvidence, plans: Plans) -> Iterator[Finding]:
         """What is wrong with a call."""
@@ -194,7 +194,7 @@ class Audit:
             ):
                 continue
             if judgement.outcome is Outcome.PASSED:
-                if (kept := self.coverage.get(judgement.requirement)) is not None:
+                for kept in self._covered(judgement):
                     kept.counts[Outcome.PASSED] += judgement.count
                 continue
             if judgement.outcome is Outcome.INCONCLUSIVE:
@@ -285,32 +285,32 @@ class Audit:
             for requirement in look.requirements
         }
         reason = "an answer whose request was not captured may have been of this method"
-        for requirement in requirements:
-            self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
+        if requirements:
+            self._note(inconclusive(reason, call, *requirements))
 
 
-def select(pages: Sequence[RulePage], chosen: Collection[str], ignored: Collection[str]) -> tuple[RulePage, ...]:
+def select(rules: Sequence[Rule], chosen: Collection[str], ignored: Collection[str]) -> tuple[Rule, ...]:
     """The rules a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section (`2.2.4.2`), or by
     requirement: its id, or its level (`MUST`). Raises `InputError` for a word that names none, and where none is left."""
 
-    def matches(page: RulePage, word: str) -> bool:
-        rule, folded = page.rule, word.casefold()
+    def matches(rule: Rule, word: str) -> bool:
+        folded = word.casefold()
         required = [catalogue()[requirement] for requirement in rule.requirements]
         return (
             rule.code.casefold().startswith(folded)
-            or folded in (rule.name, rule.level.value)
+            or folded in (rule.name, rule.level.value, *rule.formerly)
             or any(item.section == word or item.section.startswith(f"{word}.") for item in required)
             or any(folded in (item.id.casefold(), item.level.casefold()) for item in required)
         )
 
     for word in (*chosen, *ignored):
-        if not any(matches(page, word) for page in pages):
+        if not any(matches(rule, word) for rule in rules):
             raise InputError(f"there is no rule {word}", hint="`pcq-analyzer audit --list` shows them all")
     left = tuple(
-        page
-        for page in pages
-        if (not chosen or any(matches(page, word) for word in chosen))
-        and not any(matches(page, word) for word in ignored)
+        rule
+        for rule in rules
+        if (not chosen or any(matches(rule, word) for word in chosen))
+        and not any(matches(rule, word) for word in ignored)
     )
     if not left:
         raise InputError("no rule is left of this selection", hint="`pcq-analyzer audit --list` shows them all")

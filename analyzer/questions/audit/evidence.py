@@ -246,6 +246,9 @@ class AskedEvidence:
     countersets, over the whole capture. `whole` is for the audit, not for rules.
     """
 
+    # Where a finding stands whose path names no side.
+    judged_side: SideName = "request"
+
     def __init__(self, call: CallEvidence) -> None:
         self.number, self.opnum, self.server, self.catalog = call.number, call.opnum, call.server, call.catalog
         self.request, self.asked = call.request, call.asked
@@ -254,9 +257,18 @@ class AskedEvidence:
         self.handle = query.number if query is not None else None
         self.whole = call
 
+    @property
+    def sent(self) -> SideEvidence:
+        """The request, for looks that read it."""
+        assert self.request is not None
+        return self.request
+
 
 class CallEvidence:
     """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it."""
+
+    # Where a finding stands whose path names no side.
+    judged_side: SideName = "response"
 
     def __init__(
         self, number: int, call: Call, catalog: Catalog | None = None, answers: AnswerReader | None = None
@@ -315,6 +327,18 @@ class CallEvidence:
     def answered(self) -> dict[str, Any]:
         """The parameters of the response, without its return value; empty where it is not to be had."""
         return self.response.params if self.response is not None else {}
+
+    @property
+    def sent(self) -> SideEvidence:
+        """The request, for looks that read it."""
+        assert self.request is not None
+        return self.request
+
+    @property
+    def reply(self) -> SideEvidence:
+        """The response, for looks that read it."""
+        assert self.response is not None
+        return self.response
 
     def side(self, name: SideName) -> SideEvidence | None:
         return self.request if name == "request" else self.response

@@ -10,11 +10,13 @@ from msgspec import Struct, field
 from analyzer.core.guid import guid_text
 from analyzer.interfaces.buffers.layout import IDENTIFIER
 from analyzer.interfaces.buffers.text import utf16_length
+from analyzer.questions.audit.verdicts import Violation
 from analyzer.results.perflib import NONE_ID
 
 HEADER = IDENTIFIER.size
-# Offsets of the fields in a block.
-STATUS, SIZE, COUNTER_ID, INSTANCE_ID, INDEX, RESERVED = 16, 20, 24, 28, 32, 36
+# Offsets of the numbers in a block, 4 bytes each.
+OFFSETS = {"status": 16, "size": 20, "counter_id": 24, "instance_id": 28, "index": 32, "reserved": 36}
+STATUS, SIZE = OFFSETS["status"], OFFSETS["size"]
 
 
 class IdentifierBlock(NamedTuple):
@@ -35,9 +37,10 @@ class IdentifierBlock(NamedTuple):
     def path(self) -> str:
         return f"lpData.identifiers[{self.number}]"
 
-    def span(self, offset: int) -> tuple[int, int]:
-        """The four bytes of a field."""
-        return self.at + offset, self.at + offset + 4
+    def wrong(self, name: str, expected: object, seen: object) -> Violation:
+        """One of its numbers, where another is expected."""
+        at = self.at + OFFSETS[name]
+        return Violation(f"{self.path}.{name}", (at, at + 4), str(expected), str(seen))
 
     @property
     def name(self) -> str | None:
@@ -54,6 +57,21 @@ class IdentifierBlock(NamedTuple):
     def name_span(self) -> tuple[int, int]:
         """Where the name and its NUL begin and end."""
         return self.at + HEADER, self.padding[0]
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Where it begins and ends."""
+        return self.at, self.at + self.size
+
+    @property
+    def room_span(self) -> tuple[int, int]:
+        """Where everything after its 40 bytes begins and ends."""
+        return self.at + HEADER, self.at + self.size
+
+    @property
+    def described(self) -> str:
+        """Which counter it asks for, in words."""
+        return f"counter {self.counter_id} of {self.counterset}, instance {self.name!r}"
 
     @property
     def padding(self) -> tuple[int, int]:
@@ -80,20 +98,11 @@ class IdentifierBlock(NamedTuple):
         return self.name == "*"
 
 
-class SizeFlaw(NamedTuple):
-    """A Size that does not lead on: where it stands, what it says, and what it should be as far as it is known."""
-
-    path: str
-    span: tuple[int, int]
-    expected: str
-    seen: str
-
-
 class IdentifierList(Struct):
     """The blocks of a list, up to the one that does not lead on."""
 
     blocks: list[IdentifierBlock] = field(default_factory=list)
-    flaw: SizeFlaw | None = None
+    flaw: Violation | None = None
 
 
 def read_identifiers(data: bytes) -> IdentifierList:
@@ -104,12 +113,12 @@ def read_identifiers(data: bytes) -> IdentifierList:
         number = len(found.blocks)
         path = f"lpData.identifiers[{number}]"
         if at + HEADER > len(data):
-            flaw = SizeFlaw(path, (at, len(data)), f"{HEADER} bytes", f"{len(data) - at} bytes")
+            flaw = Violation(path, (at, len(data)), f"{HEADER} bytes", f"{len(data) - at} bytes")
             found.flaw = _first_cause(found.blocks) or _cut_short(data, found.blocks) or flaw
             return found
         guid, status, size, counter, instance, position, reserved = IDENTIFIER.unpack_from(data, at)
         if size < HEADER or size > len(data) - at:
-            flaw = SizeFlaw(f"{path}.size", (at + SIZE, at + SIZE + 4), f"{HEADER} to {len(data) - at}", f"{size}")
+            flaw = Violation(f"{path}.size", (at + SIZE, at + SIZE + 4), f"{HEADER} to {len(data) - at}", f"{size}")
             found.flaw = _first_cause(found.blocks) or _cut_short(data, found.blocks) or flaw
             return found
         room = data[at + HEADER : at + size]
@@ -120,16 +129,16 @@ def read_identifiers(data: bytes) -> IdentifierList:
     return found
 
 
-def _first_cause(blocks: list[IdentifierBlock]) -> SizeFlaw | None:
+def _first_cause(blocks: list[IdentifierBlock]) -> Violation | None:
     """Where a list derails, the cause is an earlier block whose Size is not that of its name."""
     for block in blocks:
         if block.size != block.natural_size or (block.room and not block.has_nul):
             wanted = f"{block.natural_size}" if block.has_nul else "room for the name and its NUL"
-            return SizeFlaw(f"{block.path}.size", block.span(SIZE), wanted, f"{block.size}")
+            return block.wrong("size", wanted, block.size)
     return None
 
 
-def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> SizeFlaw | None:
+def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
     """Where a list derails behind an identifier without a name, its Size is the cause if the list leads on behind a name."""
     if not blocks or blocks[-1].room:
         return None
@@ -138,7 +147,7 @@ def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> SizeFlaw | None:
     size = HEADER + taken + -taken % 8
     if not _leads_on(data, last.at + size):
         return None
-    return SizeFlaw(f"{last.path}.size", last.span(SIZE), f"{size}", f"{last.size}")
+    return last.wrong("size", size, last.size)
 
 
 def _leads_on(data: bytes, at: int) -> bool:

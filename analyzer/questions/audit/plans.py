@@ -117,13 +117,20 @@ def asking(
 ) -> Callable[[CallEvidence], Iterable[Judgement]]:
     """Asks about a call, of which a look at requests is shown the request alone."""
     if rule.request is look:
-        return lambda call: answered_by(rule, look, ask(call.as_asked))
-    return lambda call: answered_by(rule, look, ask(call))
+        return lambda call: answered_by(rule, look, ask(call.as_asked), call.opnum)
+    return lambda call: answered_by(rule, look, ask(call), call.opnum)
 
 
-def answered_by(rule: Rule, look: Look[Any], judged: Iterable[Judgement]) -> Iterator[Judgement]:
-    """What a look answered; a mistake of the rule, such as to accuse a client for what its server answered, ends the audit."""
+def answered_by(
+    rule: Rule, look: Look[Any], judged: Iterable[Judgement], opnum: int | None = None
+) -> Iterator[Judgement]:
+    """What a look answered; a mistake of the rule, such as to accuse a client for what its server answered, ends the audit.
+
+    A verdict that names no requirement is one on all that calls of this `opnum` are judged by.
+    """
     for one in judged:
+        if not one.requirements:
+            one = replace(one, requirements=look.concerning(opnum))
         assert one.requirement in look.requirements, (rule.code, one.requirement)
         if isinstance(one.call, AskedEvidence):
             one = replace(one, call=one.call.whole)
@@ -147,7 +154,8 @@ def _apart(
     wrong = []
     for judgement in found:
         if judgement.outcome is Outcome.PASSED:
-            passed[judgement.requirement] += judgement.count
+            for requirement in judgement.requirements:
+                passed[requirement] += judgement.count
         elif judgement.outcome is Outcome.INCONCLUSIVE:
             unknown.update((requirement, judgement.message) for requirement in judgement.requirements)
         else:

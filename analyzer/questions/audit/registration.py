@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from analyzer.interfaces.buffers.readings import string_table_base
 from analyzer.interfaces.buffers.text import utf16_length
+from analyzer.questions.audit.checks import counters_of_set
 from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.rule import Reads
 from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
@@ -31,8 +32,7 @@ def answers_to(*codes: RequestCode) -> Reads:
 
 def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records of counters in an answer, each with its path."""
-    assert call.response is not None
-    tree = call.response.tree
+    tree = call.reply.tree
     if "counter" in tree:
         yield "lpData.counter", tree["counter"]
     for number, record in enumerate(tree.get("counters", ())):
@@ -41,17 +41,13 @@ def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
     """The ids of the counters of the set a call asks about; None where the capture has no registration of it."""
-    entry = call.catalog.countersets.get(call.asked.get("CounterSetGuid", ""))
-    if entry is None or entry.instance_type is None:
-        return None
-    return frozenset(number for number, counter in entry.counters.items() if counter.info is not None)
+    return counters_of_set(call, call.asked.get("CounterSetGuid", ""))
 
 
 def types_of_set(call: CallEvidence) -> dict[int, int] | None:
     """The types of the counters of the set that an answer is about, by id: those of the answer where it describes the whole set,
     else those of the capture's other answers; None where the capture has no registration of the set."""
-    assert call.response is not None
-    if "counters" in call.response.tree:
+    if "counters" in call.reply.tree:
         return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
     ids = ids_of_set(call)
     if ids is None:

@@ -1,13 +1,15 @@
-"""What a rule is, and all of them: one file each in `rules/`, whose docstring is the page that `pcq explain` prints."""
+"""What a rule is, and all of them: decorated functions and classes in `rules/`, whose docstrings `pcq explain` prints."""
 
 from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -57,6 +59,8 @@ class Reads(Struct, frozen=True):
         return self.success or self.failure or any(part.startswith("response") for part in self.parts)
 
 
+# The requirements of a look: one, several, or those of each method by its opnum.
+OfMethods = str | tuple[str, ...] | Mapping[Any, tuple[str, ...]]
 # What calls are shown as: `AskedEvidence`, the request alone, or `CallEvidence`, the request with its answer.
 Shown = TypeVar("Shown", contravariant=True)
 
@@ -90,7 +94,7 @@ class _Afterwards:
 
 
 class Look(Struct, Generic[Shown], frozen=True):
-    """What a rule judges of one side, and how.
+    """What a rule judges of one side, and how: `made` is the function or class that was decorated.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. Of calls that are alike
     (see `likeness`), `check` is shown the first alone, unless it judges times, clocks or values (`of_values`). `by_method` states
@@ -103,6 +107,8 @@ class Look(Struct, Generic[Shown], frozen=True):
     whole calls that accuses the client is a mistake, which ends the audit: the answer must not decide about the request.
     """
 
+    side: Literal["request", "call"]
+    made: Callable[..., Any]
     requirements: tuple[str, ...]
     reads: Reads | None = None
     check: Check[Shown] | None = None
@@ -119,58 +125,32 @@ class Look(Struct, Generic[Shown], frozen=True):
         return self.by_method.get(opnum, ())
 
 
-# What a decorator of a rule takes and gives back: a function that judges a call, or a class that follows the capture.
-OfRequests = TypeVar(
-    "OfRequests",
-    bound="Callable[[AskedEvidence], Iterable[Judgement]] | Callable[[Evidence], Watch[AskedEvidence]]",
-)
-OfCalls = TypeVar(
-    "OfCalls", bound="Callable[[CallEvidence], Iterable[Judgement]] | Callable[[Evidence], Watch[CallEvidence]]"
-)
-OfCapture = TypeVar("OfCapture", bound="Callable[[Evidence], Iterable[Judgement]]")
-
-
 class Rule(Struct, eq=False):
-    """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
-
-    What `requests` decorates is shown the client's bytes and nothing else, so that a request is judged alike whatever it was
-    answered. What `calls` decorates is shown requests with their answers, and what `afterwards` does the whole capture at its end.
-    Each takes the requirements, what is read, and what `Look` has besides.
-    """
+    """One rule. `name` says what was seen, and makes sense after "we allow ..."; `formerly` are names it had before, which still
+    select it. The code is for ever. `page` is what `pcq explain` prints."""
 
     code: str
     name: str
     level: Level
     severity: Severity
+    page: str = ""
+    formerly: tuple[str, ...] = ()
     request: Look[AskedEvidence] | None = None
     call: Look[CallEvidence] | None = None
     since: str = "0.1.0"
 
-    def requests(self, requirements: tuple[str, ...], reads: Reads, **facts: Any) -> Callable[[OfRequests], OfRequests]:
-        if reads.wants_answer:
-            raise ValueError(f"{self.code} judges requests, and reads answers")
+    def also(self, look: Look[Any]) -> Look[Any]:
+        """Decorates what the rule judges of the other side."""
+        if look.side == "request":
+            self.request = look
+        else:
+            self.call = look
+        return look
 
-        def take(made: OfRequests) -> OfRequests:
-            self.request = Look(requirements, reads, **_as_look(made), **facts)
-            return made
-
-        return take
-
-    def calls(self, requirements: tuple[str, ...], reads: Reads, **facts: Any) -> Callable[[OfCalls], OfCalls]:
-        def take(made: OfCalls) -> OfCalls:
-            self.call = Look(requirements, reads, **_as_look(made), **facts)
-            return made
-
-        return take
-
-    def afterwards(
-        self, requirements: tuple[str, ...], reads: Reads | None = None, **facts: Any
-    ) -> Callable[[OfCapture], OfCapture]:
-        def take(made: OfCapture) -> OfCapture:
-            self.call = Look(requirements, reads, watch=partial(_Afterwards, made), **facts)
-            return made
-
-        return take
+    @property
+    def title(self) -> str:
+        """The first line of the page."""
+        return self.page.partition("\n")[0]
 
     @property
     def looks(self) -> tuple[Look[Any], ...]:
@@ -183,30 +163,65 @@ class Rule(Struct, eq=False):
         return tuple(dict.fromkeys(name for look in self.looks for name in look.requirements))
 
 
-def _as_look(made: Callable[..., Any]) -> dict[str, Any]:
-    return {"watch" if isinstance(made, type) else "check": made}
+def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callable[[Look[Any]], Rule]:
+    """Makes a rule of what `of_requests`, `of_calls` or `of_capture` decorated: a function or class named as the rule is."""
+
+    def take(look: Look[Any]) -> Rule:
+        name = re.sub("(?<=.)(?=[A-Z])", "-", look.made.__name__).replace("_", "-").lower()
+        made = Rule(code, name, level, severity, inspect.getdoc(look.made) or "", formerly)
+        made.also(look)
+        return made
+
+    return take
 
 
-class RulePage(Struct, frozen=True):
-    """A rule with its page: the docstring of its file."""
+def of_requests(
+    requirements: OfMethods, reads: Reads, **facts: Any
+) -> Callable[[Callable[[AskedEvidence], Iterable[Judgement]] | type[Watch[AskedEvidence]]], Look[AskedEvidence]]:
+    """Decorates what is shown the client's bytes and nothing else, so that a request is judged alike whatever it was answered.
 
-    rule: Rule
-    page: str
+    `requirements` may be given by opnum; `facts` are what `Look` has besides.
+    """
+    if reads.wants_answer:
+        raise ValueError("a look at requests reads answers")
+    return partial(_look, "request", requirements, reads, facts)
 
-    @property
-    def title(self) -> str:
-        """The first line of the page."""
-        return self.page.partition("\n")[0]
+
+def of_calls(
+    requirements: OfMethods, reads: Reads, **facts: Any
+) -> Callable[[Callable[[CallEvidence], Iterable[Judgement]] | type[Watch[CallEvidence]]], Look[CallEvidence]]:
+    """Decorates what is shown requests with their answers."""
+    return partial(_look, "call", requirements, reads, facts)
+
+
+def of_capture(
+    requirements: OfMethods, reads: Reads | None = None, **facts: Any
+) -> Callable[[Callable[[Evidence], Iterable[Judgement]]], Look[CallEvidence]]:
+    """Decorates what judges the whole capture at its end."""
+    return lambda made: _look("call", requirements, reads, {"watch": partial(_Afterwards, made), **facts}, made)
+
+
+def _look(
+    side: Literal["request", "call"],
+    requirements: OfMethods,
+    reads: Reads | None,
+    facts: dict[str, Any],
+    made: Callable[..., Any],
+) -> Look[Any]:
+    if isinstance(requirements, str):
+        requirements = (requirements,)
+    elif isinstance(requirements, Mapping):
+        facts = {"by_method": requirements, **facts}
+        requirements = tuple(dict.fromkeys(chain.from_iterable(requirements.values())))
+    if "watch" not in facts:
+        facts = {"watch" if isinstance(made, type) else "check": made, **facts}
+    return Look(side, made, requirements, reads, **facts)
 
 
 @cache
-def rule_pages() -> tuple[RulePage, ...]:
-    """Every rule, by code."""
-    return tuple(sorted(_found(), key=lambda page: page.rule.code))
-
-
-def _found() -> Iterator[RulePage]:
+def every_rule() -> tuple[Rule, ...]:
+    """Returns all rules of the modules in `rules/`, by code."""
     package = import_module("analyzer.questions.audit.rules")
-    for entry in pkgutil.iter_modules(package.__path__):
-        module = import_module(f"analyzer.questions.audit.rules.{entry.name}")
-        yield RulePage(module.RULE, inspect.getdoc(module) or "")
+    modules = [import_module(f"{package.__name__}.{entry.name}") for entry in pkgutil.iter_modules(package.__path__)]
+    found = {one for module in modules for one in vars(module).values() if isinstance(one, Rule)}
+    return tuple(sorted(found, key=lambda one: one.code))

@@ -51,6 +51,9 @@ def query_of(call: CallEvidence) -> QueryView | None:
 
 
 NO_HANDLE = "the handle of the call is not in the capture"
+NO_COUNTER = "which counter the block is of is not in the capture"
+NO_LIST = "no list of the instances near in time is in the capture"
+UNKNOWN_QUERY = "what the handle holds is not in the capture"
 
 
 def held_of(call: CallEvidence, knowledge: Knowledge) -> tuple[QueryView, Sequence[Identifier]] | str:
@@ -59,7 +62,7 @@ def held_of(call: CallEvidence, knowledge: Knowledge) -> tuple[QueryView, Sequen
     if query is None:
         return NO_HANDLE
     if query.held is None:
-        return query.unknown or "what the handle holds is not in the capture"
+        return query.unknown or UNKNOWN_QUERY
     if knowledge.is_doubled(query.number, call.number):
         return "the same counter was added twice, and may be held once or twice"
     return query, query.held
@@ -109,12 +112,12 @@ def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[Column | Unknow
         known = counter_of(query, block)
         counterset = known.counterset if known is not None else query.counterset
         if counterset is None:
-            yield Unknown(block, query.unknown or "which counter the block is of is not in the capture")
+            yield Unknown(block, query.unknown or NO_COUNTER)
             continue
         ids = block.ids
         if ids is None:
             if known is None or not known.names_one_counter:
-                yield Unknown(block, query.unknown or "which counter the block is of is not in the capture")
+                yield Unknown(block, query.unknown or NO_COUNTER)
                 continue
             ids = (known.counter_id,)
         entry = call.catalog.countersets.get(counterset)

@@ -12,7 +12,7 @@ Every violation has an `actor`, the side that committed it.
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SideName = Literal["request", "response"]
 # A call as a rule was shown it; a verdict is one on the whole call.
 OfCall: TypeAlias = "CallEvidence | AskedEvidence"
+# One requirement, or several that demand the same thing; none: all that the look judges of the method.
+Requirements = str | tuple[str, ...]
 
 
 class Outcome(StrEnum):
@@ -88,10 +90,20 @@ class At(Struct, frozen=True, cache_hash=True):
         return f"{self.side}.{inside}" if inside else self.side
 
 
+class Violation(NamedTuple):
+    """A value that is not as it should be: `span` are its bytes in `lpData`, `path` leads to them by the names of `ksy/`."""
+
+    path: str
+    span: tuple[int, int]
+    expected: str
+    seen: str
+
+
 class Judgement(Struct, frozen=True):
     """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
 
-    `also` are further requirements that demand the same thing: it is reported once and counted for each.
+    `requirements` demand the same thing: it is reported once, for the first, and counted for each. None: it is a verdict on all
+    that the look judges of this method.
     `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense. `actor` is given where it
     does not follow from the requirement and the side (see `findings.actor_of`). A `note` is a warning that only informs; the
     profile `strict` has none. `channel` is given for what is of an association and of no call. `displaces`: the parameters of the
@@ -100,7 +112,7 @@ class Judgement(Struct, frozen=True):
     """
 
     outcome: Outcome
-    requirement: str
+    requirements: tuple[str, ...] = ()
     call: CallEvidence | None = None
     at: At | None = None
     message: str = ""
@@ -110,31 +122,25 @@ class Judgement(Struct, frozen=True):
     confidence: Confidence = Confidence.HIGH
     deviation: Deviation | None = None
     frames: tuple[int, ...] | None = None
-    also: tuple[str, ...] = ()
     actor: Actor | None = None
     note: bool = False
     displaces: bool = False
     channel: Channel | None = None
 
     @property
-    def requirements(self) -> tuple[str, ...]:
-        """All requirements it is a verdict on."""
-        return self.requirement, *self.also
+    def requirement(self) -> str:
+        """The requirement it is reported for."""
+        return self.requirements[0]
 
 
-def _whole(call: OfCall | None) -> CallEvidence | None:
-    """What stands for the call until the audit puts the whole call in place of a request."""
-    return cast("CallEvidence | None", call)
+def passed(*requirements: str, count: int = 1) -> Judgement:
+    """Returns: as required, `count` times."""
+    return Judgement(Outcome.PASSED, requirements, count=count)
 
 
-def passed(requirement: str, count: int = 1) -> Judgement:
-    """As required, `count` times."""
-    return Judgement(Outcome.PASSED, requirement, count=count)
-
-
-def inconclusive(requirement: str, reason: str, call: OfCall | None = None) -> Judgement:
-    """Cannot be stated, for this reason: `the counterset's registration is not in the capture`."""
-    return Judgement(Outcome.INCONCLUSIVE, requirement, _whole(call), message=reason)
+def inconclusive(reason: str, call: OfCall | None = None, *requirements: str) -> Judgement:
+    """Returns: cannot be stated, for this reason (`the counterset's registration is not in the capture`)."""
+    return Judgement(Outcome.INCONCLUSIVE, requirements, cast("CallEvidence | None", call), message=reason)
 
 
 class _Say(Struct, frozen=True):
@@ -144,42 +150,44 @@ class _Say(Struct, frozen=True):
 
     def __call__(
         self,
-        requirement: str,
         call: OfCall | None,
-        at: At | None,
+        at: At | str | None,
         message: str,
+        expected: object = None,
+        seen: object = None,
         *,
-        expected: str | None = None,
-        seen: str | None = None,
-        confidence: Confidence = Confidence.HIGH,
-        deviation: Deviation | None = None,
-        frames: tuple[int, ...] | None = None,
-        also: tuple[str, ...] = (),
-        actor: Actor | None = None,
-        note: bool = False,
-        displaces: bool = False,
-        channel: Channel | None = None,
+        of: Requirements = (),
+        **facts: Any,
     ) -> Judgement:
-        return Judgement(
-            self.outcome,
-            requirement,
-            _whole(call),
-            at,
-            message,
-            expected,
-            seen,
-            confidence=confidence,
-            deviation=deviation,
-            frames=frames,
-            also=also,
-            actor=actor,
-            note=note,
-            displaces=displaces,
-            channel=channel,
-        )
+        """`at` is a place, or a path in the side that the look judges; `facts` are what `Judgement` has besides."""
+        if isinstance(at, str):
+            assert call is not None
+            at = At(call.judged_side, at)
+        wanted, found = (None if one is None else str(one) for one in (expected, seen))
+        # A request stands for its call until the audit puts the whole call in its place.
+        whole, of = cast("CallEvidence | None", call), of if isinstance(of, tuple) else (of,)
+        return Judgement(self.outcome, of, whole, at, message, wanted, found, **facts)
 
 
 # Against the letter.
 failed = _Say(Outcome.FAILED)
 # Not as it should be, and yet not against the letter; a failure under the profile `strict`.
 warned = _Say(Outcome.WARNED)
+
+
+def judge(
+    is_kept: bool,
+    call: OfCall,
+    at: At | str,
+    message: str,
+    expected: object,
+    seen: object,
+    *,
+    of: Requirements = (),
+    say: _Say = failed,
+    **facts: Any,
+) -> Judgement:
+    """Returns: as required where `is_kept`, else what `say` says of it."""
+    if is_kept:
+        return Judgement(Outcome.PASSED, of if isinstance(of, tuple) else (of,))
+    return say(call, at, message, expected, seen, of=of, **facts)

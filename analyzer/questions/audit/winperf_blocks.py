@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from analyzer.questions.audit.checks import cannot_say
 from analyzer.questions.audit.evidence import CallEvidence
-from analyzer.questions.audit.rule import Reads
-from analyzer.questions.audit.verdicts import Judgement
+from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
+from analyzer.questions.audit.verdicts import Judgement, inconclusive
 from analyzer.results.winreg import Opnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
@@ -23,6 +23,10 @@ READS = Reads(
     damaged=True,
 )
 
+
+# Why nothing can be stated of objects, and of fields that the damage of a block leaves out.
+NO_OBJECTS = "HeaderLength does not lead to the objects"
+CUT_OFF = "the block is damaged before what is to be judged"
 
 # The fixed part of a header (winperf.h, PERF_DATA_BLOCK), and of that of an object; a name of 255 characters makes it longer.
 HEADER_LENGTH, OBJECT_LENGTH = 88, 64
@@ -42,7 +46,7 @@ class Structure(Definition, frozen=True):
     start: int
 
 
-class Block(Struct, frozen=True):
+class WinperfBlock(Struct, frozen=True):
     """The block an answer carried, and how many bytes did."""
 
     fields: dict[str, Any]
@@ -63,12 +67,12 @@ class Block(Struct, frozen=True):
             at += item.get("total_byte_length", 0)
 
 
-def block_of(call: CallEvidence) -> Block | None:
+def block_of(call: CallEvidence) -> WinperfBlock | None:
     """The block of an answer; None for answers that carry none."""
     side = call.response
     if side is None or side.side.buffer_kind != "winperf" or side.buffer is None:
         return None
-    return Block(side.tree, len(side.data), _header_length(side.tree, side.data))
+    return WinperfBlock(side.tree, len(side.data), _header_length(side.tree, side.data))
 
 
 def _header_length(fields: dict[str, Any], data: bytes) -> int | None:
@@ -94,14 +98,25 @@ def _header_length(fields: dict[str, Any], data: bytes) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def without_objects(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:
-    """What is to be stated of requirements about objects that a wrong HeaderLength does not lead to."""
-    return cannot_say(requirements, "HeaderLength does not lead to the objects", call)
+OfBlocks = Callable[[CallEvidence, WinperfBlock], Iterable[Judgement]]
 
 
-def cut_off(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:
-    """What is to be stated of requirements about fields that the damage of a block leaves out."""
-    return cannot_say(requirements, "the block is damaged before what is to be judged", call)
+def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[[OfBlocks], Look[CallEvidence]]:
+    """Decorates what judges blocks, or only `of_objects` that HeaderLength leads to."""
+
+    def take(check: OfBlocks) -> Look[CallEvidence]:
+        @of_calls(requirements, READS)
+        @wraps(check)
+        def look(call: CallEvidence) -> Iterator[Judgement]:
+            block = block_of(call)
+            if block is not None and of_objects and block.header_length is not None:
+                yield inconclusive(NO_OBJECTS, call)
+            elif block is not None:
+                yield from check(call, block)
+
+        return look
+
+    return take
 
 
 def definitions_of(item: Structure) -> Iterator[Definition]:

@@ -25,7 +25,7 @@ from analyzer.core.paths import path_of_text
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.findings import Finding
 from analyzer.questions.audit.records import finding_record
-from analyzer.questions.audit.rule import RulePage
+from analyzer.questions.audit.rule import Rule
 from analyzer.questions.audit.verdicts import Severity
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.evidence import EvidenceRecord, FileDigest
@@ -50,13 +50,13 @@ Locate = Callable[[Path, Collection[int]], Mapping[int, int]]
 
 
 def sarif_log(
-    view: AuditView, pages: tuple[RulePage, ...], locate: Locate, evidence: EvidenceRecord | None = None
+    view: AuditView, rules: tuple[Rule, ...], locate: Locate, evidence: EvidenceRecord | None = None
 ) -> dict[str, Any]:
     """The log of one audit: one run, with the rules that were asked and a result for each finding."""
     stated = {} if evidence is None else {"evidence": document(evidence)}
     facts = view.analysis.capture
     digests = {digest.name: digest for digest in facts.digests}
-    index = {page.rule.code: number for number, page in enumerate(pages)}
+    index = {rule.code: number for number, rule in enumerate(rules)}
     alike: Counter[str] = Counter()
     results = []
     placed: list[tuple[dict[str, Any], Finding]] = []
@@ -85,7 +85,7 @@ def sarif_log(
                         "version": version("pcq-analyzer"),
                         "semanticVersion": version("pcq-analyzer"),
                         **_home(),
-                        "rules": [_descriptor(page) for page in pages],
+                        "rules": [_descriptor(rule) for rule in rules],
                     }
                 },
                 "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
@@ -144,31 +144,30 @@ def _artifact(name: str, size: int, digest: FileDigest | None) -> dict[str, Any]
     }
 
 
-def _descriptor(page: RulePage) -> dict[str, Any]:
-    rule = page.rule
+def _descriptor(rule: Rule) -> dict[str, Any]:
     required = [catalogue()[name] for name in rule.requirements]
     sections = sorted({requirement.section for requirement in required})
     return {
         "id": rule.code,
         # Pascal case, in which a word of one letter is no word.
         "name": "".join(word.capitalize() for word in rule.name.split("-") if len(word) > 1),
-        "shortDescription": {"text": page.title},
-        "fullDescription": {"text": " ".join(page.page.split())},
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": " ".join(rule.page.split())},
         "helpUri": _SPECIFICATIONS[rule.requirements[0].partition("-")[0]],
-        "help": {"text": page.page, "markdown": _markdown(page)},
+        "help": {"text": rule.page, "markdown": _markdown(rule)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": [rule.level.value], "requirements": list(rule.requirements), "sections": sections},
     }
 
 
-def _markdown(page: RulePage) -> str:
+def _markdown(rule: Rule) -> str:
     """The page of a rule, its headings in bold, and the requirements it judges."""
-    paragraphs = [f"# {page.rule.code} {page.rule.name}"]
-    for paragraph in page.page.split("\n\n"):
+    paragraphs = [f"# {rule.code} {rule.name}"]
+    for paragraph in rule.page.split("\n\n"):
         heading, colon, rest = paragraph.partition(":")
         is_heading = colon and "\n" not in heading and len(heading) < 20
         paragraphs.append(f"**{heading}:**{rest}" if is_heading else paragraph)
-    required = (catalogue()[name] for name in page.rule.requirements)
+    required = (catalogue()[name] for name in rule.requirements)
     paragraphs.append("\n".join(f"- `{one.id}` ({one.level}, {one.actor}): {one.statement}" for one in required))
     return "\n\n".join(paragraphs)
 

@@ -127,7 +127,7 @@ class AuditView(Struct, OfCapture, frozen=True):
         judgement, rule = finding.judgement, finding.rule
         requirement = self.audit.coverage[judgement.requirement].requirement
         times = f", {group.count} times" if group.count > 1 else ""
-        also = f" (and of {', '.join(judgement.also)})" if judgement.also else ""
+        also = f" (and of {', '.join(judgement.requirements[1:])})" if judgement.requirements[1:] else ""
         line = f"  {rule.code} {rule.name}, {judgement.outcome.value} of {requirement.id}{also}, by {_ACTORS[finding.actor]}{times}"
         first, *rest = (safe(text) for text in folded(line, 4, width))
         yield first.replace(rule.code, f"[bold]{rule.code}[/]", 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from analyzer.questions.audit.catalogue import catalogue
-from analyzer.questions.audit.rule import Level, RulePage, rule_pages
+from analyzer.questions.audit.rule import Level, Rule, every_rule
 from analyzer.results.audit import RuleRecord
 from analyzer.screens.views.text import folded, safe
 
@@ -25,48 +25,45 @@ _OF_LEVEL = {
 class RuleList(Struct, frozen=True):
     """The rules, one a line, or with their pages."""
 
-    pages: Sequence[RulePage]
+    rules: Sequence[Rule]
     whole: bool = False
 
     def inputs(self) -> tuple[str, ...]:
         return ()
 
     def records(self) -> Iterator[RuleRecord]:
-        for page in self.pages:
-            rule = page.rule
+        for rule in self.rules:
             yield RuleRecord(
                 rule=rule.code,
                 name=rule.name,
                 level=rule.level.value,
                 severity=rule.severity.value,
                 since=rule.since,
-                title=page.title,
+                title=rule.title,
                 requirements=rule.requirements,
-                page=page.page,
+                page=rule.page,
             )
 
     def lines(self, width: int | None) -> Iterator[str]:
         if self.whole:
-            for number, page in enumerate(self.pages):
+            for number, rule in enumerate(self.rules):
                 if number:
                     yield ""
-                yield from _page_lines(page, width)
+                yield from _page_lines(rule, width)
             return
         for level, title in _OF_LEVEL.items():
-            of_level = [page for page in self.pages if page.rule.level is level]
+            of_level = [rule for rule in self.rules if rule.level is level]
             if of_level:
                 yield f"[bold]{title}[/]"
-            for page in of_level:
-                rule = page.rule
-                line = f"  {rule.code}  {rule.severity.value:<8} {rule.name}: {page.title}"
+            for rule in of_level:
+                line = f"  {rule.code}  {rule.severity.value:<8} {rule.name}: {rule.title}"
                 yield from (safe(text) for text in folded(line, 19, width))
 
 
-def _page_lines(page: RulePage, width: int | None) -> Iterator[str]:
-    rule = page.rule
+def _page_lines(rule: Rule, width: int | None) -> Iterator[str]:
     yield f"[bold]{rule.code} {rule.name}[/] ({rule.severity.value}, {rule.level.value}, since {rule.since})"
     yield ""
-    for paragraph in page.page.split("\n\n"):
+    for paragraph in rule.page.split("\n\n"):
         yield from (safe(text) for text in folded(" ".join(paragraph.split()), 0, width))
         yield ""
     yield "Requirements judged:"
@@ -81,7 +78,6 @@ def _page_lines(page: RulePage, width: int | None) -> Iterator[str]:
 
 def rules_document() -> str:
     """docs/rules.md: every rule's page, by level, then which rules judge each requirement, and why some are judged by none."""
-    pages = rule_pages()
     out = [
         "# The rules of the audit",
         "",
@@ -90,18 +86,17 @@ def rules_document() -> str:
     ]
     judged: dict[str, list[str]] = {}
     for level, title in _OF_LEVEL.items():
-        of_level = [page for page in pages if page.rule.level is level]
+        of_level = [rule for rule in every_rule() if rule.level is level]
         if not of_level:
             continue
         out += [f"## {title}", ""]
-        for page in of_level:
-            rule = page.rule
+        for rule in of_level:
             out += [
                 f"### {rule.code} {rule.name}",
                 "",
                 f"*{rule.severity.value}, since {rule.since}*",
                 "",
-                page.page,
+                rule.page,
                 "",
             ]
             out += ["Judges " + ", ".join(f"`{name}`" for name in rule.requirements) + ".", ""]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analyzer.core.events import Event
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.findings import Coverage, Finding
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.analysis import Analysis
 from tests.build.calls import analysis_of
@@ -39,10 +39,10 @@ def judged(code: str, *events: Event, profile: Profile = Profile.WINDOWS) -> Ver
 
 
 def judged_analysis(code: str, analysis: Analysis, *, profile: Profile = Profile.WINDOWS) -> Verdict:
-    (page,) = (page for page in rule_pages() if page.rule.code == code)
-    audit = Audit(analysis, profile=profile, pages=[page])
+    (rule,) = (rule for rule in every_rule() if rule.code == code)
+    audit = Audit(analysis, profile=profile, rules=[rule])
     findings = tuple(audit.findings())
     evidence.check(findings)
-    coverage = {name: audit.coverage[name] for name in page.rule.requirements}
+    coverage = {name: audit.coverage[name] for name in rule.requirements}
     verdicts.check(findings, coverage)
     return Verdict(findings, coverage)

@@ -1,11 +1,11 @@
 import pytest
 
-from analyzer.questions.audit.rules.answer_sizes_disagree import METHODS, NO_GUIDS
+from analyzer.questions.audit.rules.stubs import NO_GUIDS, SIZES
 from tests.build.calls import Calls, sealed
 from tests.questions.audit.judging import judged
 from tests.questions.audit.methods import request
 
-EACH = pytest.mark.parametrize("opnum", METHODS)
+EACH = pytest.mark.parametrize("opnum", SIZES)
 
 
 def answered(opnum, status, out, needed, *, room=64, returned=None):
@@ -21,33 +21,32 @@ def answered(opnum, status, out, needed, *, room=64, returned=None):
 def test_success_with_all_there_is_and_8_for_too_little_room_are_accepted(opnum):
     verdict = judged("PCQ206", answered(opnum, 0, 48, 48), answered(opnum, 8, 0, 48, room=10))
     assert not verdict.findings
-    sizes = METHODS[opnum]
-    assert [verdict.count(name) for name in (sizes.out_size, sizes.rtn_size, sizes.too_small)] == [1, 2, 1]
+    assert [verdict.count(name) for name in SIZES[opnum]] == [1, 2, 1]
 
 
 @EACH
 def test_success_with_less_than_everything_is_flagged(opnum):
     findings = judged("PCQ206", answered(opnum, 0, 32, 48, room=32)).findings
     assert [finding.judgement.requirement for finding in findings[:-1]] == ([NO_GUIDS] if opnum == 0 else [])
-    assert findings[-1].judgement.requirements == (METHODS[opnum].out_size, METHODS[opnum].too_small)
+    assert findings[-1].judgement.requirements == (SIZES[opnum][0], SIZES[opnum][2])
     assert (findings[-1].judgement.seen, findings[-1].place.start, findings[-1].place.stop) == ("32", 0, 4)
 
 
 @EACH
 def test_of_two_sizes_that_differ_the_one_that_is_not_of_what_was_returned_is_flagged(opnum):
-    sizes = METHODS[opnum]
+    out_size, rtn_size, _ = SIZES[opnum]
     (finding,) = judged("PCQ206", answered(opnum, 0, 32, 48)).findings
-    assert finding.judgement.requirements == (sizes.rtn_size, sizes.out_size)
+    assert finding.judgement.requirements == (rtn_size, out_size)
     assert (finding.judgement.seen, finding.place.start, finding.place.stop) == ("48", 4, 8)
     (finding,) = judged("PCQ206", answered(opnum, 0, 32, 48, returned=48)).findings
-    assert finding.judgement.requirements == (sizes.out_size,)
+    assert finding.judgement.requirements == (out_size,)
     assert (finding.judgement.seen, finding.place.start, finding.place.stop) == ("32", 0, 4)
 
 
 @EACH
 def test_8_although_there_was_room_is_flagged(opnum):
     (finding,) = judged("PCQ206", answered(opnum, 8, 0, 64)).findings
-    assert finding.judgement.requirements == (METHODS[opnum].rtn_size, METHODS[opnum].too_small)
+    assert finding.judgement.requirements == (SIZES[opnum][1], SIZES[opnum][2])
     assert (finding.judgement.seen, finding.place.start, finding.place.stop) == ("64", 4, 8)
 
 
@@ -55,7 +54,7 @@ def test_8_although_there_was_room_is_flagged(opnum):
 def test_data_along_with_8_is_warned_of(opnum):
     verdict = judged("PCQ206", answered(opnum, 8, 8, 80))
     outcomes = {(finding.judgement.outcome.value, finding.judgement.requirement) for finding in verdict.findings}
-    assert outcomes == {("warn", METHODS[opnum].too_small)} | ({("fail", NO_GUIDS)} if opnum == 0 else set())
+    assert outcomes == {("warn", SIZES[opnum][2])} | ({("fail", NO_GUIDS)} if opnum == 0 else set())
 
 
 @EACH
@@ -72,4 +71,4 @@ def test_guids_of_a_list_that_does_not_fit_are_flagged_whatever_the_code():
 def test_a_sealed_answer_proves_nothing(opnum):
     verdict = judged("PCQ206", sealed(answered(opnum, 0, 32, 48)))
     assert not verdict.findings
-    assert verdict.verdict(METHODS[opnum].out_size) == "inconclusive"
+    assert verdict.verdict(SIZES[opnum][0]) == "inconclusive"

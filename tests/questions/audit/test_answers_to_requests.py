@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.rule import Level, Reads, Rule, RulePage, rule_pages
+from analyzer.questions.audit.rule import Level, Reads, Rule, every_rule, of_calls, of_requests
 from analyzer.questions.audit.verdicts import Actor, At, Outcome, Severity, failed, passed
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.events import Exchange
@@ -131,8 +131,8 @@ VIOLATIONS: dict[str, Callable[[], Made]] = {
 
 def said(code: str, events: list[Event]) -> list[tuple[object, ...]]:
     """What a rule says of clients."""
-    (page,) = (page for page in rule_pages() if page.rule.code == code)
-    found = Audit(analysis_of(*events), profile=Profile.SPEC, pages=[page]).findings()
+    (rule,) = (rule for rule in every_rule() if rule.code == code)
+    found = Audit(analysis_of(*events), profile=Profile.SPEC, rules=[rule]).findings()
     return [
         (one.judgement.requirements, one.judgement.outcome, one.call, one.judgement.at, one.judgement.seen, one.frames)
         for one in found
@@ -141,7 +141,7 @@ def said(code: str, events: list[Event]) -> list[tuple[object, ...]]:
 
 
 def test_every_rule_about_requests_has_a_violation() -> None:
-    about_requests = {page.rule.code for page in rule_pages() if page.rule.request is not None}
+    about_requests = {rule.code for rule in every_rule() if rule.request is not None}
     assert about_requests <= set(VIOLATIONS)
 
 
@@ -164,33 +164,32 @@ def test_a_client_closed_its_handle_whatever_it_was_answered(answer: Callable[[E
 
 def test_what_binds_the_client_alone_is_judged_of_requests() -> None:
     """Unless the rule says why the answer is needed."""
-    for page in rule_pages():
-        look = page.rule.call
+    for rule in every_rule():
+        look = rule.call
         if look is not None and look.needs_answer is None:
-            assert not [name for name in look.requirements if catalogue()[name].actor == "client"], page.rule.code
+            assert not [name for name in look.requirements if catalogue()[name].actor == "client"], rule.code
 
 
 def test_a_rule_about_requests_does_not_reach_for_the_answer() -> None:
-    for page in rule_pages():
-        look = page.rule.request
+    for rule in every_rule():
+        look = rule.request
         if look is not None:
-            made = look.check or look.watch
-            tree = ast.parse(inspect.getsource(sys.modules[made.__module__]))
+            tree = ast.parse(inspect.getsource(sys.modules[look.made.__module__]))
             assert "whole" not in {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
 def test_a_rule_that_reads_answers_is_none_about_requests() -> None:
     for reads in (Reads(success=True), Reads(failure=True), Reads(parts=("response.lpData",))):
-        with pytest.raises(ValueError, match="PCQ999 judges requests, and reads answers"):
-            Rule("PCQ999", "a-rule", Level.STUBS, Severity.ERROR).requests(("PCQ-2.1-R04",), reads)
+        with pytest.raises(ValueError, match="a look at requests reads answers"):
+            of_requests("PCQ-2.1-R04", reads)
 
 
 @pytest.mark.parametrize("reason", [None, "a reason"])
 def test_a_rule_that_accuses_a_client_by_the_answer_ends_the_audit(reason: str | None) -> None:
     client = "PCQ-2.1-R04"
     rule = Rule("PCQ999", "a-rule", Level.STUBS, Severity.ERROR)
-    rule.calls((client,), Reads(), needs_answer=reason)(lambda call: [failed(client, call, At("request"), "m")])
-    audit = Audit(analysis_of(Calls().open_query()), pages=[RulePage(rule, "")])
+    rule.also(of_calls(client, Reads(), needs_answer=reason)(lambda call: [failed(call, At("request"), "m")]))
+    audit = Audit(analysis_of(Calls().open_query()), rules=[rule])
     if reason is None:
         with pytest.raises(AssertionError, match="PCQ999 judges a client together with the answer"):
             list(audit.findings())

@@ -2,13 +2,13 @@ from struct import pack
 
 import pytest
 
-from analyzer.questions.audit.rules.array_counts_disagree import ANSWERS, BOTH_WAYS, LENGTH
+from analyzer.questions.audit.rules.stubs import ANSWERED_COUNTS, BOTH_WAYS, LENGTH
 from tests.build.calls import HANDLE, Calls, sealed
 from tests.questions.audit.judging import judged
 from tests.questions.audit.methods import call, request, response
 
 BOTH_SYNTAXES = pytest.mark.parametrize("ndr64", [False, True])
-METHODS = pytest.mark.parametrize("opnum", ANSWERS)
+METHODS = pytest.mark.parametrize("opnum", ANSWERED_COUNTS)
 
 
 def answered(opnum, stub, **options):
@@ -21,7 +21,7 @@ def answered(opnum, stub, **options):
 def test_counts_that_agree_are_accepted(opnum, ndr64):
     verdict = judged("PCQ204", call(opnum, Calls(ndr64=ndr64)))
     assert not verdict.findings
-    assert [verdict.count(requirement) for requirement in ANSWERS[opnum]] == [1, 1]
+    assert [verdict.count(requirement) for requirement in ANSWERED_COUNTS[opnum]] == [1, 1]
 
 
 @METHODS
@@ -30,7 +30,7 @@ def test_another_room_than_was_offered_is_flagged(opnum, ndr64):
     calls = Calls(ndr64=ndr64)
     (finding,) = judged("PCQ204", answered(opnum, response(calls, opnum, size=128), ndr64=ndr64)).findings
     assert (finding.judgement.requirement, finding.judgement.expected, finding.judgement.seen) == (
-        ANSWERS[opnum][0],
+        ANSWERED_COUNTS[opnum][0],
         "64",
         "128",
     )
@@ -48,7 +48,7 @@ def test_other_elements_than_the_size_says_are_flagged(opnum, counts, seen, plac
     stub = pack("<5I", out, out, room, offset, actual) + bytes(actual * (16 if opnum == 0 else 1)) + pack("<I", 0)
     verdict = judged("PCQ204", answered(opnum, stub))
     (finding,) = verdict.findings
-    assert (finding.judgement.requirement, finding.judgement.seen) == (ANSWERS[opnum][1], seen)
+    assert (finding.judgement.requirement, finding.judgement.seen) == (ANSWERED_COUNTS[opnum][1], seen)
     assert (finding.place.start, finding.place.stop) == (place, place + 4)
 
 
@@ -56,7 +56,7 @@ def test_other_elements_than_the_size_says_are_flagged(opnum, counts, seen, plac
 def test_sealed_answers_prove_nothing(opnum):
     verdict = judged("PCQ204", sealed(call(opnum)))
     assert not verdict.findings
-    assert {verdict.verdict(requirement) for requirement in ANSWERS[opnum]} == {"inconclusive"}
+    assert {verdict.verdict(requirement) for requirement in ANSWERED_COUNTS[opnum]} == {"inconclusive"}
 
 
 @METHODS
@@ -64,7 +64,7 @@ def test_a_request_that_does_not_decode_offers_no_size(opnum):
     calls = Calls()
     verdict = judged("PCQ204", calls.exchange(opnum, request(calls, opnum).data[:-4], response(calls, opnum)))
     assert not verdict.findings
-    assert {verdict.verdict(requirement) for requirement in ANSWERS[opnum]} == {"inconclusive"}
+    assert {verdict.verdict(requirement) for requirement in ANSWERED_COUNTS[opnum]} == {"inconclusive"}
 
 
 def test_validation_repeats_its_size_both_ways():

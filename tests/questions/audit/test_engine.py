@@ -1,7 +1,7 @@
 """What the engine does with rules: which it asks about a call, and how it counts what they say."""
 
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.rule import Level, Reads, Rule, RulePage
+from analyzer.questions.audit.rule import Level, Reads, Rule, of_calls, of_capture
 from analyzer.questions.audit.verdicts import Outcome, Severity, failed, passed
 from analyzer.results.perflib import Opnum
 from tests.build.calls import Calls, analysis_of, sealed
@@ -12,11 +12,11 @@ FIRST, SECOND = "PCQ-6-R03", "PCQ-6-R06"
 def audited(rule_parts, *events):
     rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR)
     if "whole" in rule_parts:
-        rule.afterwards((FIRST, SECOND))(rule_parts["whole"])
+        rule.also(of_capture((FIRST, SECOND))(rule_parts["whole"]))
     else:
         check, reads = rule_parts.pop("check"), rule_parts.pop("reads")
-        rule.calls((FIRST, SECOND), reads, needs_answer="an example", **rule_parts)(check)
-    audit = Audit(analysis_of(*events), pages=[RulePage(rule, "A test.")])
+        rule.also(of_calls((FIRST, SECOND), reads, needs_answer="an example", **rule_parts)(check))
+    audit = Audit(analysis_of(*events), rules=[rule])
     return audit, list(audit.findings())
 
 
@@ -43,7 +43,7 @@ def test_a_rule_that_names_no_method_is_asked_about_all_of_them():
 
 
 def test_what_several_requirements_demand_is_reported_once_and_counted_for_each():
-    parts = {"reads": Reads(), "check": lambda call: [failed(FIRST, call, None, "it was wrong", also=(SECOND,))]}
+    parts = {"reads": Reads(), "check": lambda call: [failed(call, None, "it was wrong")]}
     audit, findings = audited(parts, Calls().open_query())
     assert [finding.judgement.requirements for finding in findings] == [(FIRST, SECOND)]
     assert [audit.coverage[name].counts[Outcome.FAILED] for name in (FIRST, SECOND)] == [1, 1]
@@ -51,7 +51,7 @@ def test_what_several_requirements_demand_is_reported_once_and_counted_for_each(
 
 def test_a_rule_may_look_at_the_whole_capture_when_it_has_ended():
     def look(evidence):
-        yield passed(FIRST, len(list(evidence.calls())))
+        yield passed(FIRST, count=len(list(evidence.calls())))
 
     calls = Calls()
     audit, _ = audited({"whole": look}, calls.open_query(), calls.close_query())

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.findings import Finding
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
 from tests.build.calls import Calls, analysis_of
 from tests.questions.audit import evidence, verdicts
@@ -33,7 +33,7 @@ def test_every_rule_has_an_example_whose_bytes_are_in_the_contract() -> None:
         for code, _, _, _, part, start, stop, frames, _ in rows:
             found[str(code)] = found.get(str(code), False) or None not in (part, start, stop)
             assert frames or part is None
-    codes = {page.rule.code for page in rule_pages()}
+    codes = {rule.code for rule in every_rule()}
     assert set(found) == codes - COUNTING
     assert {code for code, has_bytes in found.items() if not has_bytes} == WITHOUT_BYTES
 

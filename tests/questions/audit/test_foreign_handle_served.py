@@ -1,14 +1,14 @@
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.audit.rules.foreign_handle_served import METHODS, OTHER_INTERFACE
+from analyzer.questions.audit.rules.handles import FOREIGN_HANDLES, OTHER_INTERFACE
 from tests.build.calls import HANDLE, Calls, sealed, winreg
 from tests.build.rpc import CHANNEL
 from tests.questions.audit.handles import bound
 from tests.questions.audit.judging import judged
 from tests.questions.audit.methods import call, request
 
-EACH = pytest.mark.parametrize(("opnum", "requirement"), METHODS.items())
+EACH = pytest.mark.parametrize(("opnum", "requirement"), FOREIGN_HANDLES.items())
 
 
 @EACH
@@ -51,11 +51,11 @@ def test_sealed_calls_prove_nothing(opnum, requirement):
 
 def test_a_lost_answer_proves_nothing():
     lost = replace(call(6), response=None, state="request-only")
-    assert judged("PCQ713", bound(), lost).verdict(METHODS[6]) == "inconclusive"
+    assert judged("PCQ713", bound(), lost).verdict(FOREIGN_HANDLES[6]) == "inconclusive"
 
 
 @pytest.mark.parametrize(("status", "expected"), [(0, "fail"), (6, "pass")])
 def test_a_handle_of_the_registry_is_to_be_rejected_though_the_bind_was_missed(status, expected):
     key = winreg(channel=CHANNEL).open_key()
     verdict = judged("PCQ713", key, call(6, Calls(first_frame=10), status=status))
-    assert verdict.verdict(OTHER_INTERFACE) == verdict.verdict(METHODS[6]) == expected
+    assert verdict.verdict(OTHER_INTERFACE) == verdict.verdict(FOREIGN_HANDLES[6]) == expected

@@ -4,7 +4,8 @@ from struct import pack_into
 
 import pytest
 
-from analyzer.questions.audit.identifiers import SizeFlaw, read_identifiers
+from analyzer.questions.audit.identifiers import read_identifiers
+from analyzer.questions.audit.verdicts import Violation
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, sealed
 from tests.questions.audit.judging import judged
@@ -195,7 +196,7 @@ def test_a_size_that_leaves_out_the_name_is_blamed_itself(name, size):
     """The list leads on behind the name, so the size of the identifier before it is what is wrong."""
     data = with_(identifier(MULTIPLE, name=name), 20, "<I", 40) + NAMED
     found = read_identifiers(data)
-    assert found.flaw == SizeFlaw("lpData.identifiers[0].size", (20, 24), f"{size}", "40")
+    assert found.flaw == Violation("lpData.identifiers[0].size", (20, 24), f"{size}", "40")
     # Where it leads nowhere, nobody knows.
     elsewhere = read_identifiers(with_(data, size + 20, "<I", 39)).flaw
     assert elsewhere is not None

@@ -11,21 +11,15 @@ import pytest
 from analyzer.core.absence import Missing
 from analyzer.core.traced import TracedBytes
 from analyzer.questions.audit import plans as module
-from analyzer.questions.audit.checks import (
-    Violation,
-    has_instances,
-    identifiers_of,
-    judged_chain,
-    judgements,
-    status_violation,
-)
+from analyzer.questions.audit.checks import has_instances, identifiers_of, judgements, status_violation
 from analyzer.questions.audit.evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, _find
 from analyzer.questions.audit.identifiers import read_identifiers
 from analyzer.questions.audit.likeness import _AUTH_LENGTH, _BODY, _CALL_ID, _FIXED, _MOST_BYTES, _SEC_TRAILER, _pdu
 from analyzer.questions.audit.plans import _MOST_PLANS, Plan, Plans, _apart, _is_read, _why_unreadable, about
 from analyzer.questions.audit.registration import string_offsets, text_flaw
 from analyzer.questions.audit.rule import Reads
-from analyzer.questions.audit.verdicts import At, Confidence, Judgement, Outcome, failed, inconclusive, passed, warned
+from analyzer.questions.audit.rules.identifiers import _chain
+from analyzer.questions.audit.verdicts import At, Confidence, Outcome, Violation, failed, inconclusive, passed, warned
 from analyzer.questions.audit.wire import (
     ArrayCounts,
     Number,
@@ -173,9 +167,9 @@ def test_what_passed_and_what_cannot_be_stated_is_counted() -> None:
     from collections import Counter
 
     done, doubts = Counter({"A": 1}), Counter[tuple[str, str]]()
-    wrong = failed("A", call_of(Calls().open_query()), At("request"), "m")
-    unknown = Judgement(Outcome.INCONCLUSIVE, "A", message="why", also=("B",))
-    found = [passed("A"), wrong, passed("A", 4), unknown, unknown, passed("B", 2)]
+    wrong = failed(call_of(Calls().open_query()), At("request"), "m", of="A")
+    unknown = inconclusive("why", None, "A", "B")
+    found = [passed("A"), wrong, passed("A", count=4), unknown, unknown, passed("B", count=2)]
     assert _apart(found, done, doubts) == (wrong,)
     assert done == {"A": 6, "B": 2}
     assert doubts == {("A", "why"): 2, ("B", "why"): 2}
@@ -183,7 +177,7 @@ def test_what_passed_and_what_cannot_be_stated_is_counted() -> None:
 
 def test_a_verdict_on_a_call_is_one_on_calls_that_are_alike() -> None:
     first, second = (call_of(Calls().open_query()) for _ in range(2))
-    verdict = failed("A", first, At("request"), "m")
+    verdict = failed(first, At("request"), "m", of="A")
     assert about(verdict, first) is verdict
     assert about(verdict, second).call is second
     assert about(passed("A"), second).call is None
@@ -230,17 +224,17 @@ def violation(number: int) -> Violation:
 
 def test_of_several_violations_the_first_is_shown_and_all_are_counted() -> None:
     call = call_of(Calls().open_query())
-    assert list(judgements(call, "request", ("A", "B"), 3, [], "m")) == [passed("A", 3), passed("B", 3)]
-    assert list(judgements(call, "request", ("A",), 0, [], "m")) == []
+    assert list(judgements(call, 3, [], "m", of=("A", "B"))) == [passed("A", "B", count=3)]
+    assert list(judgements(call, 0, [], "m", of="A")) == []
     at = At("response", "lpData.1", (1, 5))
-    one = failed("A", call, at, "m", expected="5", seen="1", also=("B",))
-    assert list(judgements(call, "response", ("A", "B"), 1, [violation(1)], "m")) == [one]
-    both = list(judgements(call, "response", ("A", "B"), 3, [violation(1), violation(2)], "m"))
-    several = failed("A", call, at, "m, the first of several", expected="5", seen="1", also=("B",))
-    assert both == [passed("A"), passed("B"), several]
-    (soft,) = judgements(call, "response", ("A",), 1, [violation(1)], "m", warn=True, confidence=Confidence.LOW)
-    assert soft == warned("A", call, at, "m", expected="5", seen="1", confidence=Confidence.LOW)
-    (note,) = judgements(call, "response", ("A",), 1, [violation(1)], "m", note=True)
+    one = failed(call, at, "m", "5", "1", of=("A", "B"))
+    assert list(judgements(call, 1, [violation(1)], "m", of=("A", "B"))) == [one]
+    both = list(judgements(call, 3, [violation(1), violation(2)], "m", of=("A", "B")))
+    several = failed(call, at, "m, the first of several", "5", "1", of=("A", "B"))
+    assert both == [passed("A", "B"), several]
+    (soft,) = judgements(call, 1, [violation(1)], "m", of="A", warn=True, confidence=Confidence.LOW)
+    assert soft == warned(call, at, "m", "5", "1", of="A", confidence=Confidence.LOW)
+    (note,) = judgements(call, 1, [violation(1)], "m", of="A", note=True)
     assert (note.outcome, note.note, soft.note, one.note) == (Outcome.WARNED, True, False, False)
 
 
@@ -286,19 +280,17 @@ def test_identifiers_are_those_of_a_side_that_can_be_read() -> None:
     ("data", "found"),
     [
         (b"", []),
-        (identifier(COUNTERSET), [("A", 1)]),
-        (identifier(COUNTERSET) * 2 + b"x" * 9, [("A", 1), "the buffer ends before an identifier does"]),
+        (identifier(COUNTERSET), [1]),
+        (identifier(COUNTERSET) * 2 + b"x" * 9, [1, "the buffer ends before an identifier does"]),
         (identifier(COUNTERSET)[:39], ["the buffer ends before an identifier does"]),
     ],
 )
 def test_sizes_lead_from_identifier_to_identifier(data: bytes, found: list[Any]) -> None:
     call = call_of(Calls().counter_info(data))
-    made = list(judged_chain(call, call.response, ("A",)))
-    assert [one.message or (one.requirement, one.count) for one in made] == found
+    made = list(_chain(call, call.reply))
+    assert [one.message or one.count for one in made] == found
     broken = call_of(Calls().exchange(7, b"\1", None))
-    assert list(judged_chain(broken, broken.request, ("A", "B"))) == [
-        inconclusive(name, "the request stub does not decode", broken) for name in "AB"
-    ]
+    assert list(_chain(broken, broken.sent)) == [inconclusive("the request stub does not decode", broken)]
 
 
 # ------------------------------------------------------------------------------------------------ numbers of stubs

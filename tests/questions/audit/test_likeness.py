@@ -16,7 +16,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.likeness import likeness_of
-from analyzer.questions.audit.rule import Level, Look, Reads, Rule, RulePage
+from analyzer.questions.audit.rule import Level, Look, Reads, Rule
 from analyzer.questions.audit.verdicts import Outcome, Severity, passed
 from analyzer.results.analysis import Analysis, Part
 from analyzer.screens.views.audit import AuditView
@@ -107,9 +107,9 @@ def asked(*events: Event, of_values: bool = False) -> list[int]:
         numbers.append(call.number)
         return [passed("PCQ-6-R03")]
 
-    look: Look[CallEvidence] = Look(("PCQ-6-R03",), Reads((6,)), check, of_values=of_values)
+    look: Look[CallEvidence] = Look("call", check, ("PCQ-6-R03",), Reads((6,)), check, of_values=of_values)
     rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR, call=look)
-    audit = Audit(analysis_of(*events), pages=[RulePage(rule, "A test.")])
+    audit = Audit(analysis_of(*events), rules=[rule])
     list(audit.findings())
     assert audit.coverage["PCQ-6-R03"].counts[Outcome.PASSED] == sum(event.opnum == 6 for event in events)  # type: ignore[attr-defined]
     return numbers

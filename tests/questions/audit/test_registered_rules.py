@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.questions.audit import counter_types as types
 from analyzer.questions.audit.catalogue import catalogue
-from analyzer.questions.audit.rule import Rule, rule_pages
+from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.series.formulas import TYPES
 from tests.written import is_as_written
 
@@ -33,14 +33,14 @@ def words(rule: Rule) -> str:
 
 
 def test_what_each_rule_reads_and_judges() -> None:
-    text = "".join(words(page.rule) for page in rule_pages())
+    text = "".join(words(rule) for rule in every_rule())
     is_as_written(Path(__file__).with_name("rules.txt"), text)
 
 
 def test_requirements_are_those_of_the_rules() -> None:
-    for page in rule_pages():
-        assert set(page.rule.requirements) <= set(catalogue())
-        for look in page.rule.looks:
+    for rule in every_rule():
+        assert set(rule.requirements) <= set(catalogue())
+        for look in rule.looks:
             for opnum, requirements in (look.by_method or {}).items():
                 assert set(requirements) <= set(look.requirements)
                 assert look.concerning(opnum) == requirements

@@ -1,11 +1,11 @@
 import pytest
 
-from analyzer.questions.audit.rules.return_value_not_win32 import METHODS, RESOURCES, SPACE, TYPE
+from analyzer.questions.audit.rules.error_codes import RESOURCES, RETURN_VALUES, SPACE, TYPE
 from tests.build.calls import sealed
 from tests.questions.audit.judging import judged
 from tests.questions.audit.methods import call
 
-EACH = pytest.mark.parametrize(("opnum", "requirement"), METHODS.items())
+EACH = pytest.mark.parametrize(("opnum", "requirement"), RETURN_VALUES.items())
 
 
 @EACH

@@ -9,20 +9,28 @@ from typing import Any
 
 import pytest
 
+from analyzer.questions.audit.answers import Block
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.rule import rule_pages
-from analyzer.questions.audit.rules import buffer_in_big_endian, system_time_implausible
-from analyzer.questions.audit.rules.buffer_in_big_endian import _FITS
-from analyzer.questions.audit.rules.structure_off_eight_bytes import _instances, _violations
-from analyzer.questions.audit.rules.system_time_implausible import _moment, _place
-from analyzer.questions.audit.rules.winperf_clock_implausible import _FIRST, _LAST, _Clocks, _dates
-from analyzer.questions.audit.rules.winperf_lengths_disagree import _layout, _name, _objects
-from analyzer.questions.audit.rules.winperf_object_does_not_fit import _counts, _follow, _lengths, _names, _unreadable
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.rule import every_rule
+from analyzer.questions.audit.rules.clocks import _moment, _place, system_time_implausible
+from analyzer.questions.audit.rules.encoding import _FITS, _instances, _misplaced
+from analyzer.questions.audit.rules.winperf import (
+    _FIRST,
+    _LAST,
+    WinperfClockImplausible,
+    _clocks_place,
+    _dates,
+    _objects,
+    _system_name,
+)
+from analyzer.questions.audit.rules.winperf_objects import _counts, _follow, _lengths, _names, _unreadable
+from analyzer.questions.audit.verdicts import At, Outcome
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.registered import countersets
 
+# A call of which a rule asks nothing but where its findings are.
+ANY: Any = SimpleNamespace(judged_side="response")
 EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
@@ -33,11 +41,11 @@ def ticks_of(moment: datetime) -> int:
 
 
 def said(judgements: Any) -> list[str]:
-    """Of each judgement its outcome and requirement, and where it points."""
+    """Of each judgement its outcome, its requirements (of what points anywhere the first), and where it points."""
     return [
-        f"{one.outcome.value} {one.requirement}"
-        + (f" {one.at.path.removeprefix('lpData.')}" if one.at is not None else "")
+        f"{one.outcome.value} {of}" + (f" {one.at.path.removeprefix('lpData.')}" if one.at is not None else "")
         for one in judgements
+        for of in (one.requirements[:1] if one.at is not None else one.requirements) or ("-",)
     ]
 
 
@@ -78,7 +86,7 @@ SOUND = ["pass WP-DB-R10", "pass WP-DB-R08"]
 )
 def test_the_clocks_of_a_block_are_of_times_that_can_be_meant(fields: dict[str, Any], found: list[str]) -> None:
     assert (_FIRST, _LAST) == (315_532_800 * 10**9, 7_258_118_400 * 10**9)
-    made = said(_dates(None, fields))  # type: ignore[arg-type]
+    made = said(_dates(ANY, fields))
     assert made[0] == found[0]
     # Which part of the date is to blame is for those who compare dates to say.
     assert [one.split(".")[0] for one in made] == [one.split(".")[0] for one in found]
@@ -107,12 +115,12 @@ def test_the_performance_counter_does_not_go_back(
     found = []
     for servers in (["a"] * 9, [str(number) for number in range(9)]):
         pending = iter(blocks)
-        monkeypatch.setattr(
-            "analyzer.questions.audit.rules.winperf_clock_implausible.block_of", lambda call, given=pending: next(given)
-        )
-        watch = _Clocks(None)  # type: ignore[arg-type]
-        calls = [SimpleNamespace(server=server) for server, _ in zip(servers, blocks, strict=False)]
-        made = [list(watch.feed(call)) for call in calls]  # type: ignore[arg-type]
+        monkeypatch.setattr("analyzer.questions.audit.rules.winperf.block_of", lambda call, given=pending: next(given))
+        watch: Any = WinperfClockImplausible.call.watch(None)
+        calls = [
+            SimpleNamespace(server=server, judged_side="response") for server, _ in zip(servers, blocks, strict=False)
+        ]
+        made = [list(watch.feed(call)) for call in calls]
         assert [one[0].requirement for one in made] == ["WP-DB-R13"] * len(calls)
         found.append([one[-1].outcome.value for one in made])
         assert {one[-1].requirement for one in made} == {"WP-DB-R09"}
@@ -126,7 +134,7 @@ def test_the_performance_counter_does_not_go_back(
 
 
 def winperf_call(data: bytes) -> Any:
-    return SimpleNamespace(response=SimpleNamespace(data=data))
+    return SimpleNamespace(reply=SimpleNamespace(data=data), judged_side="response")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +156,7 @@ def test_the_clocks_stand_behind_their_padding(frequency: int, unpadded: int, ou
     for mark, little in (("<", 1), (">", 0)):
         data = b"\xee" * 60 + pack(f"{mark}Q", unpadded) + b"\xee" * 20
         block: Any = SimpleNamespace(fields={"perf_freq": frequency, "little_endian": little})
-        assert [one.outcome.value for one in _layout(winperf_call(data), block)] == [outcome]
+        assert _clocks_place(winperf_call(data), block).outcome.value == outcome
 
 
 @pytest.mark.parametrize(
@@ -166,7 +174,7 @@ def test_the_clocks_stand_behind_their_padding(frequency: int, unpadded: int, ou
 def test_the_name_of_the_system_lies_in_the_header(start: int, length: int, outcome: str) -> None:
     fields = {"system_name_offset": start, "system_name_length": length, "header_length": 104}
     block: Any = SimpleNamespace(fields=fields, header_length=None)
-    (found,) = _name(None, block)  # type: ignore[arg-type]
+    found = _system_name(ANY, block)
     assert found.outcome.value == outcome
     assert found.seen is None or found.seen == f"bytes {start} to {start + length}"
 
@@ -191,7 +199,7 @@ def test_the_length_and_the_number_of_objects_agree(
     objects = [SimpleNamespace(fields={} if one is None else {"total_byte_length": one}) for one in sizes]
     fields = {"total_byte_length": total, "num_object_types": number, "header_length": 100}
     block: Any = SimpleNamespace(fields=fields, objects=objects, size=size)
-    made = list(_objects(None, block))  # type: ignore[arg-type]
+    made = list(_objects(ANY, block))
     assert said(made) == found
     assert made[0].expected in (None, f"at most {size}", f"{100 + sum(one or 0 for one in sizes)}")
 
@@ -228,7 +236,7 @@ def thing(start: int = 104, **fields: Any) -> Any:
     ],
 )
 def test_the_lengths_of_an_object_fit(fields: dict[str, Any], size: int, outcomes: list[str]) -> None:
-    made = list(_lengths(None, thing(start=104, **fields), size))  # type: ignore[arg-type]
+    made = list(_lengths(ANY, thing(start=104, **fields), size))
     assert [one.requirement for one in made] == ["WP-OT-R01", "WP-OT-R03", "WP-OT-R02"]
     assert [one.outcome.value for one in made] == outcomes
 
@@ -246,10 +254,10 @@ def test_the_lengths_of_an_object_fit(fields: dict[str, Any], size: int, outcome
 )
 def test_why_an_object_cannot_be_read(fields: dict[str, int], failed: list[str]) -> None:
     item: Any = SimpleNamespace(path="lpData.objects[0]", fields=fields)
-    made = list(_unreadable(None, item))  # type: ignore[arg-type]
+    *made, doubts = _unreadable(ANY, item)
     assert [one.requirement for one in made if one.outcome is Outcome.FAILED] == failed
-    rest = [one.requirement for one in made if one.outcome is Outcome.INCONCLUSIVE]
-    assert sorted([*failed, *rest]) == [f"WP-OT-R0{number}" for number in range(1, 8)]
+    assert doubts.outcome is Outcome.INCONCLUSIVE
+    assert sorted([*failed, *doubts.requirements]) == [f"WP-OT-R0{number}" for number in range(1, 8)]
 
 
 @pytest.mark.parametrize(
@@ -268,8 +276,8 @@ def test_why_an_object_cannot_be_read(fields: dict[str, int], failed: list[str])
 def test_as_many_counters_and_instances_as_are_stated(
     fields: dict[str, Any], outcomes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analyzer.questions.audit.rules.winperf_object_does_not_fit._follow", lambda *_: 0)
-    made = list(_counts(None, thing(**fields), None))  # type: ignore[arg-type]
+    monkeypatch.setattr("analyzer.questions.audit.rules.winperf_objects._follow", lambda *_: 0)
+    made = list(_counts(ANY, thing(**fields), None))  # type: ignore[arg-type]
     assert [one.requirement for one in made] == ["WP-OT-R06", "WP-OT-R04"]
     assert [one.outcome.value for one in made] == outcomes
 
@@ -314,7 +322,7 @@ def test_instances_behind_the_last_one_that_is_counted(behind: bytes, found: int
     ],
 )
 def test_names_and_details_of_an_object(fields: dict[str, Any], outcomes: list[str]) -> None:
-    made = list(_names(None, thing(**fields)))  # type: ignore[arg-type]
+    made = list(_names(ANY, thing(**fields)))
     assert [one.requirement for one in made] == ["WP-OT-R05", "WP-OT-R07"]
     assert [one.outcome.value for one in made] == outcomes
 
@@ -376,15 +384,14 @@ def test_the_first_size_or_count_is_what_shows_the_order() -> None:
         "counter-info": ("counter.detail_level", 16),
         "string-table": ("num_counters", 4),
     }
-    assert buffer_in_big_endian.RULE.code == "PCQ531"
 
 
 # ------------------------------------------------------------------------------------------------ structures and dates
 
 
 def test_structures_begin_at_multiples_of_eight() -> None:
-    cause: Any = SimpleNamespace(at=48, path="lpData.blocks[0]", size=36)
-    found = _violations([("a", 0), ("b", 8), ("c", 12), ("d", 84)], {"d": cause, "b": cause})
+    cause = Block(number=0, at=48, status=0, kind=1, size=36, reserved=0, stop=84)
+    found = _misplaced([("a", 0), ("b", 8), ("c", 12), ("d", 84)], {"d": cause, "b": cause})
     assert [tuple(one) for one in found] == [
         ("c", (12, 20), "a multiple of 8", "offset 12"),
         ("lpData.blocks[0].size", (56, 60), "a multiple of 8", "36, so that the next begins at 84"),
@@ -403,10 +410,10 @@ def data_answer(
     later = datetime.fromtimestamp(seconds + shift, UTC)
     shown = (later.year, later.month, later.isoweekday() % 7, later.day, later.hour, later.minute, later.second)
     header = (0, 0, 0, ticks_of(moment), 0, *(date or (*shown, later.microsecond // 1000)))
-    side = SimpleNamespace(side=SimpleNamespace(last_time_ns=int((seconds + (captured or 0)) * 1e9)))
-    call: Any = SimpleNamespace(response=side)
-    answer: Any = SimpleNamespace(header=header)
-    return said(system_time_implausible._check(call, answer))
+    side = SimpleNamespace(last_time_ns=int((seconds + (captured or 0)) * 1e9))
+    reply = SimpleNamespace(side=side, is_readable=True, answer=SimpleNamespace(header=header))
+    look: Any = system_time_implausible.call
+    return said(look.check(SimpleNamespace(reply=reply, judged_side="response")))
 
 
 OK = ["pass PCQ-2.2.4.7-R05", "pass PCQ-2.2.4.7-R08", "pass PCQ-2.2.4.7-R09"]
@@ -442,8 +449,8 @@ def test_where_a_part_of_a_date_stands() -> None:
     """SYSTEMTIME has eight numbers of two bytes ([MS-DTYP] 2.3.13), at 32 of the header."""
     names = ("year", "month", "day_of_week", "day", "hour", "minute", "second", "milliseconds")
     for number, name in enumerate(names):
-        assert _place(name) == (f"lpData.system_time.{name}", (32 + 2 * number, 34 + 2 * number))
-    assert _place(None) == ("lpData.system_time", (32, 48))
+        assert _place(name) == At("response", f"lpData.system_time.{name}", (32 + 2 * number, 34 + 2 * number))
+    assert _place(None) == At("response", "lpData.system_time", (32, 48))
     assert _moment((2024, 3, 2, 5, 12, 34, 56, 789)) == datetime(2024, 3, 5, 12, 34, 56, 789_000, UTC)
     assert _moment((2024, 3, 3, 5, 12, 34, 56, 789)) is None
     # A Sunday is 0.
@@ -458,7 +465,7 @@ def test_names_of_counters_without_instances_are_counted() -> None:
     registered = countersets({COUNTERSET: (2, {1: 0x10000}), OTHER_COUNTERSET: (0, {1: 0x10000})})
     listed = [*[identifier(OTHER_COUNTERSET)] * 2, *(identifier(OTHER_COUNTERSET, name=name) for name in ("a", ""))]
     info = Calls(first_frame=90).counter_info(b"".join([*listed, identifier(COUNTERSET, name="a")]))
-    (page,) = (page for page in rule_pages() if page.rule.code == "PCQ412")
-    audit = Audit(analysis_of(*registered, info), pages=[page])
+    (rule,) = (rule for rule in every_rule() if rule.code == "PCQ412")
+    audit = Audit(analysis_of(*registered, info), rules=[rule])
     assert len(list(audit.findings())) == 1
     assert audit.coverage["PL-QCD-R11"].counts[Outcome.PASSED] == 2

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.audit.rules.served_below_privacy import CODE_OF_METHOD, SERVED
+from analyzer.questions.audit.rules.security import CODE_OF_METHOD, SERVED
 from analyzer.results.security import AuthLevel
 from tests.build.calls import Calls
 from tests.questions.audit.judging import judged

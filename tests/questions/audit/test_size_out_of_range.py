@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzer.questions.audit.rules.size_out_of_range import LIMITS
+from analyzer.questions.audit.rules.parameters import LIMITS
 from tests.build.calls import Calls, sealed
 from tests.questions.audit.judging import judged
 from tests.questions.audit.methods import request

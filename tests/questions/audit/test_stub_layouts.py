@@ -2,14 +2,13 @@
 
 import pytest
 
-from analyzer.questions.audit.rules import request_stub_off_layout, response_stub_off_layout
-from analyzer.questions.audit.rules.response_stub_off_layout import STATUS_LAST
+from analyzer.questions.audit.rules.stubs import REQUEST_LAYOUTS, RESPONSE_LAYOUTS, STATUS_LAST
 from tests.build.calls import MACHINE, Calls, sealed
 from tests.questions.audit.judging import judged
 from tests.questions.audit.methods import NAMING, call, request, response
 
-SIDES = [("PCQ201", opnum, requirement, request) for opnum, requirement in request_stub_off_layout.LAYOUTS.items()] + [
-    ("PCQ202", opnum, requirement, response) for opnum, requirement in response_stub_off_layout.LAYOUTS.items()
+SIDES = [("PCQ201", opnum, requirement, request) for opnum, (requirement,) in REQUEST_LAYOUTS.items()] + [
+    ("PCQ202", opnum, requirement, response) for opnum, requirement in RESPONSE_LAYOUTS.items()
 ]
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from analyzer.core.traced import TracedBytes
 from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.rule import RulePage, rule_pages
+from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.security import AuthLevel
@@ -83,8 +83,8 @@ def read(one: PerfObject, order: Literal["little", "big"]) -> Analysis:
 
 
 @cache
-def pages() -> tuple[RulePage, ...]:
-    return rule_pages()
+def pages() -> tuple[Rule, ...]:
+    return every_rule()
 
 
 def changed(side: Side, data: bytes) -> Side:
@@ -98,7 +98,7 @@ def changed(side: Side, data: bytes) -> Side:
 
 def said(analysis: Analysis, call: Call) -> tuple[list[str], str]:
     """What the rules say of a call alone, of which the rest of the capture is known; and a checksum of what was counted."""
-    audit = Audit(replace(analysis, calls=[call]), profile=Profile.SPEC, pages=pages())
+    audit = Audit(replace(analysis, calls=[call]), profile=Profile.SPEC, rules=pages())
     findings = []
     for finding in audit.findings():
         judgement, place = finding.judgement, finding.place

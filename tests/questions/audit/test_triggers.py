@@ -12,7 +12,7 @@ from analyzer.core.events import Event
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.findings import JUDGED, Coverage
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Deviation, Outcome
 from tests.build.buffers import Block, identifier, perf_data, string_table, wide
 from tests.build.calls import Calls, analysis_of
@@ -145,8 +145,8 @@ def test_every_deviation_that_another_requirement_asks_for_is_among_them() -> No
     excluding = {(one.id, one.excludes) for one in catalogue().values() if one.excludes is not None}
     assert {frozenset(pair) for pair in excluding} <= {frozenset(pair) for pair in pairs}
     found = set()
-    for page in rule_pages():
-        for look in page.rule.looks:
+    for rule in every_rule():
+        for look in rule.looks:
             module = sys.modules[look.check.__module__] if look.check is not None else object
             found |= {one.instead for one in vars(module).values() if isinstance(one, Deviation)}
     assert found - {None} == {"PCQ-2.2.4.11-R01", "PCQ-2.2.4.3-R01", "PL-QCD-R11"}

@@ -14,8 +14,8 @@ from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.findings import _MOST_REASONS, Coverage, actor_of
 from analyzer.questions.audit.knowledge import InstanceList, Knowledge
-from analyzer.questions.audit.rule import Level, Look, Reads, Rule, RulePage, rule_pages
-from analyzer.questions.audit.rules.status_against_history import _Case, _Covering
+from analyzer.questions.audit.rule import Level, Look, Reads, Rule, every_rule
+from analyzer.questions.audit.rules.queries import _Case, _Covering
 from analyzer.questions.audit.values import NO_HANDLE
 from analyzer.questions.audit.verdicts import Actor, At, Deviation, Judgement, Outcome, Severity, inconclusive, passed
 from analyzer.results.perflib import NONE_ID
@@ -37,13 +37,13 @@ def audited(
 
     def check(call: Any) -> Any:
         for one in said:
-            facts = {"outcome": FAILED, "requirement": SERVERS, "call": call, "message": "m", **one}
+            facts = {"outcome": FAILED, "requirements": (SERVERS,), "call": call, "message": "m", **one}
             yield Judgement(**facts)
 
     needed = (SERVERS, OTHERS, CLIENTS, EXCLUDED)
-    look: Look[CallEvidence] = Look(needed, Reads(), check, needs_answer="the example accuses either")
+    look: Look[CallEvidence] = Look("call", check, needed, Reads(), check, needs_answer="the example accuses either")
     rule = Rule("PCQ999", "a-rule", Level.STUBS, severity, call=look)
-    return Audit(analysis, pages=[RulePage(rule, "A page.")], **options)
+    return Audit(analysis, rules=[rule], **options)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_what_a_judgement_is_by_severity_and_profile(
     ("said", "passed_of"),
     [
         ({"deviation": INSTEAD}, {SERVERS: 0}),
-        ({"deviation": KNOWN, "requirement": EXCLUDED}, {EXCLUDED: 0}),
-        ({"deviation": KNOWN, "also": (OTHERS,)}, {SERVERS: 1, OTHERS: 1}),
+        ({"deviation": KNOWN, "requirements": (EXCLUDED,)}, {EXCLUDED: 0}),
+        ({"deviation": KNOWN, "requirements": (SERVERS, OTHERS)}, {SERVERS: 1, OTHERS: 1}),
     ],
 )
 def test_of_two_readings_that_exclude_each_other_one_is_kept(said: dict[str, Any], passed_of: dict[str, int]) -> None:
@@ -106,8 +106,8 @@ def test_of_two_readings_that_exclude_each_other_one_is_kept(said: dict[str, Any
 
 def test_occurrences_are_counted_for_each_requirement() -> None:
     passes = {"outcome": Outcome.PASSED, "call": None, "count": 3}
-    doubts = {"outcome": Outcome.INCONCLUSIVE, "count": 2, "also": (OTHERS,)}
-    audit = audited({"count": 4, "also": (CLIENTS, "PCQ-5.1-R01")}, passes, doubts)
+    doubts = {"outcome": Outcome.INCONCLUSIVE, "count": 2, "requirements": (SERVERS, OTHERS)}
+    audit = audited({"count": 4, "requirements": (SERVERS, CLIENTS, "PCQ-5.1-R01")}, passes, doubts)
     assert len(list(audit.findings())) == 1
     first = audit.coverage[SERVERS]
     assert dict(first.counts) == {FAILED: 4, Outcome.PASSED: 3, Outcome.INCONCLUSIVE: 1}
@@ -127,7 +127,7 @@ def test_occurrences_are_counted_for_each_requirement() -> None:
 )
 def test_of_one_side_only_what_binds_it_is_reported(actor: Actor, found: int, covered: set[str]) -> None:
     """A violation of which nobody knows whose it is belongs to both."""
-    audit = audited({}, {"requirement": CLIENTS}, {"actor": Actor.EITHER}, actor=actor)
+    audit = audited({}, {"requirements": (CLIENTS,)}, {"actor": Actor.EITHER}, actor=actor)
     assert len(list(audit.findings())) == found
     of_both = {one for one in (SERVERS, OTHERS, CLIENTS, EXCLUDED) if catalogue()[one].actor == "both"}
     assert set(audit.coverage) == covered | of_both
@@ -135,12 +135,12 @@ def test_of_one_side_only_what_binds_it_is_reported(actor: Actor, found: int, co
 
 def test_a_side_is_that_of_the_requirement_or_of_the_bytes() -> None:
     both = next(one.id for one in catalogue().values() if one.actor == "both")
-    assert actor_of(Judgement(FAILED, SERVERS, at=At("request"))) is Actor.SERVER
-    assert actor_of(Judgement(FAILED, CLIENTS)) is Actor.CLIENT
-    assert actor_of(Judgement(FAILED, both)) is Actor.EITHER
-    assert actor_of(Judgement(FAILED, both, at=At("request"))) is Actor.CLIENT
-    assert actor_of(Judgement(FAILED, both, at=At("response"))) is Actor.SERVER
-    assert actor_of(Judgement(FAILED, both, at=At("response"), actor=Actor.EITHER)) is Actor.EITHER
+    assert actor_of(Judgement(FAILED, (SERVERS,), at=At("request"))) is Actor.SERVER
+    assert actor_of(Judgement(FAILED, (CLIENTS,))) is Actor.CLIENT
+    assert actor_of(Judgement(FAILED, (both,))) is Actor.EITHER
+    assert actor_of(Judgement(FAILED, (both,), at=At("request"))) is Actor.CLIENT
+    assert actor_of(Judgement(FAILED, (both,), at=At("response"))) is Actor.SERVER
+    assert actor_of(Judgement(FAILED, (both,), at=At("response"), actor=Actor.EITHER)) is Actor.EITHER
 
 
 def test_a_baseline_accepts_what_it_names() -> None:
@@ -165,7 +165,7 @@ def test_a_baseline_accepts_what_it_names() -> None:
 
 def test_the_share_that_was_judged_is_of_what_can_be() -> None:
     testable = [one for one in (SERVERS, OTHERS, CLIENTS, EXCLUDED) if catalogue()[one].observable != "no"]
-    audit = audited({}, {"requirement": OTHERS, "outcome": Outcome.INCONCLUSIVE})
+    audit = audited({}, {"requirements": (OTHERS,), "outcome": Outcome.INCONCLUSIVE})
     assert audit.share_judged == 0
     list(audit.findings())
     assert audit.share_judged == 1 / len(testable)
@@ -215,11 +215,11 @@ def test_so_many_reasons_are_kept_and_all_are_counted() -> None:
 
 
 def codes(*chosen: str, ignored: tuple[str, ...] = ()) -> set[str]:
-    return {page.rule.code for page in select(rule_pages(), chosen, ignored)}
+    return {rule.code for rule in select(every_rule(), chosen, ignored)}
 
 
 def test_rules_are_chosen_by_code_name_layer_section_or_requirement() -> None:
-    every = {page.rule.code: page.rule for page in rule_pages()}
+    every = {rule.code: rule for rule in every_rule()}
     assert codes() == set(every)
     assert codes("pcq10") == {code for code in every if code.startswith("PCQ10")}
     assert codes("request-below-privacy") == {"PCQ101"}
@@ -254,7 +254,7 @@ def test_a_selection_that_names_nothing_is_a_sentence(
     chosen: tuple[str, ...], ignored: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(InputError) as raised:
-        select(rule_pages(), chosen, ignored)
+        select(every_rule(), chosen, ignored)
     assert str(raised.value).startswith(words)
 
 
@@ -318,9 +318,9 @@ def test_a_counter_added_twice_may_be_held_twice() -> None:
 
 
 def test_verdicts_in_short() -> None:
-    assert passed(SERVERS) == Judgement(Outcome.PASSED, SERVERS)
-    assert passed(SERVERS, 5).count == 5
-    assert inconclusive(SERVERS, "why") == Judgement(Outcome.INCONCLUSIVE, SERVERS, message="why")
+    assert passed(SERVERS) == Judgement(Outcome.PASSED, (SERVERS,))
+    assert passed(SERVERS, count=5).count == 5
+    assert inconclusive("why", None, SERVERS) == Judgement(Outcome.INCONCLUSIVE, (SERVERS,), message="why")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from analyzer.questions.audit.baseline import Accepted, baseline_json, read_base
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.findings import VERDICTS, CoverageVerdict
-from analyzer.questions.audit.rule import RulePage, rule_pages
+from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.audit.verdicts import Actor, Outcome
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.junit import junit_xml
@@ -36,8 +36,8 @@ from tests.secrets import CAPTURES
 CODE, REQUIREMENT = "PCQ210", "PCQ-3.1.4.1.2-R15"
 
 
-def pages(*codes: str) -> tuple[RulePage, ...]:
-    return select(rule_pages(), codes, ())
+def pages(*codes: str) -> tuple[Rule, ...]:
+    return select(every_rule(), codes, ())
 
 
 def broken() -> Analysis:
@@ -47,7 +47,7 @@ def broken() -> Analysis:
 
 
 def view(**options: object) -> AuditView:
-    return AuditView(Audit(broken(), pages=pages(CODE), **options))  # type: ignore[arg-type]
+    return AuditView(Audit(broken(), rules=pages(CODE), **options))  # type: ignore[arg-type]
 
 
 def test_the_text_says_what_was_broken_where_and_what_was_judged() -> None:
@@ -90,7 +90,7 @@ def test_sarif_is_valid_by_the_schema_of_the_standard(tmp_path: Path) -> None:
     path = CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap"
     keys = Keyring.load(CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.secrets.json")
     made = AuditView(Audit(analyze([path], keys, pdus=True), profile=Profile.SPEC))
-    log.write_text(json.dumps(sarif_log(made, rule_pages(), frame_offsets)), encoding="utf-8")
+    log.write_text(json.dumps(sarif_log(made, every_rule(), frame_offsets)), encoding="utf-8")
     # Asked for are the address of the project's page and that of a repository, which a capture has not got; the network, which
     # tests have not got; messages by name, which code-scanning sites do not read; and the capture itself, whole or in pieces.
     known = ("SARIF2005", "SARIF2003", "SARIF2006", "SARIF2002", "SARIF2013", "SARIF2010", "SARIF2011")
@@ -121,7 +121,7 @@ def test_a_result_is_known_again_after_one_more_call() -> None:
     def fingerprints(*codes: int) -> list[str]:
         calls = Calls()
         made = analysis_of(*(calls.registration(code, b"", status=0x57) for code in codes))
-        (run,) = sarif_log(AuditView(Audit(made, pages=pages(CODE))), pages(CODE), nowhere)["runs"]
+        (run,) = sarif_log(AuditView(Audit(made, rules=pages(CODE))), pages(CODE), nowhere)["runs"]
         return [result["partialFingerprints"]["ruleRequirementField/v2"] for result in run["results"]]
 
     assert len(set(fingerprints(11, 12))) == 2
@@ -138,7 +138,7 @@ def test_the_region_of_a_result_is_its_bytes_in_the_file(form: str, tmp_path: Pa
         path = made
     keys = Keyring.load(CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.secrets.json")
     view = AuditView(Audit(analyze([path], keys, pdus=True)))
-    results = sarif_log(view, rule_pages(), frame_offsets)["runs"][0]["results"]
+    results = sarif_log(view, every_rule(), frame_offsets)["runs"][0]["results"]
     findings = list(Audit(view.analysis).findings())
     data = path.read_bytes()
     shown = 0
@@ -163,7 +163,7 @@ def test_the_region_of_sealed_bytes_is_where_they_were_captured(is_known: bool) 
     def locate(path: Path, numbers: Collection[int]) -> Mapping[int, int]:
         return frame_offsets(path, numbers) if is_known else {}
 
-    results = sarif_log(AuditView(Audit(analysis)), rule_pages(), locate)["runs"][0]["results"]
+    results = sarif_log(AuditView(Audit(analysis)), every_rule(), locate)["runs"][0]["results"]
     findings = [one for one in Audit(analysis).findings() if one.place is not None and one.place.extents]
     assert any(one.place is not None and one.place.source.steps for one in findings)
     placed = [one for one in results if "extents" in one["properties"] and one["properties"]["extents"]]
@@ -207,19 +207,19 @@ def test_a_finding_is_reported_once_and_counts_for_all_it_breaks() -> None:
     # Without a NUL, the answer breaks what its RequestCode promises and what strings have to be.
     calls = Calls()
     analysis = analysis_of(calls.registration(3, b"a\0"))
-    made = AuditView(Audit(analysis, pages=pages("PCQ331")))
+    made = AuditView(Audit(analysis, rules=pages("PCQ331")))
     root = ElementTree.fromstring(junit_xml(made))
     failures = {case.get("name", "").split()[0]: case.find("failure") for case in root.iter("testcase")}
     reported = [name for name, failure in failures.items() if failure is not None and "PCQ331" in (failure.text or "")]
     assert reported == ["PCQ-3.1.4.1.2-R18", "PCQ-3.1.4.1.2-R33"]
-    text = "\n".join(AuditView(Audit(analysis, pages=pages("PCQ331"))).lines(None))
+    text = "\n".join(AuditView(Audit(analysis, rules=pages("PCQ331"))).lines(None))
     assert text.count("string-answer-unterminated") == 1
     assert "fail of PCQ-3.1.4.1.2-R33 (and of PCQ-3.1.4.1.2-R18)" in text
 
 
 def test_what_a_baseline_accepts_is_no_failure_of_a_suite(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
-    path.write_bytes(baseline_json(Audit(broken(), pages=pages(CODE)).findings())[0])
+    path.write_bytes(baseline_json(Audit(broken(), rules=pages(CODE)).findings())[0])
     root = ElementTree.fromstring(junit_xml(view(baseline=read_baseline(path))))
     assert root.find("testsuite/testcase/failure") is None
     assert root.find("testsuite/testcase/system-out") is not None
@@ -229,7 +229,7 @@ def test_what_a_baseline_accepts_is_no_failure_of_a_suite(tmp_path: Path) -> Non
 def test_the_matrix_tells_what_was_never_exercised() -> None:
     coverages = []
     for analysis in (broken(), analysis_of()):
-        audit = Audit(analysis, pages=pages(CODE))
+        audit = Audit(analysis, rules=pages(CODE))
         list(audit.findings())
         coverages.append(audit.coverage)
     matrix = MatrixView(("a.pcap", "b.pcap"), coverages)
@@ -243,7 +243,7 @@ def test_the_matrix_tells_what_was_never_exercised() -> None:
 
 def test_a_baseline_silences_what_it_accepts_and_counts_it(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
-    document, count = baseline_json(Audit(broken(), pages=pages(CODE)).findings())
+    document, count = baseline_json(Audit(broken(), rules=pages(CODE)).findings())
     assert count == 2
     path.write_bytes(document)
     accepted = read_baseline(path)
@@ -283,13 +283,13 @@ def test_what_is_no_baseline_is_said_in_a_sentence(tmp_path: Path, text: str) ->
 
 def test_rules_are_chosen_by_code_name_layer_section_and_level() -> None:
     for word in ("PCQ210", "PCQ21", "request-code-out-of-range", "stubs", "3.1.4.1.2", "3.1.4", REQUIREMENT, "MUST"):
-        assert CODE in {page.rule.code for page in pages(word)}, word
-    assert CODE not in {page.rule.code for page in select(rule_pages(), (), (CODE,))}
+        assert CODE in {rule.code for rule in pages(word)}, word
+    assert CODE not in {rule.code for rule in select(every_rule(), (), (CODE,))}
     for chosen, ignored in ((["nothing-like-it"], []), ([], ["PCQ999"]), ([CODE, "PCQ999"], [])):
         with pytest.raises(InputError, match="there is no rule"):
-            select(rule_pages(), chosen, ignored)
+            select(every_rule(), chosen, ignored)
     with pytest.raises(InputError, match="no rule is left"):
-        select(rule_pages(), [CODE], [CODE])
+        select(every_rule(), [CODE], [CODE])
 
 
 def test_one_side_can_be_judged_alone() -> None:
@@ -329,22 +329,22 @@ def test_which_verdicts_are_failures_of_a_suite_is_said_by_the_user(
 
 
 def test_rules_have_codes_names_and_pages_of_their_own() -> None:
-    rules = [page.rule for page in rule_pages()]
+    rules = list(every_rule())
     assert len({rule.code for rule in rules}) == len(rules)
     assert len({rule.name for rule in rules}) == len(rules)
-    for page in rule_pages():
-        assert page.title.endswith("."), page.rule.code
+    for rule in every_rule():
+        assert rule.title.endswith("."), rule.code
         for heading in ("Looks for:", "Why it matters:", "Specification:", "Flagged:", "Accepted:", "Silent:"):
-            assert heading in page.page, (page.rule.code, heading)
-        assert page.rule.requirements, page.rule.code
-        assert set(page.rule.requirements) <= set(catalogue()), page.rule.code
-        assert page.rule.looks, page.rule.code
-        assert all((look.check is None) != (look.watch is None) for look in page.rule.looks), page.rule.code
-        assert page.rule.since == "0.1.0", page.rule.code
+            assert heading in rule.page, (rule.code, heading)
+        assert rule.requirements, rule.code
+        assert set(rule.requirements) <= set(catalogue()), rule.code
+        assert rule.looks, rule.code
+        assert all((look.check is None) != (look.watch is None) for look in rule.looks), rule.code
+        assert rule.since == "0.1.0", rule.code
 
 
 def test_every_requirement_that_traffic_can_show_is_judged() -> None:
-    judged = {requirement for page in rule_pages() for requirement in page.rule.requirements}
+    judged = {requirement for rule in every_rule() for requirement in rule.requirements}
     assert judged == {id for id, requirement in catalogue().items() if requirement.observable != "no"}
 
 

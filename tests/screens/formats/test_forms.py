@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from analyzer.questions.audit.engine import Audit, Profile, select
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.results.analysis import Analysis
 from analyzer.results.evidence import EvidenceRecord, Input
 from analyzer.screens.formats import page, page_data
@@ -147,7 +147,7 @@ EVIDENCE = EvidenceRecord(
 def test_findings_as_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyzer.screens.formats.sarif.version", lambda name: "0.0.0")
     view = AuditView(Audit(broken(), profile=Profile.WINDOWS))
-    log = sarif_log(view, rule_pages(), located, EVIDENCE)
+    log = sarif_log(view, every_rule(), located, EVIDENCE)
     (run,) = log["runs"]
     run["tool"]["driver"]["rules"] = run["tool"]["driver"]["rules"][:5]
     is_as_written(FORMS / "findings.sarif.json", as_json(log))
@@ -155,8 +155,8 @@ def test_findings_as_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("failing", [("fail", "warn"), ("fail",), ("not-exercised", "inconclusive", "untestable")])
 def test_coverage_as_junit_xml(failing: tuple[Any, ...]) -> None:
-    pages = select(rule_pages(), ("PCQ21", "PCQ50", "PCQ81"), ())
-    view = AuditView(Audit(broken(), profile=Profile.SPEC, pages=pages))
+    pages = select(every_rule(), ("PCQ21", "PCQ50", "PCQ81"), ())
+    view = AuditView(Audit(broken(), profile=Profile.SPEC, rules=pages))
     is_as_written(FORMS / f"coverage.{'-'.join(failing)}.xml.txt", junit_xml(view, failing, EVIDENCE).decode())
 
 

@@ -10,20 +10,25 @@ import pytest
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.findings import Coverage, Finding
-from analyzer.questions.audit.rule import Rule, rule_pages
+from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.audit.verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
 from analyzer.screens.views.audit import _SHOWN, AuditView, MatrixView
 from tests.build.calls import Calls, analysis_of
 
 ANALYSIS = analysis_of(Calls().open_query())
-RULES = {page.rule.code: page.rule for page in rule_pages()}
+RULES = {rule.code: rule for rule in every_rule()}
 SIZE, SIZES = "PCQ-2.2.4.7-R02", RULES["PCQ501"]
 
 
 def finding(
     severity: Severity = Severity.ERROR, rule: Rule = SIZES, *, follow: int = 0, is_excused: bool = False, **said: Any
 ) -> Finding:
-    facts: dict[str, Any] = {"outcome": Outcome.FAILED, "requirement": SIZE, "message": "the size was wrong", **said}
+    facts: dict[str, Any] = {
+        "outcome": Outcome.FAILED,
+        "requirements": (SIZE,),
+        "message": "the size was wrong",
+        **said,
+    }
     return Finding(rule, Judgement(**facts), severity, is_excused, None, follow)
 
 
@@ -108,9 +113,9 @@ def test_groups_go_by_severity_then_rule_then_requirement() -> None:
         finding(Severity.INFO, frames=(1,)),
         finding(Severity.WARNING, frames=(2,)),
         finding(Severity.WARNING, frames=(3,), outcome=Outcome.WARNED),
-        finding(Severity.WARNING, other, frames=(4,), requirement="PCQ-2.1-R04", also=("PCQ-5.1-R01", SIZE)),
+        finding(Severity.WARNING, other, frames=(4,), requirements=("PCQ-2.1-R04", "PCQ-5.1-R01", SIZE)),
         finding(Severity.WARNING, frames=(5,)),
-        finding(Severity.WARNING, frames=(6,), requirement="PCQ-2.1-R04"),
+        finding(Severity.WARNING, frames=(6,), requirements=("PCQ-2.1-R04",)),
     )
     heads = [line for line in lines if line.startswith(("  [bold]", "[bold")) or not line]
     assert heads == [

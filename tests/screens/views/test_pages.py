@@ -24,7 +24,7 @@ from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.baseline import Accepted
 from analyzer.questions.audit.engine import Audit, Profile, select
-from analyzer.questions.audit.rule import rule_pages
+from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
@@ -312,8 +312,8 @@ ACCEPTED = (
 
 
 def matrix() -> MatrixView:
-    pages = select(rule_pages(), ("PCQ1", "PCQ2"), ())
-    audits = [Audit(analysis, pages=pages) for analysis in (sound(), broken(), analysis_of())]
+    pages = select(every_rule(), ("PCQ1", "PCQ2"), ())
+    audits = [Audit(analysis, rules=pages) for analysis in (sound(), broken(), analysis_of())]
     for audit in audits:
         list(audit.findings())
     return MatrixView(("sound.pcap", "[b]broken.pcap", "empty.pcap"), [audit.coverage for audit in audits])
@@ -349,16 +349,16 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "audit-sound": lambda: audit_of(sound()),
     "audit-broken": lambda: audit_of(broken()),
     "audit-strict": lambda: audit_of(broken(), Profile.STRICT),
-    "audit-baseline": lambda: AuditView(Audit(broken(), pages=select(rule_pages(), ("PCQ50",), ()), baseline=ACCEPTED)),
+    "audit-baseline": lambda: AuditView(Audit(broken(), rules=select(every_rule(), ("PCQ50",), ()), baseline=ACCEPTED)),
     "timeline-crowded": lambda: Timeline(crowded()),
     "stats-crowded": lambda: Stats(crowded()),
     "sessions-crowded": lambda: Sessions(crowded()),
     "hosts-crowded": lambda: Hosts(crowded()),
     "handles-crowded": lambda: Handles(crowded()),
-    "audit-crowded": lambda: AuditView(Audit(crowded(), pages=select(rule_pages(), ("PCQ1",), ()))),
+    "audit-crowded": lambda: AuditView(Audit(crowded(), rules=select(every_rule(), ("PCQ1",), ()))),
     "triage-crowded": lambda: Triage(("crowd.pcap",), lambda file: crowded()),
     "matrix": matrix,
-    "rules": lambda: RuleList(select(rule_pages(), ("PCQ21", "PCQ101"), ())),
+    "rules": lambda: RuleList(select(every_rule(), ("PCQ21", "PCQ101"), ())),
     "triage": lambda: Triage(("sound.pcap", "broken.pcap", "empty.pcap", "lost.pcap"), analysed, ("x*: no file",)),
     "show-poll": lambda: Show(sound(), 14),
     "show-enumeration": lambda: Show(sound(), 1),

@@ -1,0 +1,322 @@
+"""Rules about the values in data answers, of which the capture states counter and type."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.interfaces.buffers.layout import COUNTERS, COUNTERSET
+from analyzer.questions.audit.answers import Block, DataAnswer, Flaw, FlawKind, value_path
+from analyzer.questions.audit.checks import DATA, NO_REGISTRATION, UNREADABLE, counters_of_set, judgements, of_data
+from analyzer.questions.audit.counter_types import LISTED
+from analyzer.questions.audit.evidence import CallEvidence, Evidence
+from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
+from analyzer.questions.audit.values import (
+    NO_COUNTER,
+    NO_HANDLE,
+    Column,
+    Unknown,
+    columns,
+    counter_of,
+    known_columns,
+    query_of,
+    unknown_columns,
+)
+from analyzer.questions.audit.verdicts import (
+    At,
+    Confidence,
+    Judgement,
+    Severity,
+    Violation,
+    inconclusive,
+    passed,
+    warned,
+)
+
+OF_TYPE = {kind: f"PCQ-2.2.4.2-R{number:02}" for number, kind in enumerate(LISTED, 4)}
+SIZE = "PCQ-2.2.4.9-R01"
+ORDER = {COUNTERS: "PCQ-3.1.4.1.6-R17", COUNTERSET: "PCQ-3.1.4.1.6-R27"}
+_TEXT, _OBJECT_QUEUE, _SAMPLE_BASE = 0x00000B00, 0x00650500, 0x40030401
+# winperf.h: the bits of a type that hold its size, and those of a 64-bit one.
+_SIZE, _LARGE = 0x00000300, 0x00000100
+
+
+@rule("PCQ601", Level.VALUES, Severity.ERROR)
+@of_data((*OF_TYPE.values(), SIZE, *ORDER.values()))
+def value_size_against_its_type(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """A value is of another size than its counter's type has.
+
+    Looks for: values in data answers whose dwDataSize is not that of the type the server registered for the counter: 4 or 8 bytes
+    for numbers, an even number and a NUL at the end for text.
+
+    Why it matters: the client reads as many bytes as there are and computes with a number that is not the counter's. Where several
+    values follow one another, a size that fits another counter betrays that they stand in another order than their ids.
+
+    Specification: [MS-PCQ] section 2.2.4.2 gives each of the 34 types the width of its value, section 2.2.4.9 makes dwDataSize that
+    width, and section 3.1.4.1.6 demands that the values of types 2 and 6 stand in the order of the ids.
+
+    Flagged: 4 bytes for PERF_COUNTER_BULK_COUNT. A warning: 4 bytes for PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE, which the text calls a
+    32-bit value and whose own bits say 64.
+
+    Accepted: 8 bytes for PERF_COUNTER_BULK_COUNT; text of any length.
+
+    Silent: where the capture does not state which counter a block is of, or of which type the counter is; for types that are not
+    listed.
+    """
+    looked_at: Counter[tuple[str, ...]] = Counter()
+    wrong: dict[tuple[str, ...], list[Flaw]] = defaultdict(list)
+    doubtful: dict[tuple[str, ...], list[Flaw]] = defaultdict(list)
+    unknown: dict[str, set[str]] = defaultdict(set)
+    for column in columns(call, answer):
+        order = (ORDER[column.block.kind],) if column.block.kind in ORDER else ()
+        if isinstance(column, Unknown):
+            unknown[column.reason].update(order)
+        elif column.type in OF_TYPE:
+            of = (OF_TYPE[column.type], SIZE, *order)
+            looked_at[of] += len(column.block.rows)
+            (doubtful if column.type == _OBJECT_QUEUE else wrong)[of] += _size_flaws(answer, column)
+    for reason, orders in unknown.items():
+        yield inconclusive(reason, call, *OF_TYPE.values(), SIZE, *sorted(orders))
+    for of, values in looked_at.items():
+        message = "a value is of another size than its counter's type has"
+        yield from judgements(call, values - len(doubtful[of]), wrong[of], message, of=of)
+        message = "a value has the size the text gives its counter's type, against the type's own bits"
+        yield from judgements(call, 0, doubtful[of], message, of=of, warn=True)
+
+
+def _size_flaws(answer: DataAnswer, column: Column) -> Iterator[Flaw]:
+    """One for each instance whose value has not the size of the type."""
+    block, place = column.block, column.place
+    wanted = 8 if column.type & _SIZE == _LARGE else 4
+    if column.type != _TEXT and set(column.sizes) <= {wanted}:
+        return
+    for number, row in enumerate(block.rows):
+        held, at = row.shape.data_sizes[place], row.value_at(place)
+        if column.type == _TEXT:
+            text = answer.data[at : at + held]
+            is_right = held % 2 == 0 and text.endswith(b"\0\0")
+            expected, seen = (
+                "an even number of bytes that ends in a NUL",
+                f"{held} bytes ending in {text[-2:].hex(' ')}",
+            )
+        else:
+            is_right = held == wanted
+            expected = f"{wanted} bytes for type {column.type:#010x} of counter {column.counter_id}"
+            seen = f"{held} bytes"
+        if not is_right:
+            path = f"{value_path(block, number, place)}.data_size"
+            yield Flaw(FlawKind.VALUE_SIZE, path, (at - 8, at - 4), expected, seen)
+
+
+@rule("PCQ602", Level.VALUES, Severity.ERROR)
+@of_data("PCQ-2.2.4.11-R02")
+def unregistered_counter_answered(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """A data answer names a counter that its counterset does not have.
+
+    Looks for: counter ids in blocks of dwType 2 and 6 that are not among the counters the server registered for the counterset, or
+    that are there twice.
+
+    Why it matters: the value has neither name nor type, and nobody can show it.
+
+    Specification: [MS-PCQ] section 2.2.4.11: the array holds the ids of the counters whose values follow. Section 2.2.4.2 makes ids
+    unique within a counterset.
+
+    Flagged: id 9 of a counterset with the counters 1 to 3.
+
+    Accepted: some of the counterset's counters, in any order.
+
+    Silent: where the counterset's registration (request code 1) or the meaning of the block is not in the capture.
+    """
+    query = query_of(call)
+    for block in answer.blocks:
+        if block.ids is None or not block.is_whole:
+            continue
+        known = counter_of(query, block) if query is not None else None
+        counterset = known.counterset if known is not None else query.counterset if query is not None else None
+        if query is None or counterset is None:
+            reason = query.unknown if query is not None else NO_HANDLE
+            yield inconclusive(reason or NO_COUNTER, call)
+            continue
+        registered = counters_of_set(call, counterset)
+        if registered is None:
+            yield inconclusive(NO_REGISTRATION, call)
+            continue
+        violations = list(_foreign_ids(block, block.ids, registered))
+        message = "a block names a counter that its counterset does not have"
+        yield from judgements(call, len(block.ids), violations, message)
+
+
+def _foreign_ids(block: Block, ids: tuple[int, ...], registered: frozenset[int]) -> Iterator[Violation]:
+    before: set[int] = set()
+    for place, number in enumerate(ids):
+        at, path = block.ids_at + 8 + 4 * place, f"{block.path}.body.counters.counter_ids[{place}]"
+        if number not in registered:
+            yield Violation(path, (at, at + 4), "a registered counter", f"{number}")
+        elif number in before:
+            yield Violation(path, (at, at + 4), "each counter once", f"{number} again")
+        before.add(number)
+
+
+@rule("PCQ605", Level.VALUES, Severity.ERROR)
+@of_data("PCQ-2.2.4.2-R38", of_values=True)
+def sample_base_of_zero(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    """The base of a sampled fraction is zero.
+
+    Looks for: values of counters of type PERF_SAMPLE_BASE that are 0.
+
+    Why it matters: clients divide by it.
+
+    Specification: [MS-PCQ] section 2.2.4.2: a PERF_SAMPLE_BASE is the divisor of a PERF_SAMPLE_FRACTION and must be greater than 0.
+    What the division needs is that the difference of two values is not 0; the text speaks of the value.
+
+    Flagged: 0.
+
+    Accepted: 1; a 0 of any other type of base.
+
+    Silent: where the capture does not state which counter a block is of, or of which type the counter is.
+    """
+    for column in known_columns(call, answer):
+        if column.type != _SAMPLE_BASE:
+            continue
+        violations: list[Violation] = []
+        for number, row in enumerate(column.block.rows):
+            if not any(row.value(answer.data, column.place)):
+                at, held = row.value_at(column.place), row.shape.data_sizes[column.place]
+                path = value_path(column.block, number, column.place)
+                violations.append(Violation(path, (at, at + held), "above 0", "0"))
+        yield from judgements(call, len(column.block.rows), violations, "the base of a sampled fraction is zero")
+    for reason in unknown_columns(call, answer):
+        yield inconclusive(reason, call)
+
+
+_BY_REFERENCE = 1
+_ENOUGH = 3
+# A capture of very many instances must not make us remember each for ever.
+_MOST = 100_000
+
+
+class _Constant(Struct):
+    """A value by reference that was the same in all answers so far, unless it `is_constant` no more; where it was met first."""
+
+    value: bytes
+    times: int
+    is_constant: bool
+    call: CallEvidence
+    at: At
+
+
+@rule("PCQ610", Level.VALUES, Severity.WARNING)
+@of_calls("PCQ-2.2.4.2-R43", DATA)
+class AddressInsteadOfValue(Watch[CallEvidence]):
+    """A counter registered by reference answers with what looks like an address.
+
+    Looks for: counters whose attributes say that the provider gave the address of a value, and whose value over at least three
+    answers was always the same number, one that can be an address in a 64-bit process (above 4 GiB, below 128 TiB, a multiple of
+    4), while another counter of the same instance moved.
+
+    Why it matters: the client shows a number that means nothing, and the server states where things lie in another process.
+
+    Specification: [MS-PCQ] section 2.2.4.2, attribute 1: the server must follow the reference to obtain the value; behaviour note
+    <2> states how such references come about. That a number is an address can only be guessed, so this is a warning of low
+    confidence.
+
+    Flagged: as a warning, 0x1F3A4C20D0 in three answers of a counter by reference, beside one that counts.
+
+    Accepted: values below 4 GiB; values that change.
+
+    Silent: with fewer than three values, or where the registration or the meaning of the blocks is not in the capture.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._seen: dict[tuple[str, str, str, int], _Constant] = {}
+        # The last value of other counters, and instances in which one of them moved.
+        self._others: dict[tuple[str, str, str, int], bytes] = {}
+        self._moved: set[tuple[str, str, str]] = set()
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        if not call.reply.is_readable:
+            yield inconclusive(UNREADABLE, call)
+            return
+        found = known_columns(call, call.reply.answer)
+        sets = {column.counterset for column in found if column.info["attributes"] & _BY_REFERENCE}
+        for column in found:
+            if column.counterset in sets:
+                self._take(call, column)
+
+    def _take(self, call: CallEvidence, column: Column) -> None:
+        data, block = call.reply.answer.data, column.block
+        names = list(block.names(data)) or [""]
+        for number, (row, name) in enumerate(zip(block.rows, names, strict=False)):
+            instance, value = (call.server, column.counterset, name), row.value(data, column.place)
+            key = (*instance, column.counter_id)
+            if not column.info["attributes"] & _BY_REFERENCE:
+                if self._others.setdefault(key, value) != value:
+                    self._moved.add(instance)
+            elif (before := self._seen.get(key)) is not None:
+                before.times += 1
+                before.is_constant &= before.value == value
+            elif len(self._seen) < _MOST:
+                at, path = row.value_at(column.place), f"{value_path(block, number, column.place)}.value"
+                self._seen[key] = _Constant(value, 1, True, call, At("response", path, (at, at + len(value))))
+
+    def finish(self) -> Iterator[Judgement]:
+        for key, seen in self._seen.items():
+            number = int.from_bytes(seen.value, "little")
+            may_be_address = len(seen.value) == 8 and 1 << 32 <= number < 1 << 47 and number % 4 == 0
+            if not (seen.is_constant and may_be_address):
+                yield passed(count=seen.times)
+            elif seen.times < _ENOUGH or key[:3] not in self._moved:
+                yield inconclusive("too few values to distinguish a constant from an address", seen.call)
+            else:
+                message = "a counter by reference always answered with what looks like an address"
+                expected, sure = "what the reference leads to", Confidence.LOW
+                yield warned(seen.call, seen.at, message, expected, f"{number:#x}", confidence=sure)
+
+
+# Raw counts, text, and the bases of others.
+_INSTANTANEOUS = frozenset((*LISTED[:5], *LISTED[-4:]))
+
+
+@rule("PCQ615", Level.VALUES, Severity.INFO)
+@of_calls("PCQ-2.2.4.2-R41", DATA, needs_answer="a value is kept where one was answered")
+class RateCounterPolledOnce(Watch[CallEvidence]):
+    """A counter that needs two values was read once only.
+
+    Looks for: query handles that hold counters whose type needs the value of a query before (rates, timers, averages), and how
+    often their data were queried.
+
+    Why it matters: of one value no rate can be made. It is no fault: the client may have opened the query to see whether it works.
+    What this rule gives is the count of handles that were read again, which shows that the client keeps values.
+
+    Specification: [MS-PCQ] section 2.2.4.2: unless the type says that its value is instantaneous, the client may need to keep it
+    and compare it with that of the next query.
+
+    Flagged: nothing; a MAY cannot be broken.
+
+    Accepted: two answers on one handle (counted as a pass).
+
+    Silent: where a handle was read once, or its counters' types are not in the capture.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        # By number of the handle: whether it holds such a counter, and how many answers it had.
+        self._holds: dict[int, bool] = {}
+        self._answers: dict[int, int] = {}
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        query = query_of(call)
+        if query is not None and call.reply.is_readable:
+            self._answers[query.number] = self._answers.get(query.number, 0) + 1
+            if not self._holds.get(query.number):
+                types = {column.type for column in known_columns(call, call.reply.answer)}
+                self._holds[query.number] = bool(types & set(LISTED) - _INSTANTANEOUS)
+        return iter(())
+
+    def finish(self) -> Iterator[Judgement]:
+        for number, answers in self._answers.items():
+            if self._holds[number] and answers > 1:
+                yield passed()
+            elif self._holds[number]:
+                yield inconclusive("a handle was read once only, so whether its value was kept does not show")

@@ -1,0 +1,216 @@
+"""Rules about every buffer of PerflibV2: where its structures begin, and in which order its bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal
+
+from analyzer.questions.audit.answers import Block
+from analyzer.questions.audit.checks import ASKED_DAMAGED, UNREADABLE, identifiers_of, judgements
+from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.verdicts import (
+    At,
+    Deviation,
+    Judgement,
+    OfCall,
+    Severity,
+    Violation,
+    failed,
+    inconclusive,
+    passed,
+)
+from analyzer.questions.audit.wire import tiles
+from analyzer.results.perflib import Opnum
+
+START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
+CONTENT, BLOCKS = "PCQ-2.2.4-R03", "PL-QCD-R07"
+ALL_METHODS = (START, RETURNED, CONTENT)
+_UNPADDED_IDS = Deviation(
+    "Windows SDK, perflib.h, comment on PERF_MULTI_COUNTERS", "the ids of counters have no padding", "PCQ-2.2.4.11-R01"
+)
+_OFF_EIGHT = "a structure begins off a multiple of 8 bytes"
+
+
+@rule("PCQ530", Level.BUFFERS, Severity.ERROR, "structure-off-eight-bytes")
+@of_requests((START, CONTENT), ASKED_DAMAGED)
+def structure_misaligned(call: AskedEvidence) -> Iterator[Judgement]:
+    """A structure in a buffer does not begin at a multiple of 8 bytes.
+
+    Looks for: headers, blocks, values, counter ids and instances of data answers, identifiers, and instances of enumerations, that
+    begin at an offset of `lpData` that is not a multiple of 8; data answers whose total size is no multiple of 8.
+
+    Why it matters: readers that go by the rule look for the next structure at the next multiple of 8 and find something else.
+
+    Specification: [MS-PCQ] sections 2.2.4 and 3.1.4.1 demand it of all structures, counted from the start of the buffer, and leaves
+    it open for what is in them: ids, names and values may stand anywhere. Windows SDK, perflib.h: counter header blocks begin at
+    multiples of 8; the dwSize of PERF_MULTI_COUNTERS is 8 + 4 for each id, without padding.
+
+    Flagged: a second value after one with dwSize 12. A warning, which the profile windows excuses: what follows an odd number of
+    counter ids without padding, because section 2.2.4.11 gives those ids a size that leaves none.
+
+    Accepted: a name of 6 bytes followed by 2 bytes of padding.
+
+    Silent: where the buffer is sealed or was not captured, and behind a size that leads nowhere.
+    """
+    yield from _starting_at(call, [(block.path, block.at) for block in identifiers_of(call.request)], START)
+
+
+_STARTS_OF_METHOD = {
+    Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ALL_METHODS,
+    Opnum.QUERY_COUNTER_INFO: ALL_METHODS,
+    Opnum.QUERY_COUNTER_DATA: (*ALL_METHODS, BLOCKS),
+    Opnum.VALIDATE_COUNTERS: ALL_METHODS,
+}
+
+
+@structure_misaligned.also
+@of_calls(_STARTS_OF_METHOD, Reads(tuple(_STARTS_OF_METHOD), ("response.lpData",), success=True, damaged=True))
+def _answered_starts(call: CallEvidence) -> Iterator[Judgement]:
+    response = call.reply
+    if not response.is_readable:
+        yield inconclusive(UNREADABLE, call, *ALL_METHODS)
+    elif response.side.buffer_kind == "perf-data":
+        yield from _starts_of_data(call, response)
+    elif response.side.buffer_kind == "instances":
+        yield from _starting_at(call, list(_instances(response.data)), START, RETURNED)
+    else:
+        blocks = identifiers_of(response)
+        yield from _starting_at(call, [(block.path, block.at) for block in blocks], START, RETURNED)
+
+
+def _starting_at(call: OfCall, starts: list[tuple[str, int]], *of: str) -> Iterator[Judgement]:
+    if starts:
+        yield passed(CONTENT)
+    yield from judgements(call, len(starts), _misplaced(starts), _OFF_EIGHT, of=of)
+
+
+def _misplaced(starts: list[tuple[str, int]], causes: Mapping[str, Block] = MappingProxyType({})) -> list[Violation]:
+    """The structures that begin elsewhere, each at its place, or at the size of the block that moved it there."""
+    violations = []
+    for path, at in starts:
+        if at % 8 and (cause := causes.get(path)) is not None:
+            violations.append(cause.wrong("size", "a multiple of 8", f"{cause.size}, so that the next begins at {at}"))
+        elif at % 8:
+            violations.append(Violation(path, (at, at + 8), "a multiple of 8", f"offset {at}"))
+    return violations
+
+
+def _instances(data: bytes) -> Iterator[tuple[str, int]]:
+    at = number = 0
+    while at + 8 <= len(data):
+        yield f"lpData.instances[{number}]", at
+        size = int.from_bytes(data[at : at + 4], "little")
+        if size < 8:
+            return
+        at += size
+        number += 1
+
+
+def _starts_of_data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
+    answer = side.answer
+    if answer.header is None:
+        return
+    yield passed(CONTENT)
+    structures = 1 + sum(1 + block.num_values + len(block.rows) for block in answer.blocks)
+    # A block begins where the size of the one before it leads: that size is the cause.
+    causes = {
+        after.path: before
+        for before, after in pairwise(answer.blocks)
+        if after.at % 8 and before.at % 8 == 0 and before.size % 8
+    }
+    moved = [start for block in answer.blocks if block.moved_by_ids for start in block.misplaced]
+    others = [start for block in answer.blocks if not block.moved_by_ids for start in block.misplaced]
+    of = START, RETURNED
+    yield from judgements(call, structures - len(moved), _misplaced(others, causes), _OFF_EIGHT, of=of)
+    message = "counter ids that are not padded move what follows off a multiple of 8 bytes"
+    yield from judgements(call, 0, _misplaced(moved), message, of=of, warn=True, deviation=_UNPADDED_IDS)
+    violations = _misplaced([(block.path, block.at) for block in answer.blocks], causes)
+    if answer.header[0] % 8:
+        violations.insert(0, Violation("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
+    message = "the blocks do not begin and end at multiples of 8 bytes"
+    yield from judgements(call, len(answer.blocks) + 1, violations, message, of=BLOCKS)
+
+
+LITTLE, OF_ANSWERS = "PCQ-2.2.4-R01", "PCQ-3.1.4.1-R04"
+Order = Literal["little", "big"]
+
+
+def _number(data: bytes, at: int, order: Order) -> int:
+    return int.from_bytes(data[at : at + 4], order)
+
+
+def _is_data(data: bytes, order: Order) -> bool:
+    if len(data) < 48:
+        return False
+    blocks_tile = _number(data, 4, order) <= len(data) // 16 and tiles(data[48:], 8, 16, order)
+    return _number(data, 0, order) == len(data) or blocks_tile
+
+
+# Whether the numbers of a buffer make sense in a byte order, and where its first size or count stands.
+_FITS: dict[str | None, tuple[Callable[[bytes, Order], bool], str, int]] = {
+    "perf-data": (_is_data, "total_size", 0),
+    "identifiers": (lambda data, order: tiles(data, 20, 40, order), "identifiers[0].size", 20),
+    "instances": (lambda data, order: tiles(data, 0, 8, order), "instances[0].size", 0),
+    "counterset-info": (lambda data, order: 32 + 48 * _number(data, 24, order) == len(data), "num_counters", 24),
+    # The detail level of a counter is 100 or 200.
+    "counter-info": (lambda data, order: _number(data, 16, order) in (100, 200), "counter.detail_level", 16),
+    "string-table": (lambda data, order: 8 + 8 * _number(data, 4, order) <= len(data), "num_counters", 4),
+}
+
+
+@rule("PCQ531", Level.BUFFERS, Severity.ERROR)
+@of_requests(LITTLE, ASKED_DAMAGED)
+def buffer_in_big_endian(call: AskedEvidence) -> Iterator[Judgement]:
+    """The integers in a buffer are big-endian.
+
+    Looks for: `lpData` whose sizes and counts lead nowhere as little-endian numbers, and to the end of the buffer as big-endian
+    ones.
+
+    Why it matters: `lpData` is an array of bytes to the RPC runtime, which swaps nothing in it. A peer that takes the data
+    representation label of the call for that of the buffer writes numbers that nobody else reads.
+
+    Specification: [MS-PCQ] sections 2.2.4 and 3.1.4.1: all multi-byte fields of its structures are little-endian, whatever the
+    label says.
+
+    Flagged: a data answer of 72 bytes that begins with 00 00 00 48.
+
+    Accepted: a little-endian buffer in a call that is labelled big-endian.
+
+    Silent: where the buffer is sealed or was not captured; on buffers that hold only text or a GUID; on those that fit neither
+    order.
+    """
+    yield from _in_order(call, call.request)
+
+
+@buffer_in_big_endian.also
+@of_calls(
+    (LITTLE, OF_ANSWERS),
+    Reads(
+        (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, *_STARTS_OF_METHOD),
+        ("response.lpData",),
+        success=True,
+        damaged=True,
+    ),
+)
+def _answered_in_order(call: CallEvidence) -> Iterator[Judgement]:
+    yield from _in_order(call, call.response)
+
+
+def _in_order(call: OfCall, side: SideEvidence | None) -> Iterator[Judgement]:
+    if side is None or not side.is_readable or not side.data or side.side.buffer_kind not in _FITS:
+        return
+    (fits, path, at), data = _FITS[side.side.buffer_kind], side.data
+    if fits(data, "little"):
+        yield passed()
+    elif fits(data, "big"):
+        little, big = _number(data, at, "little"), _number(data, at, "big")
+        where, message = (
+            At(call.judged_side, f"lpData.{path}", (at, at + 4)),
+            "the numbers in the buffer are big-endian",
+        )
+        yield failed(call, where, message, f"{big} in little-endian bytes", f"{little}, which is {big} big-endian")
+    else:
+        yield inconclusive("the numbers of the buffer make sense in neither byte order", call)

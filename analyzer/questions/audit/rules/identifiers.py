@@ -1,0 +1,447 @@
+"""Rules about counter identifiers: their sizes, names and padding, and the fields that each side sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analyzer.interfaces.buffers.text import utf16_length
+from analyzer.questions.audit.checks import (
+    ANSWERED_DAMAGED,
+    ASKED_DAMAGED,
+    NO_REGISTRATION,
+    VALIDATED,
+    has_instances,
+    identifiers_of,
+    judgements,
+    status_violation,
+)
+from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.questions.audit.identifiers import IdentifierBlock
+from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.verdicts import Deviation, Judgement, OfCall, Severity, Violation, inconclusive, passed
+from analyzer.results.perflib import Opnum
+
+_INFO_DAMAGED = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True)
+
+
+def _chain(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
+    """The verdict on the sizes that lead from identifier to identifier, damaged or not, on one side of a call."""
+    if not side.is_readable:
+        yield inconclusive(f"the {side.name} stub does not decode", call)
+        return
+    flaw = side.identifiers.flaw
+    message = "the size of an identifier does not lead to the next one"
+    if flaw is not None and not flaw.path.endswith(".size"):
+        message = "the buffer ends before an identifier does"
+    yield from judgements(call, len(side.identifiers.blocks), [flaw] if flaw is not None else [], message)
+
+
+@rule("PCQ401", Level.BUFFERS, Severity.ERROR)
+@of_requests(("PCQ-3.1.4.1.7-R12", "PCQ-2.2.4.6-R01", "PCQ-2.2.4.6-R03", "PCQ-3.1.4.1.7-R11"), ASKED_DAMAGED)
+def asked_identifier_of_wrong_size(call: AskedEvidence) -> Iterator[Judgement]:
+    """A client sent counter identifiers whose sizes do not lead from one to the next.
+
+    Looks for: requests of ValidateCounters in whose buffer an identifier is shorter than its 40 bytes, says a Size below 40, or one
+    that leads beyond the buffer or into the middle of something else.
+
+    Why it matters: the server reads one identifier after the other by Size. A wrong one makes it add counters nobody asked for, or
+    refuse all of them.
+
+    Specification: [MS-PCQ] section 2.2.4.6: an identifier has 40 bytes, and Size covers them and the name that follows. Section
+    3.1.4.1.7: the buffer is an array of such blocks.
+
+    Flagged: Size 32; Size 48 of the last identifier, with 40 bytes left.
+
+    Accepted: Size 40 and no name; Size 48 with a name of 3 characters.
+
+    Silent: where the request is sealed, was not captured, or its stub does not decode.
+    """
+    yield from _chain(call, call.sent)
+
+
+@rule("PCQ402", Level.BUFFERS, Severity.ERROR)
+@of_calls(("PCQ-2.2.4.6-R03", "PCQ-2.2.4.6-R01"), ANSWERED_DAMAGED)
+def answered_identifier_of_wrong_size(call: CallEvidence) -> Iterator[Judgement]:
+    """A server answered with counter identifiers whose sizes do not lead from one to the next.
+
+    Looks for: answers of QueryCounterInfo and ValidateCounters in whose buffer an identifier is shorter than its 40 bytes, says a
+    Size below 40, or one that leads beyond the buffer or into the middle of something else.
+
+    Why it matters: the client learns from these which counters its query holds, where their data will be, and which could not be
+    added.
+
+    Specification: [MS-PCQ] section 2.2.4.6: an identifier has 40 bytes, and Size covers them and the name that follows.
+
+    Flagged: Size 0; Size 64 of an identifier after whose 56 bytes the next one stands.
+
+    Accepted: Size 40 and no name; Size 48 with a name of 3 characters.
+
+    Silent: where the answer is sealed, was not captured, or its stub does not decode.
+    """
+    yield from _chain(call, call.reply)
+
+
+@rule("PCQ405", Level.BUFFERS, Severity.WARNING)
+@of_requests("PCQ-2.2.4.6-R04", ASKED_DAMAGED)
+def identifier_name_not_utf16(call: AskedEvidence) -> Iterator[Judgement]:
+    """The name after a counter identifier is not UTF-16 text.
+
+    Looks for: identifiers whose name has an odd number of bytes, or a surrogate without its pair, in QueryCounterInfo and
+    ValidateCounters.
+
+    Why it matters: the name selects the instance. One that cannot be compared selects nothing, or another one.
+
+    Specification: [MS-PCQ] section 2.2.4.6: the structure is followed by the instance name, as a Unicode string; section 2.2.4
+    makes its units little-endian.
+
+    Flagged: Size 43, so that the name has 3 bytes. A warning: the unit D800 before an "a".
+
+    Accepted: names of any characters; no name.
+
+    Silent: where the message is sealed or was not captured; behind a Size that leads nowhere.
+    """
+    yield from _names_in_utf16(call, identifiers_of(call.request))
+
+
+@identifier_name_not_utf16.also
+@of_calls("PCQ-2.2.4.6-R04", ANSWERED_DAMAGED)
+def _answered_names_in_utf16(call: CallEvidence) -> Iterator[Judgement]:
+    yield from _names_in_utf16(call, identifiers_of(call.response))
+
+
+def _names_in_utf16(call: OfCall, blocks: Sequence[IdentifierBlock]) -> Iterator[Judgement]:
+    uneven: list[Violation] = []
+    unpaired: list[Violation] = []
+    for block in blocks:
+        text, path = block.room[: utf16_length(block.room)], f"{block.path}.name"
+        if len(block.room) % 2:
+            uneven.append(Violation(path, block.room_span, "an even number of bytes", f"{len(block.room)} bytes"))
+        elif text.decode("utf-16-le", "replace") != text.decode("utf-16-le", "surrogatepass"):
+            unpaired.append(Violation(path, block.name_span, "pairs of surrogates", text.hex(" ", 2)))
+    named = sum(bool(block.room) for block in blocks) - len(unpaired)
+    yield from judgements(call, named, uneven, "the name after an identifier has half a character at its end")
+    message = "the name after an identifier has a surrogate without its pair"
+    yield from judgements(call, 0, unpaired, message, warn=True)
+
+
+NAME_ANSWERED, NAME_ASKED, NAME_ASKED_SINGLE = "PCQ-3.1.4.1.5-R12", "PCQ-3.1.4.1.7-R13", "PCQ-3.1.4.1.7-R14"
+_NAMELESS = Deviation(
+    "Windows SDK, perflib.h, comment on PERF_COUNTER_IDENTIFIER",
+    "identifiers of single-instance countersets have exactly 40 bytes and no name",
+    "PL-QCD-R11",
+)
+_NO_NAME = "an identifier is not followed by a name that ends in a NUL"
+
+
+@rule("PCQ410", Level.BUFFERS, Severity.ERROR)
+@of_calls(NAME_ANSWERED, _INFO_DAMAGED)
+def identifier_without_name(call: CallEvidence) -> Iterator[Judgement]:
+    """A counter identifier is not followed by the name of its instance.
+
+    Looks for: identifiers in answers of QueryCounterInfo, and in requests of ValidateCounters for countersets with instances, that
+    no name ending in a NUL follows.
+
+    Why it matters: without a name, the counter of which instance is meant? A reader that expects the NUL reads on into the next
+    identifier.
+
+    Specification: [MS-PCQ] section 3.1.4.1.5 lets every identifier of QueryCounterInfo be followed by a name that ends in a NUL;
+    section 3.1.4.1.7 demands it of those a client sends for multiple-instance countersets, and a name (it does not speak of the NUL
+    there) for single-instance ones. perflib.h has no name after the identifiers of single-instance countersets.
+
+    Flagged: Size 40 for a counterset of type 2; a name that fills the block to its end without a NUL.
+
+    Accepted: Size 48 with a NUL and 6 bytes of padding; for single-instance countersets also Size 40: the profile windows goes by
+    perflib.h, and of what a client sends nothing more is demanded.
+
+    Silent: about Size 40 where the registration of the counterset is not in the capture; where the message is sealed or was not
+    captured.
+    """
+    blocks = identifiers_of(call.response)
+    violations: list[Violation] = []
+    nameless: list[Violation] = []
+    unknown = 0
+    for block in blocks:
+        if block.has_nul:
+            continue
+        named = has_instances(call, block.counterset)
+        if block.room or named:
+            violations.append(_without_name(block))
+        elif named is None:
+            unknown += 1
+            yield inconclusive(NO_REGISTRATION, call)
+        else:
+            nameless.append(_without_name(block))
+    yield from judgements(call, len(blocks) - unknown - len(nameless), violations, _NO_NAME)
+    yield from judgements(call, 0, nameless, _NO_NAME, deviation=_NAMELESS)
+
+
+@identifier_without_name.also
+@of_requests((NAME_ASKED, NAME_ASKED_SINGLE), ASKED_DAMAGED)
+def _asked_without_name(call: AskedEvidence) -> Iterator[Judgement]:
+    violations: list[Violation] = []
+    multiple = single = 0
+    for block in identifiers_of(call.request):
+        named = has_instances(call, block.counterset)
+        if named is None:
+            yield inconclusive(NO_REGISTRATION, call)
+        elif not named:
+            single += bool(block.room)
+        else:
+            multiple += 1
+            violations += [] if block.has_nul else [_without_name(block)]
+    if single:
+        yield passed(NAME_ASKED_SINGLE, count=single)
+    yield from judgements(call, multiple, violations, _NO_NAME, of=NAME_ASKED)
+
+
+def _without_name(block: IdentifierBlock) -> Violation:
+    seen = f"Size {block.size}, and no NUL" if block.room else f"Size {block.size}"
+    return block.wrong("size", "room for a name and its NUL", seen)
+
+
+@rule("PCQ412", Level.BUFFERS, Severity.INFO)
+@of_requests("PL-QCD-R11", ASKED_DAMAGED)
+def single_instance_named(call: AskedEvidence) -> Iterator[Judgement]:
+    """The identifier of a counter without instances is followed by a name.
+
+    Looks for: identifiers of QueryCounterInfo and ValidateCounters for single-instance countersets whose name is not empty.
+
+    Why it matters: to programs written for perflib.h such an identifier has a fixed size of 40 bytes, and the name is a surprise.
+    By the protocol's own text the name belongs there, so this is no more than worth knowing.
+
+    Specification: perflib.h: a counterset that can only have a single instance has no name after the identifier, and Size is 40.
+    [MS-PCQ] section 3.1.4.1.7 has the identifiers of such countersets followed by a name.
+
+    Flagged: as a warning, the name "_Total" after the identifier of a counterset of type 0.
+
+    Accepted: Size 40. An empty name, which [MS-PCQ] lets follow and perflib.h does not, does not exercise this requirement.
+
+    Silent: where the registration of the counterset is not in the capture; where the message is sealed or was not captured.
+    """
+    yield from _named_singles(call, identifiers_of(call.request))
+
+
+@single_instance_named.also
+@of_calls("PL-QCD-R11", ANSWERED_DAMAGED)
+def _answered_named_singles(call: CallEvidence) -> Iterator[Judgement]:
+    yield from _named_singles(call, identifiers_of(call.response))
+
+
+def _named_singles(call: OfCall, blocks: Sequence[IdentifierBlock]) -> Iterator[Judgement]:
+    single = [block for block in blocks if has_instances(call, block.counterset) is False]
+    if any(has_instances(call, block.counterset) is None for block in blocks):
+        yield inconclusive(NO_REGISTRATION, call)
+    named = [block for block in single if block.name]
+    violations = [Violation(f"{one.path}.name", one.room_span, "no name", repr(one.name)) for one in named]
+    bare = sum(not block.room for block in single)
+    message = "a name follows the identifier of a counter that has no instances"
+    yield from judgements(call, bare + len(violations), violations, message, warn=True)
+
+
+SIZE_ANSWERED, SIZE_ANY = "PCQ-3.1.4.1.5-R16", "PL-QCD-R12"
+
+
+@rule("PCQ415", Level.BUFFERS, Severity.ERROR, "identifier-size-off-eight")
+@of_requests(SIZE_ANY, ASKED_DAMAGED)
+def identifier_size_not_multiple_of_8(call: AskedEvidence) -> Iterator[Judgement]:
+    """The Size of a counter identifier is not a multiple of 8.
+
+    Looks for: identifiers of QueryCounterInfo and ValidateCounters whose Size is not a multiple of 8.
+
+    Why it matters: the next identifier then begins where readers that align do not look for it.
+
+    Specification: [MS-PCQ] section 3.1.4.1.5 demands a multiple of 8 of what QueryCounterInfo returns; perflib.h of every
+    identifier. The padding is counted in Size.
+
+    Flagged: Size 46: 40 bytes, two characters and a NUL.
+
+    Accepted: Size 48 for the same.
+
+    Silent: where the message is sealed or was not captured; behind a Size that leads nowhere.
+    """
+    yield from _padded_sizes(call, identifiers_of(call.request))
+
+
+@identifier_size_not_multiple_of_8.also
+@of_calls({Opnum.QUERY_COUNTER_INFO: (SIZE_ANSWERED, SIZE_ANY), Opnum.VALIDATE_COUNTERS: (SIZE_ANY,)}, ANSWERED_DAMAGED)
+def _answered_padded_sizes(call: CallEvidence) -> Iterator[Judgement]:
+    yield from _padded_sizes(call, identifiers_of(call.response))
+
+
+def _padded_sizes(call: OfCall, blocks: Sequence[IdentifierBlock]) -> Iterator[Judgement]:
+    violations = [one.wrong("size", one.size + -one.size % 8, one.size) for one in blocks if one.size % 8]
+    yield from judgements(call, len(blocks), violations, "the size of an identifier is not a multiple of 8")
+
+
+@rule("PCQ416", Level.BUFFERS, Severity.WARNING)
+@of_calls("PCQ-3.1.4.1.5-R17", _INFO_DAMAGED)
+def identifier_padding_not_zero(call: CallEvidence) -> Iterator[Judgement]:
+    """The padding after the name of an answered identifier is not zero.
+
+    Looks for: identifiers of QueryCounterInfo in which other bytes than zeros follow the NUL of the name.
+
+    Why it matters: padding that is not cleared carries old memory of the server to whoever asks.
+
+    Specification: [MS-PCQ] section 3.1.4.1.5, at figure 4, demands that the server sets these bytes to 0. That clients ignore them
+    does not show in traffic.
+
+    Flagged: a name of 2 characters and its NUL, then the bytes 41 00.
+
+    Accepted: the same with 00 00; anything in what clients send.
+
+    Silent: where the answer is sealed or was not captured; behind a Size that leads nowhere.
+    """
+    violations: list[Violation] = []
+    looked_at = 0
+    for block in call.reply.identifiers.blocks:
+        start, stop = block.padding
+        padding = call.reply.data[start:stop]
+        looked_at += bool(padding)
+        if any(padding):
+            zeros = bytes(len(padding)).hex(" ")
+            violations.append(Violation(f"{block.path}.name_padding", (start, stop), zeros, padding.hex(" ")))
+    yield from judgements(call, looked_at, violations, "the padding after the name of an identifier is not zero")
+
+
+FREE, CLEARED = "PCQ-2.2.4.6-R06", "PL-QCD-R13"
+
+
+@rule("PCQ420", Level.BUFFERS, Severity.WARNING, "asked-identifier-preset")
+@of_requests((FREE, CLEARED), Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")))
+def identifier_field_not_cleared(call: AskedEvidence) -> Iterator[Judgement]:
+    """A client sent identifiers with fields set that are the server's, or reserved.
+
+    Looks for: requests of ValidateCounters whose identifiers have a Reserved other than 0; of those that add, also a Status or
+    Index.
+
+    Why it matters: a field kept free for a later version that already holds something cannot be used by it. A Status that was there
+    before cannot be distinguished from one that the server set.
+
+    Specification: [MS-PCQ] section 2.2.4.6 demands a Reserved of 0 from clients. perflib.h has Status, Index and Reserved
+    initialised to 0 where counters are added.
+
+    Flagged: Reserved 1. A warning: Status 5, or Index 3, in a request that adds.
+
+    Accepted: zeros; in a request that removes, Status and Index as they were received.
+
+    Silent: where the request is sealed, was not captured, or does not decode.
+    """
+    blocks = call.sent.identifiers.blocks
+    violations = [block.wrong("reserved", 0, f"{block.reserved:#x}") for block in blocks if block.reserved]
+    yield from judgements(call, len(blocks), violations, "the reserved field of an identifier is not zero", of=FREE)
+    if not call.asked["dwAdd"]:
+        return
+    violations = [
+        block.wrong("status", 0, f"{block.status:#x}") if block.status else block.wrong("index", 0, block.position)
+        for block in blocks
+        if block.status or block.position
+    ]
+    message = "a field of an identifier is set that is the server's to set"
+    yield from judgements(call, len(blocks), violations, message, of=CLEARED, warn=True)
+
+
+CODE, INFO, STATED, LISTED = "PCQ-2.2.4.6-R02", "PCQ-3.1.4.1.5-R14", "PCQ-3.1.4.1.7-R18", "PCQ-3.1.4.1.7-R19"
+_TABLE = (0, 3, 0xE, 0x57, 0xB7, 0x1068, 0x106A)
+
+
+@rule("PCQ425", Level.BUFFERS, Severity.WARNING)
+@of_calls(
+    (CODE, INFO, STATED, LISTED),
+    Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True),
+    by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
+)
+def identifier_status_unknown(call: CallEvidence) -> Iterator[Judgement]:
+    """The status of an identifier is none that a server may give it.
+
+    Looks for: answers of QueryCounterInfo and ValidateCounters with a Status that is no Win32 code; of ValidateCounters, with one
+    that is not in its table, or that the client had put there before.
+
+    Why it matters: the status is the only thing that states which of the counters a client asked for it will get.
+
+    Specification: [MS-PCQ] section 2.2.4.6 makes Status a Win32 code. Section 3.1.4.1.5 says that the server sets it to one;
+    section 3.1.4.1.7 demands that it states the result for each identifier, and of the infrastructure's own errors that they are 0,
+    3, 0xE, 0x57, 0xB7, 0x1068 or 0x106A. Errors of a provider are passed on as they are.
+
+    Flagged: Status 0xC0000034; a Status of 0x7777 in request and answer alike. A warning: any code that is not in the table, since
+    it may be a provider's; garbage in QueryCounterInfo, where clients ignore it.
+
+    Accepted: Status 0x106A.
+
+    Silent: where the message is sealed or was not captured. A code of the table that the client had set before is inconclusive.
+    """
+    blocks, is_info = call.reply.identifiers.blocks, call.opnum == Opnum.QUERY_COUNTER_INFO
+    no_code = [_status(block, "a Win32 code") for block in blocks if status_violation(block.status) == "fail"]
+    perhaps = [_status(block, "a Win32 code") for block in blocks if status_violation(block.status) == "warn"]
+    message, of = "the status of an identifier is no Win32 code", (INFO, CODE) if is_info else CODE
+    # Clients ignore it in QueryCounterInfo: SHOULD.
+    if is_info:
+        no_code, perhaps = [], perhaps + no_code
+    yield from judgements(call, len(blocks) - len(perhaps), no_code, message, of=of)
+    yield from judgements(call, 0, perhaps, message, of=of, warn=True)
+    if not is_info:
+        yield from _validated(call, blocks)
+
+
+def _validated(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
+    codes = [block for block in blocks if status_violation(block.status) is None]
+    violations = [_status(one, "0, 3, 0xe, 0x57, 0xb7, 0x1068 or 0x106a") for one in codes if one.status not in _TABLE]
+    message = "the status of an identifier is not in the table"
+    yield from judgements(call, len(codes), violations, message, of=LISTED, warn=True)
+    asked = call.request.identifiers.blocks if call.request is not None and call.request.is_readable else None
+    if asked is None or len(asked) != len(blocks):
+        yield inconclusive("what the client had put there is not known", call, STATED)
+        return
+    kept = [one for before, one in zip(asked, blocks, strict=True) if before.status and before.status == one.status]
+    left = [_status(one, "the result for the counter") for one in kept if one.status not in _TABLE]
+    for _ in range(len(kept) - len(left)):
+        yield inconclusive("the client had put the same status there before", call, STATED)
+    message = "the status of an identifier is still what the client had put there"
+    yield from judgements(call, len(blocks) - len(kept) + len(left), left, message, of=STATED)
+
+
+def _status(block: IdentifierBlock, expected: str) -> Violation:
+    return block.wrong("status", expected, f"{block.status:#x}")
+
+
+@rule("PCQ430", Level.BUFFERS, Severity.ERROR)
+@of_calls("PCQ-3.1.4.1.7-R17", VALIDATED)
+def identifiers_changed_on_return(call: CallEvidence) -> Iterator[Judgement]:
+    """A server returned other identifiers than it was sent.
+
+    Looks for: answers of ValidateCounters in which an identifier differs from the one in its place in the request in anything but
+    Status and Index, or stands elsewhere.
+
+    Why it matters: clients find their counters in the answer by position. What was moved or changed gets the status of another
+    counter.
+
+    Specification: [MS-PCQ] section 3.1.4.1.7: the server returns the buffer it was sent, with the Status of each identifier filled
+    in. Nothing is stated of Index.
+
+    Flagged: two identifiers sent, one returned. A warning: another CounterId.
+
+    Accepted: Status and Index filled in.
+
+    Silent: where one of the messages is sealed, was not captured, or does not decode.
+    """
+    asked, answered = call.sent.identifiers.blocks, call.reply.identifiers.blocks
+    layout, returned = [block.size for block in asked], [block.size for block in answered]
+    if layout != returned:
+        expected = f"{len(layout)} identifiers in {sum(layout)} bytes"
+        seen = f"{len(returned)} in {sum(returned)} bytes, or of other sizes"
+        whole = Violation("lpData", (0, len(call.reply.data)), expected, seen)
+        yield from judgements(call, 1, [whole], "other identifiers came back than were sent")
+        return
+    changed = [one for before, after in zip(asked, answered, strict=True) for one in _changes(before, after)][:1]
+    yield from judgements(call, len(asked), changed, "an identifier came back changed", warn=True)
+
+
+def _changes(before: IdentifierBlock, after: IdentifierBlock) -> Iterator[Violation]:
+    if before.counterset != after.counterset:
+        path, span = f"{after.path}.counterset_guid", (after.at, after.at + 16)
+        yield Violation(path, span, before.counterset, after.counterset)
+    for name in ("counter_id", "instance_id", "reserved"):
+        expected, seen = getattr(before, name), getattr(after, name)
+        if expected != seen:
+            yield after.wrong(name, expected, seen)
+    if before.name != after.name:
+        yield Violation(f"{after.path}.name", after.name_span, repr(before.name), repr(after.name))

@@ -1,0 +1,183 @@
+"""Rules about parameters that a client chooses, and about what a server makes of those that are out of range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from locale import windows_locale
+
+from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence
+from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.verdicts import At, Judgement, Severity, failed, inconclusive, judge, passed, warned
+from analyzer.results.perflib import Opnum, RequestCode
+
+# Codes whose RequestLCID is zero, and codes that ask for text in a language.
+WITHOUT_LANGUAGE = frozenset(
+    {
+        RequestCode.COUNTERSET_STRUCT,
+        RequestCode.PROVIDER_NAME,
+        RequestCode.PROVIDER_GUID,
+        RequestCode.COUNTERSET_ENGLISH_NAME,
+        RequestCode.COUNTER_ENGLISH_NAMES,
+    }
+)
+WITH_LANGUAGE = frozenset(
+    {
+        RequestCode.COUNTERSET_NAME_STRING,
+        RequestCode.COUNTERSET_HELP_STRING,
+        RequestCode.COUNTER_NAME_STRINGS,
+        RequestCode.COUNTER_HELP_STRINGS,
+    }
+)
+REGISTRATION_ASKED = Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request",))
+
+
+@rule("PCQ210", Level.STUBS, Severity.ERROR)
+@of_requests("PCQ-3.1.4.1.2-R15", REGISTRATION_ASKED)
+def request_code_out_of_range(call: AskedEvidence) -> Iterator[Judgement]:
+    """A client asked for registration information by a RequestCode that does not exist.
+
+    Looks for: QueryCounterSetRegistrationInfo with a RequestCode other than 1 to 10.
+
+    Why it matters: a server has no answer to it but ERROR_INVALID_PARAMETER. A client that counts on more has been written for
+    another protocol version, or computes the code wrongly.
+
+    Specification: [MS-PCQ] section 3.1.4.1.2 lists the codes 1 to 10 and demands that the parameter is one of them. What the server
+    makes of another one is judged by another rule.
+
+    Flagged: `RequestCode` 11.
+
+    Accepted: `RequestCode` 10 (the English counter names).
+
+    Silent: where the request is sealed, was not captured, or does not decode.
+    """
+    code, message = (
+        call.asked["RequestCode"],
+        "the client asked for a kind of registration information that does not exist",
+    )
+    yield judge(code in tuple(RequestCode), call, "RequestCode", message, "1 to 10", code)
+
+
+# What dwInSize may be at most, and the requirements that say so.
+LIMITS: dict[Opnum, tuple[int, tuple[str, ...]]] = {
+    Opnum.ENUMERATE_COUNTER_SET: (256, ("PCQ-6-R02", "PCQ-3.1.4.1.1-R13")),
+    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: (134217728, ("PCQ-6-R03",)),
+    Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (67108864, ("PCQ-6-R04",)),
+    Opnum.QUERY_COUNTER_INFO: (67108864, ("PCQ-6-R05",)),
+    Opnum.QUERY_COUNTER_DATA: (1073741824, ("PCQ-6-R06",)),
+    Opnum.VALIDATE_COUNTERS: (67108864, ("PCQ-6-R07",)),
+}
+
+
+@rule("PCQ215", Level.STUBS, Severity.ERROR)
+@of_requests({opnum: one for opnum, (_, one) in LIMITS.items()}, Reads(tuple(LIMITS), ("request",)))
+def size_out_of_range(call: AskedEvidence) -> Iterator[Judgement]:
+    """A client offered a larger buffer than the IDL allows.
+
+    Looks for: dwInSize above the upper end of the range that the IDL gives it.
+
+    Why it matters: runtimes refuse such a request before any method sees it, so the client never gets an answer.
+
+    Specification: [MS-PCQ] section 6, the IDL, a range for each method; sections 3.1.4.1.1 and 3.1.4.1.7 describe the parameter:
+    number of GUIDs in the one, bytes in all others.
+
+    Flagged: dwInSize 257 for EnumerateCounterSet; 134217729 for registration information.
+
+    Accepted: the upper end itself; 0, which asks for the size.
+
+    Silent: where the request is sealed, was not captured, or does not decode.
+    """
+    limit, _ = LIMITS[Opnum(call.opnum or 0)]
+    size, message = call.asked["dwInSize"], "the client offered a buffer that is out of range"
+    yield judge(size <= limit, call, "dwInSize", message, f"at most {limit}", size)
+
+
+@rule("PCQ123", Level.RPC, Severity.ERROR)
+@of_calls("PCQ-3.1.4-R04", Reads(tuple(LIMITS), ("request",)))
+def size_out_of_range_served(call: CallEvidence) -> Iterator[Judgement]:
+    """A server answered a request for a buffer that is larger than the IDL allows.
+
+    Looks for: requests whose dwInSize is beyond the range of its method, and what the server answered.
+
+    Why it matters: the range is what bounds the memory that a server sets aside before it knows what it will answer. One that does
+    not check it can be asked for 4 GiB by anybody who may call.
+
+    Specification: [MS-PCQ] section 6 gives the ranges: 256 GUIDs for EnumerateCounterSet; 134217728 bytes for registration
+    information, 67108864 for instances, counter information and validation, 1073741824 for counter data. Section 3.1.4: the runtime
+    checks them; the answer is a fault (0x1C000007, 0x6C6, 0x6F7).
+
+    Flagged: dwInSize 0x10000000 for registration information, answered with data.
+
+    Accepted: any fault to such a request. A server that lists more than 256 countersets can only be asked by a larger dwInSize:
+    that is a warning, for its IDL has another range. Requests within the range do not exercise the requirement.
+
+    Silent: where the request is sealed or was not captured, or its answer was not captured.
+    """
+    opnum, size = Opnum(call.opnum or 0), call.asked["dwInSize"]
+    limit, _ = LIMITS[opnum]
+    if size <= limit:
+        return
+    if call.fault is not None:
+        yield passed()
+    elif call.decoded.response is None:
+        yield inconclusive("what came of a request for a buffer out of range was not captured", call)
+    else:
+        say = warned if opnum == Opnum.ENUMERATE_COUNTER_SET else failed
+        message = "the server answered a request for a buffer out of range"
+        yield say(call, At("request", "dwInSize"), message, f"a fault for more than {limit}", size)
+
+
+@rule("PCQ217", Level.STUBS, Severity.WARNING)
+@of_requests("PCQ-3.1.4.1.7-R10", Reads((Opnum.VALIDATE_COUNTERS,), ("request",)))
+def add_flag_not_boolean(call: AskedEvidence) -> Iterator[Judgement]:
+    """dwAdd is neither TRUE nor FALSE.
+
+    Looks for: requests of ValidateCounters whose dwAdd is not 0 or 1 (a warning).
+
+    Why it matters: what else it may mean is the server's guess. One that takes anything but 0 for TRUE adds, one that compares with
+    1 removes.
+
+    Specification: [MS-PCQ] section 3.1.4.1.7: dwAdd is a Boolean, TRUE to add counters and FALSE to remove them.
+
+    Flagged: `dwAdd` 2, and 0xFFFFFFFF.
+
+    Accepted: 0 and 1.
+
+    Silent: where the request is sealed, was not captured, or does not decode.
+    """
+    add, message = call.asked["dwAdd"], "dwAdd is neither TRUE nor FALSE"
+    yield judge(add in (0, 1), call, "dwAdd", message, "1 or 0", f"{add:#x}", say=warned)
+
+
+ZERO, KNOWN = "PCQ-3.1.4.1.2-R28", "PCQ-3.1.4.1.2-R26"
+# [MS-LCID] section 2.2: the lower 10 bits are the language; without a country the others are 0, 1 or 2 (default).
+_LANGUAGES = frozenset(one & 0x3FF for one in windows_locale) | {0x00, 0x7F}
+
+
+@rule("PCQ337", Level.STUBS, Severity.ERROR)
+@of_requests((ZERO, KNOWN), REGISTRATION_ASKED)
+def lcid_out_of_place(call: AskedEvidence) -> Iterator[Judgement]:
+    """A client asked for a language where there is none to ask for, or for one that does not exist.
+
+    Looks for: requests with RequestCodes 1, 7, 8, 9 or 10 whose RequestLCID is not zero; a warning for codes 3 to 6 with a
+    number that is no language id.
+
+    Why it matters: servers are known to try and load resources for it and to fail.
+
+    Specification: [MS-PCQ] section 3.1.4.1.2: RequestLCID is zero for these codes; for codes 3 to 6 it is a language id
+    ([MS-LCID]) or zero, for code 2 a CounterId.
+
+    Flagged: RequestCode 9 with RequestLCID 0x409.
+
+    Accepted: RequestCode 3 with RequestLCID 0x407, or 0x9 (English without a country).
+
+    Silent: where the request is sealed or was not captured.
+    """
+    code, language = call.asked["RequestCode"], call.asked["RequestLCID"]
+    seen = f"{language:#x}"
+    if code in WITHOUT_LANGUAGE:
+        message = f"a language was asked for with RequestCode {code}, which has none"
+        yield judge(language == 0, call, "RequestLCID", message, "0", seen, of=ZERO)
+    elif code in WITH_LANGUAGE:
+        exists = language in windows_locale or (language & 0x3FF in _LANGUAGES and language >> 10 in (0, 1, 2))
+        message, expected = "the language asked for does not exist", "a language id or 0"
+        yield judge(exists, call, "RequestLCID", message, expected, seen, of=KNOWN, say=warned)
