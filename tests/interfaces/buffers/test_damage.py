@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import (
     KINDS,
     decode_buffer,
-    decode_stub,
     guess_kind,
     map_fields,
     perf_data_rows,
@@ -69,28 +67,6 @@ def test_any_bytes_can_be_given_as_anything(kind: BufferKind, data: bytes) -> No
     guess_kind(data)
 
 
-@settings(deadline=None, max_examples=150)
-@given(
-    st.sampled_from(["perflib-v2", "winreg"]),
-    st.integers(0, 40),
-    st.sampled_from(["request", "response"]),
-    st.binary(max_size=120),
-    st.booleans(),
-    st.booleans(),
-)
-def test_any_bytes_can_be_given_as_a_stub(
-    interface: str, opnum: int, side: str, data: bytes, ndr64: bool, big: bool
-) -> None:
-    problem = None
-    try:
-        stub = decode_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big)  # type: ignore[arg-type]
-        assert stub.consumed <= len(data)
-    except DecodeError as error:
-        problem = error
-    assert problem is None or problem.field
-    assert problem is None or problem.start is None or 0 <= problem.start <= len(data)
-
-
 BLOCK = Block(6, 0, (1, 2), (("a", 1), ("b", 2)), ((b"\1\0\0\0", b"\2\0\0\0"), (b"\3\0\0\0", b"\4\0\0\0")))
 OBJECT = PerfObject(2, (Counter(4, 0x10000, 4),), (Instance("a", -1, (0, 0), (1,)), Instance("b", -1, (0, 0), (2,))))
 
@@ -102,18 +78,6 @@ def test_what_stands_before_a_cut_is_kept(stop: int) -> None:
     assert read.rows == whole[: len(read.rows)]
     assert (read.problem is None) == (stop == len(perf_data([BLOCK])))
     assert read.perf_freq == 10_000_000
-
-
-@pytest.mark.parametrize("stop", range(88, len(winperf([OBJECT])), 8))
-def test_what_stands_before_a_cut_of_winperf_is_kept(stop: int) -> None:
-    whole, read = winperf_rows(winperf([OBJECT])), winperf_rows(winperf([OBJECT])[:stop])
-    assert read.problem is not None
-    assert (read.perf_freq, read.total_byte_length) == (whole.perf_freq, whole.total_byte_length)
-    for item in read.objects:
-        assert item.definitions == whole.objects[0].definitions[: len(item.definitions)]
-        for instance, true in zip(item.instances, whole.objects[0].instances, strict=False):
-            assert instance.name == true.name
-            assert instance.values in ((), true.values)
 
 
 def test_the_name_of_the_system_survives_a_cut_behind_the_header() -> None:

@@ -8,7 +8,7 @@ from struct import pack, unpack_from
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import ReadyTrees, perf_data_columns, regular
+from analyzer.interfaces.buffers import ReadyTrees, perf_data_columns
 from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.regular import RegularReader, read_regular
 from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
@@ -109,14 +109,6 @@ def test_instances_without_counter_ids_are_read_by_the_compiled_parser(before: i
     assert_parts(read_regular(none := perf_data([Block(6), *SINGLES])), none)
 
 
-@pytest.mark.parametrize("length", [0, 1, 47, 48, 55, 56, 63, 64, 71, 72])
-def test_a_buffer_may_end_anywhere(length: int) -> None:
-    data = perf_data([grid(2, EIGHT, FOUR)])
-    for cut in (data[:length], data[: len(data) - length], data + bytes(length)):
-        assert_parts(read_regular(cut), cut)
-        assert_same(cut)
-
-
 RAW, COUNTER, WIDE = 0x10000, 0x10410400, 0x10410500
 OBJECTS = {
     "no objects": [],
@@ -206,40 +198,3 @@ def test_what_the_parser_finds_sound_and_usual_is_read_by_columns(name: str) -> 
             assert (at, old - new) in {(116, 4), (116, 1), (68, 4), (68, 1)}
         else:
             assert is_sound == (read_regular(changed) is not None)
-
-
-def refused(*_: object) -> object:
-    raise AssertionError("read value by value")
-
-
-MORE = {
-    "long and empty": [*SINGLES * 20, Block(4), Block(6, ids=(1, 2)), *SINGLES * 3],
-    "mixed sizes": [grid(30, EIGHT, FOUR, EIGHT, name="a name of some length ")],
-}
-
-
-LONG = {
-    **{
-        name: BUFFERS[name]
-        for name in ("many singles", "many singles alike", "many instances", "many columns", "several grids")
-    },
-    "many instances of one counter": BUFFERS["many instances of one counter"],
-    **MORE,
-}
-
-
-@pytest.mark.parametrize("name", LONG)
-def test_long_buffers_of_numbers_are_read_by_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Value by value they would say the same, and take many times as long."""
-    data = perf_data(LONG[name])
-    expected = read_regular(data)
-    monkeypatch.setattr(regular, "_one_by_one", refused)
-    if name != "many columns":
-        # So many columns are not looked for, but followed.
-        monkeypatch.setattr(regular, "_instances_by_size", refused)
-    read = read_regular(data)
-    assert_parts(read, data)
-    assert read is not None
-    assert expected is not None
-    assert read.values.tolist() == expected.values.tolist()
-    assert read.layout.places is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -14,26 +12,19 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from analyzer.core.errors import DecodeError
-from analyzer.core.output.json import Pieces
-from analyzer.core.traced import untraced
 from analyzer.interfaces.buffers import (
     PerfColumns,
     ReadyTrees,
     decode_buffer,
     perf_data_columns,
     perf_data_rows,
-    ready,
-    regular,
 )
 from analyzer.interfaces.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.interfaces.buffers.decode import plain_decode
-from analyzer.interfaces.buffers.derived import regular_columns
 from analyzer.interfaces.buffers.ready import regular_json
 from analyzer.interfaces.buffers.regular import read_regular
-from analyzer.interfaces.buffers.stubs import Side, StubDecode, StubPlaces, compiled_stub, decode_stub, stub_places
 from analyzer.results.buffer import BufferKind
-from tests.build.buffers import Block, Ndr, perf_data
+from tests.build.buffers import Block, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, perf_datas, u32
 
 
@@ -90,17 +81,6 @@ def counterset(rows: list[tuple[bytes, ...]], name: str = "instance") -> Block:
     return Block(6, ids=tuple(range(len(rows[0]))), instances=named, values=tuple(rows))
 
 
-def test_a_regular_counterset_takes_the_fast_path() -> None:
-    data = perf_data([counterset([(number(2**64 - 1), number(7, 4))] * 30), Block(0, status=0x1069)])
-    assert read_regular(data) is not None
-    columns = regular_columns(data)
-    assert columns is not None
-    assert_columns(columns, data)
-    assert columns.value[:2].tolist() == [2**64 - 1, 7]
-    assert not columns.is_int[-1]
-    assert_same(data)
-
-
 def test_instances_whose_values_have_other_sizes_are_noticed() -> None:
     for odd in ((number(1), number(2, 4)), (number(1, 4), number(2)), (b"t\0e\0x\0t\0" + bytes(2), number(2))):
         rows = [(number(1), number(2))] * 5
@@ -114,64 +94,6 @@ def test_equal_names_of_two_blocks_are_one_name() -> None:
     data = perf_data([counterset([(number(1),)] * 2), counterset([(number(2),)] * 2)])
     assert perf_data_columns(data).names == ("instance 0", "instance 1")
     assert_same(data)
-
-
-HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
-
-
-@st.composite
-def stubs(draw: st.DrawFn) -> tuple[int, Side, bytes]:
-    """A stub of the methods that have a fast path of their own, and of others."""
-    opnum = draw(st.sampled_from([0, 1, 2, 3, 4, 5, 6, 6, 7, 7]))
-    is_response = draw(st.booleans())
-    if opnum == 4 or (opnum == 3 and is_response):
-        closed = Ndr().handle(HANDLE, draw(u32))
-        return opnum, "response" if is_response else "request", (closed.uint(draw(u32)) if is_response else closed).data
-    if opnum == 7:
-        asked = Ndr() if is_response else Ndr().handle(HANDLE, draw(u32)).uint(draw(u32))
-        made = asked.conformant(draw(st.binary(max_size=40)))
-        return opnum, "response" if is_response else "request", made.uint(draw(u32)).data
-    if is_response:
-        data = draw(st.binary(max_size=40))
-        made = Ndr().uint(draw(u32)).uint(draw(u32)).array(data, len(data) + draw(st.integers(0, 3)))
-        return opnum, "response", made.uint(draw(u32)).data
-    if opnum in (5, 6):
-        return opnum, "request", Ndr().handle(HANDLE, draw(u32)).uint(draw(u32)).data
-    named = Ndr().string(draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=9))).uuid(HANDLE)
-    for _ in range(draw(st.integers(0, 4))):
-        named.uint(draw(u32))
-    return opnum, "request", named.data
-
-
-def stated_of(decode: Callable[[], StubDecode | StubPlaces]) -> StubDecode | StubPlaces | tuple[object, ...]:
-    """What comes of decoding, or why nothing does."""
-    try:
-        return decode()
-    except DecodeError as error:
-        return type(error), str(error), error.field, error.start, error.stop
-
-
-@settings(deadline=None, max_examples=300)
-@given(stubs(), st.data())
-def test_stubs(made: tuple[int, Side, bytes], draw: st.DataObject) -> None:
-    """Whole, with a word replaced, and cut."""
-    opnum, side, whole = made
-    damaged = bytearray(whole)
-    at = 4 * draw.draw(st.integers(0, max(len(whole) // 4 - 1, 0)))
-    damaged[at : at + 4] = draw.draw(st.one_of(st.integers(0, 40), u32)).to_bytes(4, "little")
-    for data in (whole, bytes(damaged), whole[: draw.draw(st.integers(0, len(whole)))]):
-        stated = stated_of(lambda data=data: compiled_stub("perflib-v2", opnum, side, data))  # type: ignore[misc]
-        assert stated_of(lambda data=data: decode_stub("perflib-v2", opnum, side, data)) == stated  # type: ignore[misc]
-        places = stated_of(lambda data=data: stub_places("perflib-v2", opnum, side, untraced(data)))  # type: ignore[misc]
-        if isinstance(stated, StubDecode):
-            assert isinstance(places, StubPlaces)
-            assert (places.params, places.status, places.consumed) == (stated.params, stated.status, stated.consumed)
-            assert (
-                list(places.params) == list(decode_stub("perflib-v2", opnum, side, data).params) == list(stated.params)
-            )
-            assert (data[slice(*places.data)] if places.data is not None else None) == stated.data
-        else:
-            assert places == stated
 
 
 @settings(deadline=None)
@@ -197,22 +119,6 @@ def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
         assert str(tree.problem) == str(stated.problem)
 
 
-@settings(deadline=None, max_examples=30)
-@given(
-    st.lists(st.sampled_from((4, 8)), min_size=1, max_size=6),
-    st.integers(1, 150),
-    st.randoms(use_true_random=False),
-)
-def test_ready_json_of_many_instances(sizes: list[int], instances: int, rng: random.Random) -> None:
-    """Columns of equal sizes, in answers whose values differ; names that would be places for values are none."""
-    trees = ReadyTrees()
-    for _ in range(3):
-        named = tuple((f"%d {number},[1]", number) for number in range(instances))
-        values = tuple(tuple(rng.randbytes(size) for size in sizes) for _ in range(instances))
-        block = Block(6, ids=tuple(range(len(sizes))), instances=named, values=values)
-        assert_ready(trees, "perf-data", perf_data([block]))
-
-
 @settings(deadline=None)
 @given(any_buffer(), st.data())
 def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) -> None:
@@ -221,25 +127,6 @@ def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) 
     trees = ReadyTrees()
     for data in (whole, whole[: draw.draw(st.integers(0, len(whole)))], whole + b"\0"):
         assert_ready(trees, kind, data)
-
-
-@pytest.mark.parametrize("size", [8, 4, 3])
-def test_many_instances_are_read_some_at_a_time(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    named = tuple((f"process {number}", number) for number in range(150))
-    values = tuple((number.to_bytes(size, "little"), b"12345678") for number in range(150))
-    data = perf_data([Block(6, ids=(1, 2), instances=named, values=values)])
-    whole = list(perf_data_rows(data).rows)
-    monkeypatch.setattr(regular, "_VALUES_AT_ONCE", 60)
-    monkeypatch.setattr(regular, "_NAMES_AT_ONCE", 40)
-    assert list(perf_data_rows(data).rows) == whole
-    trees = ReadyTrees()
-    assert_ready(trees, "perf-data", data)
-    monkeypatch.setattr(ready, "_LONG", 100)
-    tree = trees.tree("perf-data", data)
-    assert tree is not None
-    assert isinstance(tree.text, Pieces)
-    assert len(list(tree.text.made())) > 1
-    assert b"".join(tree.text.made()) == orjson.dumps(plain_decode("perf-data", data).tree)
 
 
 def test_few_met_before_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from analyzer.interfaces.buffers import Field, StubKind, map_fields
 from analyzer.results.buffer import BufferKind
-from tests.build.buffers import Block, Ndr, Order, perf_data
+from tests.build.buffers import Ndr, Order
 from tests.interfaces.buffers.strategies import any_buffer
-from tests.interfaces.buffers.test_vectors import BUFFERS, STUBS, VECTORS, data_of, kind_of
+from tests.interfaces.buffers.test_vectors import BUFFERS, STUBS, data_of, kind_of, stub_kind
 
 NUMBER = {"u1": (1, False), "u2": (2, False), "u4": (4, False), "u8": (8, False), "s4": (4, True), "s8": (8, True)}
 
@@ -44,9 +44,7 @@ def test_the_bytes_of_each_leaf_encode_its_value(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUBS)
 def test_the_leaves_of_a_stub_cover_it(name: str) -> None:
-    vector = VECTORS[name]
-    kind = StubKind("perflib-v2", vector["opnum"], vector["direction"], vector["transfer_syntax"] == "ndr64")
-    mapped = map_fields(kind, data_of(name))
+    mapped = map_fields(stub_kind(name), data_of(name))
     assert mapped.problem is None
     at = 0
     for leaf in mapped.root.leaves():
@@ -73,57 +71,6 @@ def test_every_byte_belongs_to_a_leaf(name: str) -> None:
     assert [at for at, byte in enumerate(covered) if not byte] == []
 
 
-def find(root: Field, path: str) -> Field:
-    for name in path.split("/"):
-        root = next(child for child in root.children if child.name == name)
-    return root
-
-
-def test_names_spellings_and_meanings_are_shown() -> None:
-    data = perf_data([Block(0, status=0x1069), Block(1, values=((b"\x07\0\0\0",),))])
-    root = map_fields(
-        "perf-data", data, status_name={0x1069: "ERROR_WMI_INSTANCE_NOT_FOUND", 0: "ERROR_SUCCESS"}.get
-    ).root  # type: ignore[arg-type]
-    clock = find(root, "perf_time_100ns")
-    assert (clock.spelling, clock.start, clock.length, clock.meaning) == (
-        "PerfTime100NSec",
-        16,
-        8,
-        "2024-03-05T12:34:56.789000000Z",
-    )
-    assert find(root, "system_time").meaning == "2024-03-05T12:34:56.789Z"
-    assert find(root, "blocks[0]/status").meaning == "ERROR_WMI_INSTANCE_NOT_FOUND"
-    assert find(root, "blocks[1]/block_type").meaning == "PERF_SINGLE_COUNTER"
-    value = find(root, "blocks[1]/body/data/value")
-    assert (value.start, value.value, value.raw) == (88, 7, b"\x07\0\0\0")
-    assert find(root, "blocks[1]").doc_ref == "MS-PCQ revision 13.0 section 2.2.4.8"
-
-
-def test_values_tables_flags_and_special_numbers_are_named() -> None:
-    root = map_fields("counterset-info", data_of("reg_code01_counterset_struct")).root
-    assert find(root, "counters[1]/counter_type").meaning == "PERF_AVERAGE_TIMER"
-    assert find(root, "counters[7]/attributes").meaning == "PERF_ATTRIB_BY_REFERENCE | PERF_ATTRIB_DISPLAY_AS_HEX"
-    assert find(root, "counters[0]/base_counter_id").meaning == "none"
-    assert find(root, "counters[7]/default_scale").value == -10
-
-
-def test_a_buffer_can_be_shown_in_its_stub() -> None:
-    name = "ndr20_op1_resp"
-    stub = map_fields(StubKind("perflib-v2", 1, "response"), data_of(name)).root
-    array = find(stub, "lp_data/data")
-    inner = map_fields("counter-info", array.raw).root.shifted(array.start)
-    for leaf in inner.leaves():
-        assert leaf.raw == data_of(name)[leaf.start : leaf.stop]
-
-
-def test_damage_leaves_the_fields_before_it() -> None:
-    data = perf_data([Block(1, values=((b"\x07\0\0\0",),)), Block(0)])
-    mapped = map_fields("perf-data", data[:-6])
-    assert str(mapped.problem) == "blocks[1].size at byte 88: 4 bytes wanted, 2 left"
-    assert find(mapped.root, "blocks[0]/body/data/value").value == 7
-    assert [child.name for child in find(mapped.root, "blocks[1]").children] == ["status", "block_type"]
-
-
 def lines(field: Field, depth: int = 0) -> Iterator[str]:
     """A field and all in it, a line each."""
     value = f" = {field.value}" if field.value is not None else ""
@@ -134,35 +81,32 @@ def lines(field: Field, depth: int = 0) -> Iterator[str]:
         yield from lines(child, depth + 1)
 
 
-def kind_of_vector(name: str) -> BufferKind | StubKind:
-    if name not in STUBS:
-        return kind_of(name)
-    vector = VECTORS[name]
-    return StubKind("perflib-v2", vector["opnum"], vector["direction"], vector["transfer_syntax"] == "ndr64")
+def any_kind(name: str) -> BufferKind | StubKind:
+    return stub_kind(name) if name in STUBS else kind_of(name)
 
 
 def test_every_field_of_every_vector() -> None:
     """`fields.txt` has names, types, places, values, meanings and sections of all of them."""
     found = "".join(
-        f"{name}\n" + "".join(f" {line}\n" for line in lines(map_fields(kind_of_vector(name), data_of(name)).root))
+        f"{name}\n" + "".join(f" {line}\n" for line in lines(map_fields(any_kind(name), data_of(name)).root))
         for name in [*BUFFERS, *STUBS]
     )
     assert found == (Path(__file__).parent / "fields.txt").read_text(encoding="utf-8")
 
 
-CUT = [
-    "data_mixed_five_blocks",
-    "reg_code01_counterset_struct",
-    "ident_add_reply",
-    "inst_two_instances",
-    "ndr20_op7_req",
-]
-
-
-@pytest.mark.parametrize("name", CUT)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "data_mixed_five_blocks",
+        "reg_code01_counterset_struct",
+        "ident_add_reply",
+        "inst_two_instances",
+        "ndr20_op7_req",
+    ],
+)
 def test_a_cut_shows_the_fields_before_it(name: str) -> None:
     """Each field that ends before the cut, where it was and as it was; nothing that was not there; and where it is cut."""
-    kind, data = kind_of_vector(name), data_of(name)
+    kind, data = any_kind(name), data_of(name)
     whole = [(leaf.name, leaf.start, leaf.length, leaf.value) for leaf in map_fields(kind, data).root.leaves()]
     for length in range(len(data)):
         mapped = map_fields(kind, data[:length])
@@ -174,15 +118,6 @@ def test_a_cut_shows_the_fields_before_it(name: str) -> None:
         if mapped.problem is not None:
             assert mapped.problem.start is not None
             assert 0 <= mapped.problem.start <= length
-
-
-def test_fields_can_be_left_out() -> None:
-    data = data_of("data_mixed_five_blocks")
-    whole = map_fields("perf-data", data).root
-    without = map_fields("perf-data", data, without=("blocks", "system_time")).root
-    assert without.children == tuple(
-        child for child in whole.children if not child.name.startswith(("blocks", "system_time"))
-    )
 
 
 @pytest.mark.parametrize("name", ["perf_time_stamp", "perf_freq", "system_time", "blocks"])

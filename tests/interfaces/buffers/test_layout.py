@@ -12,7 +12,7 @@ from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier
 
 PACKAGE = Path(layout.__file__).parents[2]
 # Packages that read performance data; those below carry it.
-READERS = ("audit", "buffers", "contents", "model", "pcq", "report", "resolution", "timeline", "winperf")
+READERS = ("commands", "interfaces", "questions", "results", "screens/viewmodel")
 # The layouts, and the stubs (NDR, not the buffers in them) that collectors send and get all day.
 ALLOWED = {"interfaces/buffers/layout.py", "interfaces/buffers/stubs.py"}
 CALLS = {"Struct", "unpack", "unpack_from", "iter_unpack", "pack", "pack_into", "calcsize"}
@@ -34,6 +34,7 @@ def formats_in(path: Path) -> list[int]:
 
 def test_formats_of_our_buffers_stand_in_one_place() -> None:
     files = [path for name in READERS for path in (PACKAGE / name).rglob("*.py") if "_generated" not in path.parts]
+    assert {path.relative_to(PACKAGE).parts[0] for path in files} == {name.partition("/")[0] for name in READERS}
     found = {path.relative_to(PACKAGE).as_posix() for path in files if formats_in(path)}
     assert found == ALLOWED
 

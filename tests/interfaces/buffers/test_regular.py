@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from struct import pack
-
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import perf_data_columns
-from analyzer.interfaces.buffers.columns import columns_of, plain_perf_data_rows
+from analyzer.interfaces.buffers.columns import plain_perf_data_rows
 from analyzer.interfaces.buffers.derived import values_of
 from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, PerfParts, RegularReader, read_regular
 from analyzer.interfaces.buffers.same_layout import SameLayout
 from tests.build.buffers import Block, perf_data
 from tests.interfaces.buffers.strategies import perf_datas, u32
-from tests.interfaces.buffers.test_fast import assert_columns, counterset, number
-from tests.interfaces.buffers.test_vectors import BAD, BUFFERS, VECTORS, data_of
+from tests.interfaces.buffers.test_fast import counterset, number
 
 
 def rows_of_parts(read: PerfParts) -> list[tuple[object, ...]]:
@@ -88,74 +82,6 @@ def test_a_reader_is_not_misled_by_what_it_read_before(made: tuple[list[Block], 
         assert_parts(read, data)
 
 
-numbers = st.one_of(st.integers(0, 2**32 - 1).map(lambda n: pack("<I", n)), st.integers(0, 2**64 - 1).map(number))
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(20, 40), st.lists(numbers, min_size=1, max_size=10), st.data())
-def test_many_instances(rows: int, values: list[bytes], draw: st.DataObject) -> None:
-    """Enough of them for arrays; names of any length and kind, and values that look like sizes."""
-    look_alike = number(16 << 32 | 8)
-    names = [draw.draw(st.sampled_from(["", "a", "idle", "svchost#12", "é\U0001f600", "_Total"])) for _ in range(rows)]
-    table = [
-        tuple(draw.draw(st.sampled_from([look_alike, number(at)]))[: len(v)] for v in values) for at in range(rows)
-    ]
-    block = Block(
-        6,
-        ids=tuple(range(len(values))),
-        instances=tuple((name, at) for at, name in enumerate(names)),
-        values=tuple(table),
-    )
-    data = damaged(perf_data([block]), draw)
-    assert_parts(read_regular(data), data)
-    assert_columns(perf_data_columns(data), data)
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.lists(st.sampled_from([0, 1, 2, 3, 9]), min_size=30, max_size=60), st.data())
-def test_many_tiny_blocks(counts: list[int], draw: st.DataObject) -> None:
-    """Enough of them for arrays: error blocks, single counters, several counters of either size, and now and then instances."""
-    blocks = []
-    for count in counts:
-        values = tuple(draw.draw(numbers) for _ in range(count))
-        if count == 0:
-            blocks.append(Block(0, 0x1069))
-        elif count == 1:
-            blocks.append(Block(1, values=(values,)))
-        elif count == 9:
-            blocks.append(Block(4, instances=(("one", 7),), values=(values[:1],)))
-        else:
-            blocks.append(Block(2, ids=tuple(range(count)), values=(values,)))
-    data = damaged(perf_data(blocks), draw)
-    assert_parts(read_regular(data), data)
-    assert_columns(perf_data_columns(data), data)
-
-
-def test_values_that_look_like_rows_do_not_mislead() -> None:
-    fake = number(16 << 32 | 8)
-    data = perf_data([counterset([(fake, fake), (number(1), fake)] * 20)])
-    assert read_regular(data) is not None
-    assert_parts(read_regular(data), data)
-
-
-@pytest.mark.parametrize("rows", [3, 30])
-def test_values_that_are_not_padded_to_words(rows: int) -> None:
-    """Some servers count no padding behind 4 bytes, so that everything behind them is at odd places."""
-
-    def packed(at: int) -> bytes:
-        name = f"instance {at}".encode("utf-16-le") + b"\0\0"
-        return pack("<II", 8 + len(name), at) + name + pack("<III", 4, 12, at) + pack("<IIQ", 8, 16, at << 40)
-
-    inner = b"".join(packed(at) for at in range(rows))
-    body = pack("<IIII", 16, 2, 5, 6) + pack("<II", 8 + len(inner), rows) + inner
-    block = pack("<4I", 0, 6, 16 + len(body), 0) + body
-    data = pack("<II3Q8H", 48 + len(block), 1, 1, 2, 3, *[0] * 8) + block
-    read = read_regular(data)
-    assert read is not None
-    assert read.layout.places is None
-    assert_parts(read, data)
-
-
 def test_answers_of_one_layout_share_it() -> None:
     reader = RegularReader()
     first, second, third = (
@@ -168,18 +94,6 @@ def test_answers_of_one_layout_share_it() -> None:
     assert first.layout is second.layout is third.layout
     assert second.values[:2].tolist() == [2, 3]
     assert third.perf_time_stamp == 3
-
-
-def test_another_name_is_another_layout() -> None:
-    reader = RegularReader()
-    block = counterset([(number(1),)] * 30)
-    first = reader.read(perf_data([block]))
-    renamed = replace(block, instances=(("INSTANCE 0", 0), *block.instances[1:]))
-    second = reader.read(perf_data([renamed]))
-    assert first is not None
-    assert second is not None
-    assert first.layout is not second.layout
-    assert_parts(second, perf_data([renamed]))
 
 
 def test_layouts_of_one_size_that_are_polled_in_turn_are_all_remembered() -> None:
@@ -213,24 +127,3 @@ def test_what_a_reader_remembers_is_bounded() -> None:
         assert reader.read(perf_data([counterset([(number(1),)] * rows)])) is not None
     assert len(reader._known) == SameLayout.MAX_LAYOUTS
     assert reader._known.bytes_held <= MAX_BYTES
-
-
-def test_columns_of_nothing() -> None:
-    assert len(perf_data_columns(perf_data([]))) == len(columns_of([])) == 0
-    assert np.array_equal(perf_data_columns(perf_data([])).name, [])
-
-
-@pytest.mark.parametrize("name", [name for name in (*BUFFERS, *BAD) if VECTORS[name]["kind"] == "query_data"])
-def test_vectors_say_the_same_also_with_any_word_replaced(name: str) -> None:
-    """Good ones and those that have to be refused, whole, cut at any word, and with each word replaced in several ways."""
-    whole = data_of(name)
-    reader = RegularReader()
-    for at in range(0, len(whole), 4):
-        made = [whole[:at]]
-        for word in (0, 1, 8, 16, 0x7FFFFFFF, 0xFFFFFFFF):
-            made.append(whole[:at] + pack("<I", word) + whole[at + 4 :])
-        for data in made:
-            read = reader.read(data)
-            assert_parts(read, data)
-            if at < 200:
-                assert_columns(perf_data_columns(data), data)

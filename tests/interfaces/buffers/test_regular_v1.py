@@ -138,10 +138,6 @@ def test_blocks_of_one_layout_share_it_also_where_text_changes() -> None:
     assert_block(second, winperf([other, PLAIN]))
 
 
-def test_big_endian_blocks_are_left_to_the_parser() -> None:
-    assert read_v1(winperf([PLAIN], "big")) is None
-
-
 def test_what_a_reader_remembers_is_bounded() -> None:
     reader = V1Reader()
     for count in range(1, 3 * SameLayout.MAX_LAYOUTS):

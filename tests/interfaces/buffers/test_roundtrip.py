@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import counter_value, decode_buffer, perf_data_rows, winperf_rows
+from analyzer.interfaces.buffers import decode_buffer, perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.decode import TreeFiller, parse_positions, plan_for
 from tests.build.buffers import (
     Block,
@@ -166,13 +166,6 @@ def test_unpaired_surrogates_are_kept_apart_and_damage_nothing() -> None:
     assert table.notes == ("unpaired surrogates are shown as U+FFFD",)
 
 
-def test_values_of_four_and_eight_bytes_are_numbers_and_others_text() -> None:
-    assert counter_value(b"\1\0\0\0") == 1
-    assert counter_value(b"\1" + bytes(7)) == 1
-    assert counter_value("ok".encode("utf-16-le") + bytes(2)) == "ok"
-    assert counter_value(b"") == ""
-
-
 def test_sizes_that_disagree_and_bytes_that_nobody_claims_are_remarked_on() -> None:
     block = Block(4, 0, (), (("a", 1),), ((b"\1\0\0\0",),))
     data = bytearray(perf_data([block]) + b"tail")
@@ -188,14 +181,6 @@ def test_sizes_that_disagree_and_bytes_that_nobody_claims_are_remarked_on() -> N
     wasteful = bytearray(perf_data([Block(1, values=((bytes(8),),)), Block(0)]))
     wasteful[56:60] = (48).to_bytes(4, "little")
     assert perf_data_rows(bytes(wasteful)).notes == ("block 0: 16 bytes at its end belong to nothing",)
-
-
-def test_a_well_formed_buffer_gets_no_remarks() -> None:
-    block = Block(6, 0, (1, 2), (("a", 1), ("b", 2)), ((bytes(4), bytes(8)), (bytes(8), bytes(4))))
-    assert perf_data_rows(perf_data([block, Block(0)])).notes == ()
-    assert decode_buffer("name-table", name_table([("2", "System")])).notes == ()
-    item = PerfObject(2, (Counter(4, 0x10000, 4),), (Instance("a", -1, (0, 0), (1,)),))
-    assert winperf_rows(winperf([item])).notes == ()
 
 
 def test_a_total_that_leaves_out_the_header_is_remarked_on_and_nothing_worse() -> None:

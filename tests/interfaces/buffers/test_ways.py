@@ -154,10 +154,6 @@ def test_values_between_words_are_read_by_their_columns(
     assert ways(whole(packed_rows(rows, columns))) == expected
 
 
-def test_names_between_words_are_read_alone(ways: Callable[[bytes], dict[str, int]]) -> None:
-    assert ways(whole(packed_rows(40, 2, end=bytes(4))))["utf16_text"] == 40
-
-
 def test_very_wide_rows_between_words_are_read_value_by_value(ways: Callable[[bytes], dict[str, int]]) -> None:
     """Numpy gives each column of such a row a name; a forged row has thousands."""
     assert _MOST_PACKED == _LONGEST_PLAN == 1024
@@ -166,11 +162,6 @@ def test_very_wide_rows_between_words_are_read_value_by_value(ways: Callable[[by
     assert "_one_by_one" not in at_limit
     assert beyond["_one_by_one"] == 1
     assert "_packed_values" not in beyond
-
-
-def test_wide_rows_at_words_are_read_by_arrays(ways: Callable[[bytes], dict[str, int]]) -> None:
-    found = ways(perf_data([grid(2, 1026)]))
-    assert (found["_aligned_values"], found.get("_one_by_one")) == (1, None)
 
 
 @pytest.mark.parametrize(

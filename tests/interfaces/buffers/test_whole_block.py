@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from analyzer.interfaces.buffers import decode_buffer, find_damage, map_fields, regular_v1, winperf_rows
 from analyzer.interfaces.buffers.decode import plain_decode, plan_for
@@ -14,14 +16,12 @@ from analyzer.interfaces.buffers.objects_v1 import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,
-    CounterDefinition,
-    WinPerfInstance,
-    WinPerfObject,
 )
 from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Reader, read_v1
 from analyzer.interfaces.buffers.same_layout import SameLayout
 from tests.build.buffers import Counter, Instance, Order, PerfObject, wide, winperf
 from tests.interfaces.buffers.test_fields import encodes, lines
+from tests.interfaces.buffers.test_vectors import assert_tree_has_fields
 
 ASCII_TEXT, TEXT = 0x10B00, 0xB00
 COUNTERS = (
@@ -46,158 +46,51 @@ NUMBERS = PerfObject(
 )
 ALONE = PerfObject(4, (Counter(24, 0x10000, 4),), (Instance(None, -1, (0, 0), (7,)),), has_instances=False)
 OBJECTS = [MIXED, NUMBERS, ALONE]
-SYSTEM_TIME = {
-    "year": 2024,
-    "month": 3,
-    "day_of_week": 2,
-    "day": 5,
-    "hour": 12,
-    "minute": 34,
-    "second": 56,
-    "milliseconds": 789,
+ROW_NAMES = {
+    "name_index": "object_name_title_index",
+    "help_index": "object_help_title_index",
+    "parent_index": "parent_object_title_index",
+    "parent_instance": "parent_object_instance",
+    "size": "counter_size",
+    "offset": "counter_offset",
 }
 
 
-def definitions(item: PerfObject) -> list[dict[str, int]]:
-    """PERF_COUNTER_DEFINITION, 40 bytes each; values stand one behind the other from byte 8 on, at multiples of 4."""
-    made, at = [], 8
-    for counter in item.counters:
-        at += -at % 4
-        made.append(
-            {
-                "byte_length": 40,
-                "counter_name_title_index": counter.index,
-                "counter_name_title": 0,
-                "counter_help_title_index": counter.index + 1,
-                "counter_help_title": 0,
-                "default_scale": item.default_scale,
-                "detail_level": 100,
-                "counter_type": counter.kind,
-                "counter_size": counter.size,
-                "counter_offset": at,
-            }
-        )
-        at += counter.size
-    return made
+# What rows say of their reading.
+READING = {"big_endian", "problem", "notes"}
 
 
-def row(item: PerfObject, values: tuple[int | str, ...]) -> list[int | str | None]:
-    return [value if counter.size else None for counter, value in zip(item.counters, values, strict=True)]
-
-
-def body(item: PerfObject, length: int, names: list[int]) -> dict[str, Any]:
-    """The tree of an object whose counter blocks have `length` bytes, and whose names `names`."""
-
-    def block(values: tuple[int | str, ...]) -> dict[str, Any]:
-        return {"byte_length": length, "body": {"values": row(item, values)}}
-
-    instances = [
-        {
-            "byte_length": 24 + size + -size % 8,
-            "definition": {
-                "parent_object_title_index": one.parent[0],
-                "parent_object_instance": one.parent[1],
-                "unique_id": one.unique_id,
-                "name_offset": 24,
-                "name_length": size,
-                "name": one.name,
-            },
-            "counter_block": block(one.values),
-        }
-        for one, size in zip(item.instances, names, strict=True)
-    ]
-    return {
-        "definition_length": 64 + 40 * len(item.counters),
-        "header_length": 64,
-        "object_name_title_index": item.index,
-        "object_name_title": 0,
-        "object_help_title_index": item.index + 1,
-        "object_help_title": 0,
-        "detail_level": 100,
-        "num_counters": len(item.counters),
-        "default_counter": 0,
-        "num_instances": item.num_instances,
-        "code_page": item.code_page,
-        "perf_time": item.clock[0],
-        "perf_freq": item.clock[1],
-        "counters": definitions(item),
-        "counter_block": None if item.has_instances else block(item.instances[0].values),
-        "instances": instances if item.has_instances else None,
-    }
-
-
-def tree(order: Order) -> dict[str, Any]:
-    bodies = [body(MIXED, 40, [5, 0]), body(NUMBERS, 24, [8, 4]), body(ALONE, 16, [0])]
-    lengths = [400, 64 + 120 + 2 * 24 + 2 * (24 + 8), 120]
-    return {
-        "signature": "PERF",
-        "little_endian": int(order == "little"),
-        "version": 1,
-        "revision": 1,
-        "total_byte_length": 104 + sum(lengths),
-        "header_length": 104,
-        "num_object_types": 3,
-        "default_object": -1,
-        "system_time": SYSTEM_TIME,
-        "perf_time": 987_654_321,
-        "perf_freq": 10_000_000,
-        "perf_time_100ns": 133_541_156_967_890_000,
-        "system_name_length": 10,
-        "system_name_offset": 88,
-        "objects": [{"total_byte_length": length, "body": one} for length, one in zip(lengths, bodies, strict=True)],
-        "system_name": "SRV1",
-    }
+def has_all_of(made: Struct, tree: dict[str, Any]) -> bool:
+    """Whether a row has the values of a tree, under the names of the description."""
+    names = {name: ROW_NAMES.get(name, name) for name in made.__struct_fields__}
+    if "counter_type" in names:
+        names |= {"name_index": "counter_name_title_index", "help_index": "counter_help_title_index"}
+    return all(value == tree[names[name]] for name, value in asdict(made).items() if name not in READING)
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
-def test_the_tree_of_a_block_has_all_that_was_put_in(order: Order) -> None:
+def test_tree_rows_and_fields_of_a_block_have_all_that_was_put_in(order: Order) -> None:
+    """The fields are held by `winperf.txt`, and the tree has what they have; the rows have what the tree has."""
     data = winperf(OBJECTS, order)
-    for made in (decode_buffer("winperf", data), plain_decode("winperf", data)):
-        assert made.tree == tree(order)
-        assert list(made.tree) == list(tree(order))
-        assert (made.consumed, made.problem, made.notes) == (len(data), None, ())
+    assert_tree_has_fields("winperf", data)
+    made, stated, read = decode_buffer("winperf", data), plain_decode("winperf", data), winperf_rows(data)
+    assert (made.tree, list(made.tree)) == (stated.tree, list(stated.tree))
+    assert [(one.consumed, one.problem, one.notes) for one in (made, stated)] == [(len(data), None, ())] * 2
     assert find_damage("winperf", data) is None
-
-
-def objects() -> tuple[WinPerfObject, ...]:
-    return tuple(
-        WinPerfObject(
-            *(item.index, item.index + 1, 100, 0, item.num_instances, item.code_page, *item.clock),
-            tuple(
-                CounterDefinition(
-                    *(one["counter_name_title_index"], one["counter_help_title_index"], one["default_scale"]),
-                    *(100, one["counter_type"], one["counter_size"], one["counter_offset"]),
-                )
-                for one in definitions(item)
-            ),
-            tuple(
-                WinPerfInstance(
-                    one.name,
-                    None if one.unique_id == -1 else one.unique_id,
-                    *(one.parent if item.has_instances else (None, None)),
-                    tuple(row(item, one.values)),
-                )
-                for one in item.instances
-            ),
-        )
-        for item in OBJECTS
-    )
-
-
-@pytest.mark.parametrize("order", ["little", "big"])
-def test_the_rows_of_a_block_have_all_that_was_put_in(order: Order) -> None:
-    read = winperf_rows(winperf(OBJECTS, order))
-    assert read.objects == objects()
-    assert read.big_endian == (order == "big")
-    assert (read.total_byte_length, read.num_object_types, read.default_object) == (
-        tree(order)["total_byte_length"],
-        3,
-        -1,
-    )
-    assert (read.perf_time, read.perf_freq, read.perf_time_100ns) == (987_654_321, 10_000_000, 133_541_156_967_890_000)
-    assert (read.system_name, read.problem, read.notes) == ("SRV1", None, ())
+    assert (read.big_endian, read.problem, read.notes) == (order == "big", None, ())
     assert read.system_time is not None
-    assert {name: getattr(read.system_time, name) for name in SYSTEM_TIME} == SYSTEM_TIME
+    assert has_all_of(read, {**made.tree, "system_time": read.system_time, "objects": read.objects})
+    assert asdict(read.system_time) == made.tree["system_time"]
+    for item, put, tree in zip(read.objects, OBJECTS, (one["body"] for one in made.tree["objects"]), strict=True):
+        assert has_all_of(item, {**tree, "definitions": item.definitions, "instances": item.instances})
+        assert all(has_all_of(one, entry) for one, entry in zip(item.definitions, tree["counters"], strict=True))
+        for instance, given in zip(item.instances, put.instances, strict=True):
+            wanted = [value if one.size else None for one, value in zip(put.counters, given.values, strict=True)]
+            assert list(instance.values) == wanted
+            assert instance.name == given.name
+            assert instance.unique_id == (None if given.unique_id == -1 else given.unique_id)
+            parent = given.parent if put.has_instances else (None, None)
+            assert (instance.parent_index, instance.parent_instance) == parent
 
 
 def test_the_fields_of_a_block_are_where_the_header_file_has_them() -> None:

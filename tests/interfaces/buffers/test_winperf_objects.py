@@ -41,20 +41,6 @@ def test_one_block_holds_objects_with_and_without_values(order: Order) -> None:
     assert [body["instances"] is None for body in bodies] == [False, True, True, True]
 
 
-def test_arrays_read_metadata_as_the_parser_does() -> None:
-    data = winperf([metadata(PROCESSOR), PROCESSOR, metadata(MEMORY)])
-    block = read_v1(data)
-    assert block is not None
-    assert [len(item.instances) for item in block.layout.objects] == [0, 1, 0]
-    assert block.values.tolist() == [1, 2]
-
-
-def test_show_names_what_stands_for_metadata() -> None:
-    mapped = map_fields("winperf", winperf([metadata(PROCESSOR), metadata(MEMORY)]))
-    found = [leaf.meaning for leaf in mapped.root.leaves() if leaf.name == "num_instances"]
-    assert found == ["metadata only, of an object with instances", "metadata only, of an object without instances"]
-
-
 def test_a_number_of_instances_that_nothing_stands_for_is_damage() -> None:
     data = bytearray(winperf([metadata(PROCESSOR), MEMORY]))
     data[HEADER + 40 : HEADER + 44] = (-4).to_bytes(4, "little", signed=True)
@@ -139,14 +125,6 @@ def test_eight_more_damaged_objects_are_described_and_the_rest_counted(
     fields = [f"objects[{number}].body.definition_length" for number in range(1, described + 1)]
     assert [note.partition(" at byte ")[0] for note in more[:described]] == fields
     assert more[described:] == ([f"{last} more structures"] if last is not None else [])
-
-
-def test_a_cut_is_reported_where_it_hurts_first() -> None:
-    data = winperf([MEMORY, PROCESSOR])
-    read = winperf_rows(data[:-4])
-    assert read.problem is not None
-    assert read.problem.field.startswith("objects[1].body.instances[0].counter_block.")
-    assert [item.name_index for item in read.objects] == [4, 238]
 
 
 def test_an_object_that_does_not_tell_its_length_ends_the_block() -> None:
