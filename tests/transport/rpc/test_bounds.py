@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.core.absence import Missing
 from analyzer.core.limits import Limits
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.call import decoded_side, trimmed_length
@@ -31,7 +30,6 @@ from tests.build.rpc import (
     bind_ack,
     bind_nak,
     context,
-    fault,
     pdu,
     request,
     response,
@@ -67,11 +65,6 @@ def test_sixteen_answers_wait_for_binds_that_come_late() -> None:
     ]
 
 
-def test_an_answer_after_the_first_request_waits_for_no_bind() -> None:
-    talk = Conversation().client(request(1, b"")).server(bind_ack(call_id=2)).client(bind(call_id=2))
-    assert [one.accepted for one in bounds(talk)] == [None]
-
-
 def test_a_refused_bind_names_every_interface_it_offered_and_the_frames_of_both() -> None:
     talk = Conversation().client(bind((context(0, PCQ), context(1, WINREG)))).server(bind_nak(8))
     found = bounds(talk)
@@ -85,12 +78,6 @@ def test_a_refused_bind_names_every_interface_it_offered_and_the_frames_of_both(
     assert found[0].reason is not None
     assert found[0].reason in problem.text
     assert [one.kind for one in problems(Conversation().server(bind_nak(8)))] == ["note"]
-
-
-def test_an_answer_leaves_the_offers_it_does_not_mention() -> None:
-    talk = Conversation().client(bind((context(0, PCQ), context(1, WINREG)))).server(bind_ack())
-    assert [(one.context_id, one.accepted) for one in bounds(talk)] == [(0, True)]
-    assert "1 results for 2 offers" in problems(talk)[0].text
 
 
 def test_the_only_transfer_syntax_offered_is_that_of_calls_whose_answer_was_lost() -> None:
@@ -154,15 +141,6 @@ def test_a_request_is_whole_by_its_flags_and_by_what_was_announced(
     assert {call.state for call in calls(talk) if call.opnum == 1} == {state}
 
 
-def test_a_first_fragment_in_the_middle_of_an_answer_is_malformed() -> None:
-    talk = Conversation().bound().client(request(1, b"ask"))
-    talk.server(response(b"te", flags=FIRST), response(b"ll", flags=FIRST | LAST))
-    call = only_call(talk)
-    assert call.response is not None
-    assert (call.state, call.response.stub) == ("malformed", Missing.UNDECODABLE)
-    assert "a first fragment comes in the middle of an answer" in (call.reason or "")
-
-
 @pytest.mark.parametrize(("skipped", "text"), [(0, None), (1, "the requests of call 3 "), (2, "of calls 3 to 4 ")])
 def test_ids_that_are_missing_after_a_gap_are_named(skipped: int, text: str | None) -> None:
     talk = Conversation().bound().client(request(1, b"", call_id=2)).server(response(b"", call_id=2))
@@ -196,23 +174,6 @@ def test_of_too_many_calls_the_oldest_are_given_up_with_one_word_about_it() -> N
     assert "more than 4 calls" in limit.text
 
 
-def test_memory_of_calls_is_given_back_when_they_are_over() -> None:
-    layer = RpcLayer(Keyring(), begin=ToyKeys().begin)
-    talk = Conversation().bound()
-    for number in range(2, 30):
-        talk.client(request(1, bytes(500), call_id=number)).server(response(bytes(900), call_id=number))
-    talk.server(response(b"early", call_id=40)).client(request(1, b"late", call_id=41)).server(
-        response(b"", call_id=41)
-    )
-    sizes = []
-    for event in talk.events:
-        list(layer.feed(event))
-        sizes.append(sum(one.memory for one in layer._associations.values()))
-    assert sizes[1] < sizes[2] > sizes[3]
-    assert sizes[3] == sizes[1] == sizes[-4]
-    assert sizes[-3] == sizes[-1] > sizes[1]
-
-
 @pytest.mark.parametrize(("big", "value"), [(False, 0x106A), (True, None)])
 def test_a_method_that_is_not_decoded_ends_in_its_return_value(big: bool, value: int | None) -> None:
     from analyzer.transport.rpc.call import plain_call
@@ -238,16 +199,6 @@ def test_only_what_aligns_a_verification_trailer_is_no_part_of_the_stub() -> Non
     plain = plain_call(only_call(talk)).request
     assert plain is not None
     assert [trimmed_length(plain, 20, consumed) for consumed in (20, 19, 17, 16)] == [20, 20, 20, 20]
-
-
-def test_a_fault_without_a_stub_is_read_with_its_call() -> None:
-    talk = (
-        Conversation()
-        .bound()
-        .client(request(6, b"ask"))
-        .server(fault(5)[:28].replace(b"\x20\0\0\0\1", b"\x1c\0\0\0\1"))
-    )
-    assert only_call(talk).fault == 5
 
 
 def test_memory_of_a_call_is_that_of_its_fragments_and_of_the_pieces_they_came_in() -> None:

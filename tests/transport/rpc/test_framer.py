@@ -13,7 +13,6 @@ from analyzer.transport.rpc import pdu as pdu_module
 from analyzer.transport.rpc.framing import CutPdu, Framer, Lost, RawPdu
 from analyzer.transport.rpc.pdu import (
     HEADER_LEN,
-    Ptype,
     find_sec_trailer,
     looks_like_header,
     parse_bind,
@@ -334,25 +333,6 @@ def test_the_fields_before_a_stub_are_those_of_its_kind(big: bool) -> None:
         parse_call_head(read_header(ask), ask, 0, 23)
     assert (raised.value.field, raised.value.start, raised.value.stop) == ("alloc_hint", 16, 23)
     assert parse_call_head(read_header(ask), ask, 0, 24).opnum == 0x0102
-
-
-def test_types_have_the_numbers_of_their_specification() -> None:
-    """C706 section 12.6.4, [MS-RPCE] 2.2.2 and [MS-RPCH] 2.2.3.5."""
-    assert {one.name: one.value for one in Ptype} == {
-        "REQUEST": 0,
-        "RESPONSE": 2,
-        "FAULT": 3,
-        "BIND": 11,
-        "BIND_ACK": 12,
-        "BIND_NAK": 13,
-        "ALTER_CONTEXT": 14,
-        "ALTER_CONTEXT_RESP": 15,
-        "AUTH3": 16,
-        "SHUTDOWN": 17,
-        "CO_CANCEL": 18,
-        "ORPHANED": 19,
-        "RTS": 20,
-    }
 
 
 def test_what_was_read_of_a_pdu_does_not_change() -> None:

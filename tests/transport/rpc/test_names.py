@@ -12,7 +12,6 @@ from analyzer.transport.rpc.interfaces import PERFLIB_V2, WINREG, interface_name
 from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason, fault_name, fault_numbers
 
 SAMR = "12345778-1234-abcd-ef00-0123456789ac"
-CLUSAPI = "b97db8b2-4c63-11cf-bff6-08002be23f2f"
 
 
 @pytest.mark.parametrize(
@@ -48,11 +47,6 @@ def test_methods_have_the_names_of_their_specification(uuid, opnum, name):
 )
 def test_interfaces_have_the_names_people_know(uuid, name):
     assert interface_name(uuid) == name
-
-
-def test_versions_of_an_interface_have_their_own_methods():
-    assert method_name(CLUSAPI, 200, (2, 0)) is None
-    assert method_name(CLUSAPI, 200, (3, 0)) is not None
 
 
 def test_an_interface_of_two_specifications_has_the_methods_of_both():

@@ -14,8 +14,8 @@ from analyzer.transport.rpc import interfaces
 from analyzer.transport.rpc import pdu as rpc_pdu
 from analyzer.transport.rpc import pdus as rpc_pdus
 from analyzer.transport.rpc.pdus import PduList
-from tests.build.rpc import FIRST, LAST, MAYBE, WHOLE, Conversation, request, response
-from tests.transport.rpc.run import calls, only_call
+from tests.build.rpc import FIRST, WHOLE, Conversation, request, response
+from tests.transport.rpc.run import only_call
 
 
 def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
@@ -69,29 +69,6 @@ def test_reasons_stand_in_the_order_of_their_weight() -> None:
     half = only_call(sealed(answered=FIRST))
     assert half.state == "partial"
     assert half.reason == f"the answer is not whole: its last fragment was not captured; {why}"
-
-
-def test_an_answer_alone_says_so_first() -> None:
-    talk = Conversation().bound().server(response(b"tell", flags=FIRST))
-    call = only_call(talk)
-    assert call.state == "response-only"
-    assert call.reason == ("the answer is not whole: its last fragment was not captured; the request was not captured")
-    whole = only_call(Conversation().bound().server(response(b"tell")))
-    assert (whole.state, whole.reason) == ("response-only", "the request was not captured")
-
-
-def test_a_call_that_wants_no_answer_is_complete_without_one() -> None:
-    call = only_call(Conversation().bound().client(request(6, b"ask", flags=WHOLE | MAYBE)))
-    assert (call.state, call.reason) == ("complete", None)
-
-
-def test_without_the_bind_a_whole_call_is_partial_and_a_lesser_one_is_what_it_is() -> None:
-    whole = only_call(Conversation().client(request(6, b"ask")).server(response(b"tell")))
-    assert whole.state == "partial"
-    assert whole.reason == "the bind was not captured, so the interface and the meaning of the stubs are unknown"
-    alone = only_call(Conversation().client(request(6, b"ask")))
-    assert alone.state == "request-only"
-    assert "bind" not in (alone.reason or "")
 
 
 # --------------------------------------------------------------------------------------------------- PDUs under way
@@ -157,15 +134,6 @@ def test_pdus_that_were_carried_or_opened_differently_are_kept_one_by_one(
         (wholes[2], (7,), (), 24, 36, b"opened other", ("two",)),
     ]
     assert [extent.start for one in kept for extent in one.pdu.extents()] == [72, 72, 72]
-
-
-def test_interleaved_answers_are_each_of_their_call() -> None:
-    talk = Conversation().bound()
-    talk.client(request(6, b"a", call_id=2), request(7, b"b", call_id=3))
-    talk.server(
-        response(b"2-", call_id=2, flags=FIRST), response(b"3", call_id=3), response(b"2", call_id=2, flags=LAST)
-    )
-    assert [(call.call_id, call.opnum, call.reason) for call in calls(talk)] == [(3, 7, None), (2, 6, None)]
 
 
 # ------------------------------------------------------------------------------------------ names from another package

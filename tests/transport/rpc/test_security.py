@@ -8,7 +8,6 @@ from analyzer.auth.context import SearchBudget, Unprotected
 from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
-from analyzer.core.traced import TracedBytes
 from analyzer.results.security import AuthLevel, Decryption
 from analyzer.transport.rpc.events import Exchange
 from analyzer.transport.rpc.layer import RpcLayer
@@ -16,10 +15,7 @@ from tests.build.rpc import (
     ALTER,
     ALTER_RESP,
     AUTH3,
-    BIND,
     CANCEL,
-    FIRST,
-    LAST,
     TOY_ANSWER,
     TOY_FIRST,
     TOY_LAST,
@@ -31,39 +27,12 @@ from tests.build.rpc import (
     bind,
     bind_ack,
     context,
-    fault,
     fragments,
     pdu,
     request,
     response,
 )
-from tests.transport.rpc.run import calls, only_call, pdus, problems, stub
-
-
-def test_a_sealed_call_is_opened_verified_and_freed_of_its_padding():
-    talk = Conversation()
-    ours, theirs = talk.sealed()
-    talk.client(request(6, b"ask me!", call_id=2, sealer=ours)).server(response(b"telling", call_id=2, sealer=theirs))
-    call = only_call(talk)
-    assert (stub(call.request), stub(call.response), call.state) == (b"ask me!", b"telling", "complete")
-    assert call.request.wire_length == 7
-    assert call.auth.mechanism == "ntlm"
-    assert (call.auth.auth_type, call.auth.level) == (10, 6)
-    assert (call.auth.decryption, call.auth.verified, call.auth.header_signed) == (Decryption.DECRYPTED, True, True)
-    assert call.auth.identity.account == "LAB\\perfmon"
-    assert call.auth.decrypted_by == "a toy key"
-    assert not problems(talk)
-
-
-def test_an_opened_stub_keeps_its_address_and_notes_the_step():
-    talk = Conversation()
-    ours, _ = talk.sealed()
-    talk.client(request(6, b"ask me!", sealer=ours))
-    opened = only_call(talk).request.stub
-    assert isinstance(opened, TracedBytes)
-    assert opened.steps == ("rpc-ntlm-seal",)
-    (extent,) = opened.origin(2, 5)
-    assert (extent.frame, extent.start, extent.length) == (4, 100 + 24 + 2, 3)
+from tests.transport.rpc.run import calls, only_call, problems, stub
 
 
 def test_fragments_are_opened_one_by_one_and_joined_without_their_padding():
@@ -78,33 +47,6 @@ def test_fragments_are_opened_one_by_one_and_joined_without_their_padding():
     assert (stub(call.request), stub(call.response)) == (text, text[::-1])
 
 
-def test_interleaved_calls_share_one_keystream():
-    talk = Conversation()
-    ours, theirs = talk.sealed()
-    talk.client(request(1, b"aa", call_id=2, flags=FIRST, sealer=ours), request(2, b"xx", call_id=3, sealer=ours))
-    talk.client(request(1, b"bb", call_id=2, flags=LAST, sealer=ours))
-    talk.server(response(b"33", call_id=3, sealer=theirs), response(b"22", call_id=2, sealer=theirs))
-    assert [(stub(call.request), stub(call.response)) for call in calls(talk)] == [(b"xx", b"33"), (b"aabb", b"22")]
-
-
-@pytest.mark.parametrize("level", [AuthLevel.PKT, AuthLevel.INTEGRITY])
-def test_a_signed_call_is_read_and_verified(level):
-    talk = Conversation()
-    ours, theirs = talk.sealed(level=level)
-    talk.client(request(6, b"ask me!", sealer=ours)).server(response(b"telling", sealer=theirs))
-    call = only_call(talk)
-    assert (stub(call.request), stub(call.response)) == (b"ask me!", b"telling")
-    assert (call.auth.level, call.auth.decryption, call.auth.verified) == (level, Decryption.NOT_SEALED, True)
-
-
-def test_a_signed_call_is_read_without_a_key():
-    talk = Conversation()
-    ours, theirs = talk.sealed(b"unknown", level=AuthLevel.INTEGRITY)
-    talk.client(request(6, b"ask me!", sealer=ours)).server(response(b"telling", sealer=theirs))
-    call = only_call(talk)
-    assert (stub(call.request), call.state, call.auth.verified) == (b"ask me!", "complete", None)
-
-
 def test_a_signed_call_with_a_wrong_checksum_is_read_and_says_so():
     talk = Conversation()
     ours, _ = talk.sealed(level=AuthLevel.INTEGRITY)
@@ -117,23 +59,6 @@ def test_a_signed_call_with_a_wrong_checksum_is_read_and_says_so():
     (problem,) = problems(talk)
     assert (problem.kind, problem.frames) == ("malformed", call.request.frames)
     assert "1 signed PDU has a wrong checksum" in problem.text
-
-
-def test_without_the_key_a_call_is_sealed_and_says_why_once():
-    talk = Conversation()
-    ours, theirs = talk.sealed(b"unknown")
-    for call_id in (2, 3):
-        talk.client(request(6, b"ask me!", call_id=call_id, sealer=ours))
-        talk.server(response(b"telling", call_id=call_id, sealer=theirs))
-    first, second = calls(talk)
-    assert (first.state, first.opnum, first.request.stub) == ("sealed", 6, Missing.SEALED)
-    assert (first.request.wire_length, first.response.stub) == (7, Missing.SEALED)
-    assert first.auth.decryption is Decryption.NO_KEY
-    assert first.reason.startswith("no key given for this principal")
-    assert second.state == "sealed"
-    (problem,) = problems(talk)
-    assert (problem.kind, problem.frames) == ("sealed", (4, 5, 6, 7))
-    assert problem.text.startswith("4 of 4 sealed PDUs stayed sealed")
 
 
 def test_a_mid_stream_capture_says_that_the_handshake_is_missing():
@@ -182,38 +107,6 @@ def test_no_plaintext_is_shown_that_was_not_proven():
     assert call.auth.decryption is Decryption.WRONG_KEY
 
 
-def test_after_a_loss_a_stream_that_is_not_found_again_stays_sealed():
-    talk = Conversation()
-    ours, theirs = talk.sealed()
-    talk.client(request(6, b"one", call_id=2, sealer=ours)).server(response(b"1", call_id=2, sealer=theirs))
-    lost = request(6, b"two", call_id=3, sealer=ours)
-    talk.gap(True, len(lost))
-    talk.client(request(6, b"three", call_id=4, sealer=ours)).server(response(b"3", call_id=4, sealer=theirs))
-    before, after = calls(talk)
-    assert (before.state, stub(before.request)) == ("complete", b"one")
-    assert (after.state, after.request.stub, stub(after.response)) == ("sealed", Missing.SEALED, b"3")
-    assert after.auth.decryption is Decryption.BYTES_MISSING
-    assert after.reason.startswith("bytes missing")
-
-
-def test_a_fault_without_a_trailer_is_read_on_a_sealed_association():
-    talk = Conversation()
-    ours, theirs = talk.sealed()
-    talk.client(request(9, b"ask", call_id=2, sealer=ours)).server(fault(0x1C010002, call_id=2))
-    talk.client(request(6, b"ask", call_id=3, sealer=ours)).server(response(b"tell", call_id=3, sealer=theirs))
-    failed, done = calls(talk)
-    assert (failed.fault, failed.state, failed.auth.verified) == (0x1C010002, "complete", True)
-    assert stub(done.response) == b"tell"
-
-
-def test_a_sealed_fault_keeps_the_stream_in_step():
-    talk = Conversation()
-    ours, theirs = talk.sealed()
-    talk.client(request(9, b"ask", call_id=2, sealer=ours)).server(fault(5, call_id=2, sealer=theirs))
-    talk.client(request(6, b"ask", call_id=3, sealer=ours)).server(response(b"tell", call_id=3, sealer=theirs))
-    assert [(call.fault, call.state) for call in calls(talk)] == [(5, "complete"), (None, "complete")]
-
-
 def test_a_cancel_with_a_verifier_keeps_the_count_in_step():
     talk = Conversation()
     ours, theirs = talk.sealed()
@@ -225,23 +118,6 @@ def test_a_cancel_with_a_verifier_keeps_the_count_in_step():
     first, second = calls(talk)
     assert first.cancelled
     assert stub(second.request) == b"more"
-
-
-def test_a_request_without_a_trailer_is_clear_even_on_a_sealed_association():
-    talk = Conversation()
-    talk.sealed()
-    talk.client(request(6, b"ask")).server(response(b"tell"))
-    call = only_call(talk)
-    assert (stub(call.request), call.auth.level, call.auth.decryption) == (b"ask", 1, Decryption.NOT_SEALED)
-
-
-def test_level_connect_authenticates_calls_that_carry_no_verifier():
-    talk = Conversation()
-    talk.sealed(level=AuthLevel.CONNECT)
-    talk.client(request(6, b"ask")).server(response(b"tell"))
-    call = only_call(talk)
-    assert (call.auth.level, call.auth.mechanism, call.auth.verified) == (AuthLevel.CONNECT, "ntlm", None)
-    assert call.auth.identity.account == "LAB\\perfmon"
 
 
 def test_several_security_contexts_have_their_own_streams():
@@ -320,13 +196,6 @@ def test_an_unknown_provider_is_named_and_its_sealed_calls_stay_closed():
     assert call.request.stub is Missing.SEALED
 
 
-def test_pdus_tell_provider_and_level():
-    talk = Conversation()
-    ours, _ = talk.sealed()
-    talk.client(request(6, b"ask", sealer=ours))
-    assert {(one.ptype, one.auth_type, one.auth_level) for one in pdus(talk)} >= {(BIND, 10, 6), (0, 10, 6)}
-
-
 def test_a_response_that_lost_its_trailer_is_not_shown_as_plaintext():
     talk = Conversation()
     ours, theirs = talk.sealed()
@@ -346,17 +215,6 @@ def test_a_response_under_another_context_is_not_shown():
     talk.server(response(b"telling", call_id=2, sealer=theirs))
     call = only_call(talk)
     assert (call.state, call.response.stub) == ("malformed", Missing.UNDECODABLE)
-
-
-def test_fragments_of_a_request_are_protected_alike():
-    """[MS-RPCE] 3.3.1.5.2: a later fragment without protection costs the call; nothing of it is shown."""
-    talk = Conversation()
-    ours, _ = talk.sealed()
-    talk.client(request(6, b"first of", call_id=2, flags=FIRST, sealer=ours))
-    talk.client(request(6, b"the rest", call_id=2, flags=LAST))
-    call = only_call(talk)
-    assert (call.state, call.request.stub) == ("malformed", Missing.UNDECODABLE)
-    assert call.reason.startswith("auth_length: no security trailer in a call that is sealed")
 
 
 def test_a_request_below_the_level_of_its_bind_needs_proof():
