@@ -4,11 +4,11 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.transport.packet import dissector as dissector_module
-from analyzer.transport.packet.candidates import Flows, begins_like_ours
+from analyzer.transport.packet.candidates import Flows
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.plain import FrameDissector
-from analyzer.transport.packet.segment import ACK, SYN, Segment, SegmentBatch
-from tests.build.packet import CLIENT, SERVER, block, both, dissect, ethernet, ipv4, ipv6, one_by_one, rpc, smb2, tcp
+from analyzer.transport.packet.segment import ACK, SYN, SegmentBatch
+from tests.build.packet import CLIENT, SERVER, block, both, ethernet, ipv4, ipv6, rpc, smb2, tcp
 
 NOISE = [ethernet(ipv4(tcp(b"GET / HTTP/1.1\r\n\r\n" * 4, sport=30000 + n, dport=80))) for n in range(40)]
 
@@ -61,28 +61,6 @@ def test_any_port_is_ours_once_it_speaks_smb_or_dcerpc(first, ip, kind):
     assert segments[3].payload.data == first
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        b"",
-        b"\0\0\0\x40\xfaSMB" + bytes(60),
-        b"\1\0\0\x40\xfeSMB" + bytes(60),
-        b"\xfeSMB",
-        b"\5\0",
-        rpc(kind=1),
-        rpc(kind=20),
-        b"\5\2" + rpc()[2:],
-        rpc()[:4] + b"\x20" + rpc()[5:],
-        rpc()[:8] + b"\x0f\0" + rpc()[10:],
-        rpc()[:15],
-        b"\x16\x03\x01" + bytes(60),
-    ],
-)
-def test_what_only_resembles_us_is_not_ours(first):
-    assert not begins_like_ours(first)
-    assert both(block(NOISE + talk(4451, first) + NOISE)) == ([], [])
-
-
 def test_padding_is_not_taken_for_a_message():
     frame = ethernet(ipv4(tcp(b"", dport=4451))) + smb2()
     assert both(block([frame] * 20)) == ([], [])
@@ -105,14 +83,6 @@ def test_a_flow_that_shows_late_keeps_what_came_in_the_block_before(monkeypatch)
     ] * 3
 
 
-def test_blocks_are_given_out_as_soon_as_enough_was_looked_at(monkeypatch):
-    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1000)
-    dissector = Dissector()
-    counts = [len(list(one_by_one(dissector.feed(block(talk(445, smb2()), first=n * 5 + 1))))) for n in range(10)]
-    assert sum(counts) >= 30
-    assert sum(counts) + len(list(one_by_one(dissector.finish()))) == 50
-
-
 def test_the_number_of_remembered_flows_is_bounded_and_stated():
     flows = Flows(most=3)
     keys = [((b"a", n), (b"b", 5000)) for n in range(5)]
@@ -127,12 +97,6 @@ def test_the_same_ports_between_other_addresses_are_another_flow():
     stranger = [ethernet(ipv4(tcp(b"x" * 40, dport=4451), src="10.9.8.7"))]
     segments, _ = both(block(stranger * 10 + talk(4451, smb2()) + stranger * 10))
     assert [segment.frame for segment in segments] == [11, 12, 13, 14, 15]
-
-
-def test_segments_carry_shared_endpoints():
-    segments, _ = dissect(block(talk(445, smb2()) * 10))
-    assert len({id(segment.src) for segment in segments}) == 2
-    assert all(isinstance(segment, Segment) for segment in segments)
 
 
 @pytest.mark.parametrize("fast", [True, False])

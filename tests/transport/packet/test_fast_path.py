@@ -211,12 +211,3 @@ def test_bytes_spliced_into_a_capture_give_events_and_nothing_else(noise, place,
         seen += one_by_one(dissector.finish())
     assert events[0] == events[1]
     assert all(isinstance(item, Segment | Problem | Conflict) for item in events[0])
-
-
-def test_the_fast_path_is_taken_for_common_shapes(monkeypatch):
-    seen = []
-    made = block([ethernet(ipv4(tcp(smb2()))), ethernet(ipv6(tcp(smb2())), 0x86DD, tags=[0x8100])] * 20)
-    dissector = Dissector()
-    monkeypatch.setattr(dissector._frames, "dissect", lambda frame: seen.append(frame) or iter(()))
-    assert len([*one_by_one([*dissector.feed(made), *dissector.finish()])]) == 40
-    assert not seen

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.capture.frame import Frame
-from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.dissector import Dissector
@@ -99,12 +98,6 @@ def test_a_datagram_that_stays_incomplete_is_a_gap_when_it_is_ours_or_may_be():
     assert [(problem.kind, problem.frames) for problem in problems] == [("gap", (1, 2))]
 
 
-def test_a_fragment_that_was_cut_leaves_its_datagram_truncated():
-    first, second = pieces4(SEGMENT, [100])
-    _, problems = both(block([(first[:96], len(first)), second]))
-    assert [problem.kind for problem in problems] == ["truncated"]
-
-
 def test_an_identification_that_comes_round_again_is_another_datagram():
     frames = [*pieces4(SEGMENT, [40]), *pieces4(tcp(PAYLOAD[::-1]), [40])]
     segments, problems = both(block(frames))
@@ -129,41 +122,12 @@ def add(fragments, key, start, data, *, more, frame=1, time_ns=0):
     return list(fragments.add(key, start, piece, more=more, cut=False, frame=frame, time_ns=time_ns))
 
 
-def test_the_number_of_waiting_datagrams_and_bytes_is_bounded():
-    fragments = Fragments(Limits(datagrams=10, datagram_bytes=100_000))
-    kinds = []
-    for number in range(100):
-        out = add(fragments, FragmentKey(b"a", b"b", 6, number), 0, bytes(800), more=True, frame=number)
-        kinds += [item.kind for item in out if isinstance(item, Problem)]
-    assert kinds == ["limit"] * 90
-    assert len(fragments.given_up) == 90
-    big = Fragments(Limits(datagram_bytes=2200))
-    out = [item for n in range(10) for item in add(big, FragmentKey(b"a", b"b", 6, n), 0, bytes(800), more=True)]
-    assert [item.kind for item in out] == ["limit"] * 8
-
-
 def test_tiny_fragments_count_for_what_they_cost():
     fragments = Fragments(Limits(datagram_bytes=100_000))
     for number in range(2000):
         add(fragments, FragmentKey(b"a", b"b", 6, number // 1000), number % 1000 * 16, bytes(8), more=True)
     assert len(fragments.given_up) >= 2
     assert all(len(datagram.pieces) < 400 for datagram in fragments.given_up)
-
-
-def test_old_datagrams_are_given_up():
-    fragments = Fragments(max_age_ns=1000)
-    add(fragments, FragmentKey(b"a", b"b", 6, 1), 0, bytes(800), more=True, time_ns=0)
-    assert add(fragments, FragmentKey(b"a", b"b", 6, 1), 800, bytes(8), more=False, time_ns=2000) == []
-    assert len(fragments.given_up) == 1
-
-
-def test_a_fragment_beyond_the_largest_datagram_is_malformed():
-    frame = ethernet(ipv4(bytes(200), offset=65528))
-    _, problems = both(block([frame] * 20))
-    assert problems[0].kind == "malformed"
-    # The same problem again and again is stated a few times, then counted.
-    assert len(problems) == 17
-    assert problems[-1].text.startswith("4 times more")
 
 
 @pytest.mark.parametrize("fast", [True, False])

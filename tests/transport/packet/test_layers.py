@@ -11,8 +11,6 @@ from scapy.layers.ppp import HDLC, PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 
 from analyzer.results.record import Endpoint
-from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.packet.plain import FrameDissector
 from analyzer.transport.packet.segment import ACK, PSH
 from tests.build.packet import (
     CLIENT,
@@ -22,7 +20,6 @@ from tests.build.packet import (
     T0,
     block,
     both,
-    dissect,
     ethernet,
     extension,
     geneve,
@@ -30,7 +27,6 @@ from tests.build.packet import (
     gtp_u,
     ipv4,
     ipv6,
-    one_by_one,
     sll,
     sll2,
     tcp,
@@ -171,28 +167,6 @@ def test_every_link_layer(name):
     check(*LINKS[name])
 
 
-@pytest.mark.parametrize(
-    "name", ["raw", "raw-6", "ipv4", "ipv6", "sll2-6", "null", "null-big", "null-30", "null-big-24", "loop", "loop-6"]
-)
-def test_common_link_layers_are_removed_by_the_block(name, monkeypatch):
-    """Counted, for the result is the same where each frame is read on its own."""
-    link_type, frame = LINKS[name]
-    dissector, seen = Dissector(), []
-    monkeypatch.setattr(dissector._frames, "dissect", lambda frame: seen.append(frame) or iter(()))
-    made = [*dissector.feed(block([frame] * 40, link_type=link_type)), *dissector.finish()]
-    assert (len([*one_by_one(made)]), seen) == (40, [])
-
-
-@pytest.mark.parametrize("name", ["4in6", "gre-key", "vxlan", "gtp-u-much-extended", "erspan-3-more", "options"])
-def test_the_last_frame_of_a_file_may_end_anywhere(name):
-    """Nothing is read behind it: no byte follows the last frame of a block."""
-    packet = TUNNELS[name]
-    frame = ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)
-    for length in range(0, len(frame), 3):
-        segments, _ = both(block([frame] * 16 + [(frame[:length], len(frame))], gap=0))
-        assert len(segments) >= 16
-
-
 @pytest.mark.parametrize("name", TUNNELS)
 @pytest.mark.parametrize("link_type", [1, 101])
 def test_every_tunnel(name, link_type):
@@ -203,11 +177,6 @@ def test_every_tunnel(name, link_type):
 @pytest.mark.parametrize("name", EXTENDED)
 def test_every_extension_header(name):
     check(1, ethernet(EXTENDED[name], 0x86DD))
-
-
-def test_padding_of_short_frames_is_no_data():
-    segments, _ = both(block([ethernet(ipv4(tcp(b"\0bc"))) + bytes(20)] * 20))
-    assert {segment.payload.data for segment in segments} == {b"\0bc"}
 
 
 def test_segments_of_length_zero_are_as_long_as_their_frame():
@@ -226,26 +195,6 @@ def test_bytes_the_snapshot_length_cut_off_are_counted(keep):
     segments, problems = both(block([(frame[:length], len(frame))] * 20))
     assert {(segment.payload.data, segment.missing) for segment in segments} == {(PAYLOAD[:keep], len(PAYLOAD) - keep)}
     assert not problems
-
-
-def test_a_segment_cut_in_its_options_still_counts_its_bytes():
-    frame = ethernet(ipv4(tcp(PAYLOAD, options=b"\1" * 12)))
-    segments, _ = both(block([(frame[: 14 + 20 + 24], len(frame))] * 20))
-    assert {(segment.payload.data, segment.missing) for segment in segments} == {(b"", len(PAYLOAD))}
-
-
-def test_headers_that_were_cut_are_one_problem():
-    frame = ethernet(FOUR)
-    cuts = [(frame[:length], len(frame)) for length in range(54)]
-    _, problems = both(block(cuts))
-    assert [problem.kind for problem in problems] == ["truncated"]
-    assert problems[0].frames[0] == 1
-    assert problems[0].text.startswith("54 ")
-
-
-def test_cut_headers_of_flows_that_are_not_ours_are_no_problem():
-    frame = ethernet(ipv4(tcp(b"GET / HTTP/1.1", dport=80)))
-    assert both(block([(frame[:44], len(frame))] * 20)) == ([], [])
 
 
 def test_impossible_headers_are_one_problem():
@@ -279,21 +228,6 @@ def test_an_unknown_link_type_is_one_problem_that_names_it():
     ]
 
 
-# Tunnels whose headers are removed by the block; those that are not are dissected frame by frame.
-FRAME_BY_FRAME = {"gre-mpls", "authentication", "pptp", "gtp-u-much-extended"}
-
-
-@pytest.mark.parametrize("name", TUNNELS)
-def test_usual_tunnels_are_removed_by_the_block(name, monkeypatch):
-    dissected = []
-    whole = FrameDissector.dissect
-    monkeypatch.setattr(FrameDissector, "dissect", lambda self, frame: dissected.append(frame) or whole(self, frame))
-    packet = TUNNELS[name]
-    segments, _ = dissect(block([ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)] * 20))
-    assert len(segments) == 20
-    assert len(dissected) == (20 if name in FRAME_BY_FRAME else 0)
-
-
 def test_tunnels_of_several_kinds_leave_in_the_order_of_frames():
     """Packets are found tunnel by tunnel; where all came in tunnels, nothing else put them in order."""
     kinds = [TUNNELS["geneve"], TUNNELS["vxlan"], TUNNELS["gtp-u"], TUNNELS["gre"], TUNNELS["geneve-ip"]]
@@ -311,18 +245,6 @@ def test_options_that_were_cut_off_are_no_wrong_checksum():
     assert len(segments) == 21
     assert {segment.missing for segment in segments} == {0}
     assert not problems
-
-
-def test_tunnels_have_a_depth_limit():
-    packet = FOUR
-    for _ in range(7):
-        packet = ipv4(packet, protocol=4)
-    assert len(both(block([ethernet(packet)]))[0]) == 1
-    for _ in range(30):
-        packet = ipv4(packet, protocol=4)
-    segments, problems = both(block([ethernet(packet)] * 20))
-    assert not segments
-    assert [problem.kind for problem in problems] == ["limit"]
 
 
 def test_what_is_not_tcp_is_dropped_without_a_word():
@@ -345,9 +267,3 @@ def test_other_programs_on_a_tunnels_port_are_no_problem():
     ]
     frames += [ethernet(ipv4(udp(b"\x08\0\0", dport=4789), protocol=17)), ethernet(ipv4(b"\x12\xb5", protocol=17))]
     assert both(block(frames)) == ([], [])
-
-
-def test_a_tunnelled_header_that_was_cut_is_a_problem():
-    frame = ethernet(TUNNELS["vxlan"])
-    _, problems = both(block([(frame[:100], len(frame))] * 20))
-    assert [problem.kind for problem in problems] == ["truncated"]

@@ -135,13 +135,6 @@ def test_old_datagrams_are_given_up_when_others_come(late: int) -> None:
     assert [datagram.key for datagram in fragments.given_up] == [KEY] * (late > MAX_AGE_NS)
 
 
-@pytest.mark.parametrize(
-    ("start", "size", "expected"), [(65_528, 7, []), (65_528, 8, ["malformed"]), (0, 0, ["malformed"])]
-)
-def test_a_datagram_has_65535_bytes_at_most(start: int, size: int, expected: list[str]) -> None:
-    assert added(Fragments(), start, bytes(size), more=True) == expected
-
-
 def test_datagrams_and_their_bytes_are_bounded() -> None:
     fragments = Fragments(Limits(datagrams=2, datagram_bytes=1 << 20))
     for number in range(2):

@@ -8,15 +8,13 @@ from struct import pack, unpack
 import pytest
 
 from analyzer.capture.linktypes import LinkType, link_type_of
-from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet import links
 from analyzer.transport.packet.candidates import begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.fragments import FragmentKey, Fragments
-from analyzer.transport.packet.segment import SegmentBatch, UdpPayload
+from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.packet.tallies import Tallies, Tally
 from tests.build.packet import (
     CLIENT,
@@ -25,8 +23,6 @@ from tests.build.packet import (
     both,
     ethernet,
     extension,
-    geneve,
-    gtp_u,
     ipv4,
     ipv6,
     ipv6_fragment,
@@ -34,11 +30,10 @@ from tests.build.packet import (
     smb2,
     tcp,
     udp,
-    vxlan,
     with_checksum,
 )
 
-V4, V6 = b"\x45" + bytes(19), b"\x60" + bytes(39)
+V4 = b"\x45" + bytes(19)
 
 # tcpdump.org/linktypes.html.
 LINK_TYPES = """
@@ -57,90 +52,6 @@ def test_link_types_are_those_of_the_registry() -> None:
     # Of the network field the lower 16 bits are the type; 12 and 14 are what systems write for raw IP.
     given = {1: 1, 0xF4000001: 1, 0x00010000: 0, 12: 101, 14: 101, 13: 13, 15: 15, 0xFFFF: 0xFFFF}
     assert {network: link_type_of(network) for network in given} == given
-
-
-IP4, IP6, NONE = 0x0800, 0x86DD, -1
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "found"),
-    [
-        # Linux cooked captures: the protocol in the last two of 16 bytes, in the first two of 20.
-        ("sll", bytes(14) + b"\x08\0", (IP4, 16)),
-        ("sll", bytes(14) + b"\0\x04", (4, 16)),
-        ("sll", bytes(14) + b"\0\x01", (NONE, 16)),
-        ("sll", bytes(14) + b"\x05\xff", (NONE, 16)),
-        ("sll", bytes(14) + b"\x06\0", (0x0600, 16)),
-        ("sll2", b"\x86\xdd" + bytes(18), (IP6, 20)),
-        ("sll2", b"\0\x03" + bytes(18), (NONE, 20)),
-        # IEEE 802.2 with SNAP, RFC 1042.
-        ("llc", b"\xaa\xaa\x03\0\0\0\x08\0", (IP4, 8)),
-        ("llc", b"\xaa\xaa\x04\0\0\0\x08\0", (NONE, 0)),
-        ("llc", b"\x42\x42\x03", (NONE, 0)),
-        ("ethernet", bytes(12) + b"\x08\0", (IP4, 14)),
-        ("raw_ip", V4, (IP4, 0)),
-        ("raw_ip", V6, (IP6, 0)),
-        ("raw_ip", b"\0\0\0\x02", (IP4, 4)),
-        ("raw_ip", b"\0\0\0\x18", (IP6, 4)),
-        ("raw_ip", b"\0\0\x01\x02", (NONE, 0)),
-        ("raw_ip", b"\x50", (NONE, 0)),
-        # RFC 1661: the protocol in one byte where it is odd; RFC 1662: address and control may be left out.
-        ("ppp", b"\xff\x03\0\x21", (IP4, 4)),
-        ("ppp", b"\0\x57", (IP6, 2)),
-        ("ppp", b"\x21", (IP4, 1)),
-        ("ppp", b"\x57", (IP6, 1)),
-        ("ppp", b"\x02\x81", (0x8847, 2)),
-        ("ppp", b"\x02\x83", (0x8848, 2)),
-        ("ppp", b"\xc0\x21", (NONE, 2)),
-        ("ppp", b"\xff\x02\0\x21", (NONE, 1)),
-        ("ppp_with_direction", b"\x01\x21", (IP4, 2)),
-        ("ppp_hdlc", b"\x0f\0\x08\0", (IP4, 4)),
-        ("ppp_hdlc", b"\x8f\0\x86\xdd", (IP6, 4)),
-        ("ppp_hdlc", b"\xff\x03\0\x21", (IP4, 4)),
-        ("cisco_hdlc", b"\x0f\0\x08\0", (IP4, 4)),
-        # RFC 2516 section 4.
-        ("pppoe", b"\x11\0\0\x01\0\x04\0\x21", (IP4, 8)),
-        ("pppoe", b"\x11\x09\0\x01\0\x04\0\x21", (NONE, 0)),
-        ("pppoe", b"\x12\0\0\x01\0\x04\0\x21", (NONE, 0)),
-        # Options of NFLOG: length and type in the order of the machine, rounded up to four; the payload is 9.
-        ("nflog", b"\x02\0\0\0" + pack("<HH", 8, 9), (IP4, 8)),
-        ("nflog", b"\x0a\0\0\0" + pack(">HH", 8, 9), (IP6, 8)),
-        ("nflog", b"\x02\0\0\0" + pack("<HH", 5, 1) + bytes(4) + pack("<HH", 8, 9), (IP4, 16)),
-        ("nflog", b"\x02\0\0\0" + pack("<HH", 4, 1) + pack("<HH", 8, 9), (IP4, 12)),
-        ("nflog", b"\x02\0\0\0" + pack("<HH", 3, 1), (NONE, 4)),
-        ("nflog", b"\x03\0\0\0", (NONE, 0)),
-        # The length of the header, and the link type of what follows it.
-        ("pktap", pack("<III", 108, 1, 1), ((1 << 16) + 1, 108)),
-        ("pktap", pack("<III", 5, 1, 12), ((1 << 16) + 101, 12)),
-        ("ppi", pack("<BBHI", 0, 0, 20, 1), ((1 << 16) + 1, 20)),
-        ("ppi", pack("<BBHI", 0, 0, 7, 1), ((1 << 16) + 1, 8)),
-        ("enc", pack("<III", 2, 0, 0), (IP4, 12)),
-        ("enc", pack(">III", 24, 0, 0), (IP6, 12)),
-        ("netanalyzer", bytes(16) + b"\x08\0", (IP4, 18)),
-        ("ipv4_only", b"", (IP4, 0)),
-        ("ipv6_only", b"", (IP6, 0)),
-        *((("loopback"), pack("<I", family), (IP6, 4)) for family in (10, 23, 24, 28, 30)),
-        *((("loopback"), pack(">I", family), (IP6, 4)) for family in (10, 23, 24, 28, 30)),
-        ("loopback", pack("<I", 2), (IP4, 4)),
-        ("loopback", pack(">I", 2), (IP4, 4)),
-        *((("loopback"), pack("<I", family), (NONE, 4)) for family in (0, 1, 3, 9, 11, 22, 25, 27, 29, 31)),
-    ],
-)
-def test_a_link_layer_says_what_follows_and_where(name: str, data: bytes, found: tuple[int, int]) -> None:
-    reader = getattr(links, name)
-    kind, at = found
-    # What carries nothing is not gone through, so where it ends means nothing.
-    for before in (0, 5):
-        kind, after = reader(bytes(before) + data + b"\x45" * 4, before)
-        assert kind == found[0]
-        assert kind == NONE or after == at + before
-    # The header alone is enough; any byte less, and it is cut, or carries nothing.
-    if found[0] != NONE:
-        assert reader(data, 0)[0] == found[0]
-    if found[0] != NONE and name not in ("ipv4_only", "ipv6_only", "enc"):
-        needed = {"raw_ip": 1}.get(name, len(data)) if data[:1] != b"\0" or name != "raw_ip" else len(data)
-        with pytest.raises(TruncatedError):
-            reader(data[: needed - 1], 0)
 
 
 def test_numbers_of_ethernet_are_those_of_the_registry() -> None:
@@ -221,107 +132,6 @@ def test_a_flow_shows_itself_behind_options_of_any_length(options: int) -> None:
     others = [ethernet(ipv4(tcp(b"GET / HTTP/1.1", dport=80, options=b"\1" * options)))] * 40
     segments, _ = both(block([*frames, *others]))
     assert [segment.payload.data for segment in segments] == [smb2()] * 3
-
-
-INNER = ethernet(ipv4(tcp(smb2())))
-OUTER = {"src": "203.0.113.1", "dst": "203.0.113.2"}
-PACKET = ipv4(tcp(smb2()))
-
-
-def changed(data: bytes, at: int, value: int) -> bytes:
-    return data[:at] + bytes([value]) + data[at + 1 :]
-
-
-# Each header of a tunnel with one byte that makes it another, behind the 8 bytes of UDP; those that mean nothing do not.
-@pytest.mark.parametrize(
-    ("packet", "is_read"),
-    [
-        (vxlan(INNER), True),
-        *((changed(vxlan(INNER), 8, flags), bool(flags & 8)) for flags in (0x00, 0x07, 0x08, 0x0C, 0xF7, 0xFF)),
-        (changed(vxlan(INNER), 15, 1), False),
-        (changed(vxlan(INNER), 14, 1), True),
-        (changed(vxlan(INNER), 9, 1), True),
-        (geneve(INNER), True),
-        *((changed(geneve(INNER), 8, version << 6), version == 0) for version in range(4)),
-        (changed(geneve(INNER), 15, 1), False),
-        (changed(geneve(INNER), 14, 1), True),
-        (changed(geneve(INNER), 9, 0xC0), True),
-        (geneve(INNER, options=bytes(4 * 63)), True),
-        (geneve(PACKET, 0x0800), True),
-        (geneve(PACKET, 0x0801), False),
-        (gtp_u(PACKET), True),
-        *(
-            (changed(gtp_u(PACKET), 8, first), first == 0x30)
-            for first in (0x00, 0x10, 0x20, 0x30, 0x40, 0x50, 0x70, 0xB0)
-        ),
-        (changed(gtp_u(PACKET), 8, 0x38), True),
-        (changed(gtp_u(PACKET), 9, 0xFE), False),
-        (changed(gtp_u(PACKET), 9, 0x01), False),
-        *((gtp_u(PACKET, flags=0x30 | flag), True) for flag in (1, 2, 3)),
-        (gtp_u(PACKET, extensions=[bytes(2)]), True),
-        (gtp_u(PACKET, extensions=[bytes(254)]), True),
-        (gtp_u(PACKET, extensions=[bytes(4 * 255 - 2)]), True),
-        # An extension whose length is nought, and one that ends with the packet.
-        (changed(gtp_u(PACKET, extensions=[bytes(2)]), 8 + 12, 0), False),
-        (gtp_u(b"", extensions=[bytes(2)]), False),
-        (gtp_u(b"\x50" + PACKET[1:]), False),
-    ],
-)
-@pytest.mark.parametrize("is_ipv6", [False, True])
-def test_tunnels_are_told_by_each_byte_of_their_headers(packet: bytes, is_read: bool, is_ipv6: bool) -> None:
-    """RFC 7348 section 5, RFC 8926 section 3.4, 3GPP TS 29.281 section 5.1."""
-    frame = ethernet(ipv6(packet, protocol=17), 0x86DD) if is_ipv6 else ethernet(ipv4(packet, protocol=17, **OUTER))
-    for count in (2, 30):
-        segments, problems = both(block([frame] * count))
-        assert ([segment.payload.data for segment in segments], problems) == ([smb2()] * count if is_read else [], [])
-
-
-def gre_of(flags: int, kind: int, *words: bytes) -> bytes:
-    return pack(">HH", flags, kind) + b"".join(words)
-
-
-W = b"\xab\xcd\xef\x01"
-
-
-@pytest.mark.parametrize(
-    ("packet", "is_read"),
-    [
-        # RFC 2784 and 2890: C, K and S bring a word each.
-        (gre_of(0x0000, 0x0800, PACKET), True),
-        (gre_of(0x8000, 0x0800, W, PACKET), True),
-        (gre_of(0x2000, 0x0800, W, PACKET), True),
-        (gre_of(0x1000, 0x0800, W, PACKET), True),
-        (gre_of(0xB000, 0x0800, W * 3, PACKET), True),
-        (gre_of(0x0800, 0x0800, PACKET), True),
-        (gre_of(0x4000, 0x0800, PACKET), False),
-        (gre_of(0x0002, 0x0800, PACKET), False),
-        (gre_of(0x0007, 0x0800, PACKET), False),
-        (gre_of(0x0000, 0x0801, PACKET), False),
-        # RFC 2637 section 4.1: version 1, PPP inside; A brings a word.
-        (gre_of(0x2001, 0x880B, W, b"\x21", PACKET), True),
-        (gre_of(0x2081, 0x880B, W * 2, b"\x21", PACKET), True),
-        (gre_of(0x3081, 0x880B, W * 3, b"\xff\x03\x00\x21", PACKET), True),
-        (gre_of(0x2080, 0x0800, W, PACKET), True),
-        # ERSPAN: type I without a sequence number and a header; II with both; III, whose last bit brings eight bytes.
-        (gre_of(0x0000, 0x88BE, INNER), True),
-        (gre_of(0x1000, 0x88BE, W, bytes(8), INNER), True),
-        (gre_of(0x1000, 0x22EB, W, bytes(12), INNER), True),
-        (gre_of(0x1000, 0x22EB, W, bytes(11) + b"\x01", bytes(8), INNER), True),
-        (gre_of(0x1000, 0x22EB, W, bytes(11) + b"\xfe", INNER), True),
-        (gre_of(0x1000, 0x22EB, W, bytes(10) + b"\x01\x00", INNER), True),
-        (gre_of(0x0000, 0x6558, INNER), True),
-        (gre_of(0x0000, 0x8847, b"\0\0\x10\x40", b"\0\0\x21\x40", PACKET), True),
-        (gre_of(0x0000, 0x8847, b"\0\0\x21\x40", b"\0\0\0\x01", INNER), True),
-        (gre_of(0x0000, 0x8847, b"\0\0\x21\x40", b"\x10\0\0\x01", INNER), False),
-        (gre_of(0x0000, 0x0800), False),
-    ],
-)
-@pytest.mark.parametrize("is_ipv6", [False, True])
-def test_generic_encapsulation_is_read_by_its_flags(packet: bytes, is_read: bool, is_ipv6: bool) -> None:
-    frame = ethernet(ipv6(packet, protocol=47), 0x86DD) if is_ipv6 else ethernet(ipv4(packet, protocol=47, **OUTER))
-    for count in (2, 30):
-        segments, problems = both(block([frame] * count))
-        assert ([segment.payload.data for segment in segments], problems) == ([smb2()] * count if is_read else [], [])
 
 
 PDU = rpc()
@@ -436,20 +246,6 @@ def test_a_fragment_header_that_was_cut_is_a_truncated_frame() -> None:
 # ----------------------------------------------------------------------------------------------------------- tallies
 
 
-def test_counts_of_parts_add_up_to_those_of_the_whole() -> None:
-    whole, one, other = Tally(), Tally(), Tally()
-    for number in range(40):
-        for tally in (whole, one if number % 3 else other):
-            tally.note(number, 1000 + number, more=number % 2)
-    one.add(other)
-    assert (one.count, one.frames) == (whole.count, whole.frames) == (60, tuple(range(16)))
-    assert (Tally().count, Tally().frames) == (0, ())
-    late = Tally()
-    late.note(7, 5)
-    late.add(whole)
-    assert late.frames[:2] == (7, 0)
-
-
 def test_what_could_not_be_read_is_stated_with_its_count() -> None:
     def counted(first: int) -> Tallies:
         made = Tallies(forgotten=2)
@@ -488,24 +284,6 @@ def test_what_could_not_be_read_is_stated_with_its_count() -> None:
         ("note", "packet", two, "8 TCP segments have a wrong checksum; they are used all the same"),
     ]
     assert list(Tallies().problems()) == []
-
-
-def test_few_frames_wait_no_longer_than_for_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each frame counts 16 bytes beside its own, and a block is looked at when the next one came."""
-    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1)
-    ours = ethernet(ipv4(tcp(smb2())))
-    others = ethernet(ipv4(tcp(b"GET / HTTP/1.1", dport=80)))
-    size = 40 * (len(ours) + 16) + 40 * (len(others) + 16)
-    for most, is_given in ((size, True), (size + 1, False), (None, False)):
-        dissector = Dissector(most_passed=most)
-        assert list(dissector.feed(block([ours] * 40))) == []
-        assert list(dissector.feed(block([others] * 40, first=41))) == []
-        found = list(dissector.feed(block([others] * 40, first=81)))
-        assert bool(found) is is_given
-        found += dissector.finish()
-        ends = {(batch.src.ip, batch.dst.ip) for batch in found if isinstance(batch, SegmentBatch)}
-        assert ends == {(CLIENT, SERVER)}
-        assert sum(batch.stop - batch.first for batch in found if isinstance(batch, SegmentBatch)) == 40
 
 
 @pytest.mark.parametrize("count", [1, 16, 17, 18, 40])
@@ -563,11 +341,3 @@ def test_a_header_of_tcp_may_be_cut_anywhere(size: int, is_cut: bool, is_ipv6: b
             else:
                 assert segments == []
                 assert [kind in problem.text for problem in problems] == ([True] if is_ours or size < 4 else [])
-
-
-@pytest.mark.parametrize("address", [bytes(4), b"\0\0@\x11", b"\0\0@\x06", b"\x08\0E\0", b"\x01\xbd\0\x58"])
-def test_addresses_of_the_link_layer_mean_nothing(address: bytes) -> None:
-    """Also where they are what an IPv4 header has elsewhere: its type, time to live and protocol, ports."""
-    frame = address * 3 + ethernet(ipv4(tcp(smb2())))[12:]
-    for count in (1, 15, 16, 17, 40):
-        assert len(both(block([frame] * count))[0]) == count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import os
 import sys
 import threading
@@ -26,8 +25,6 @@ from analyzer.transport.packet.tshark import (
     _BATCHES_AHEAD,
     Complaint,
     TsharkEngine,
-    _is_news,
-    _lies_at,
     _nanoseconds,
 )
 
@@ -52,22 +49,6 @@ SECOND = 1_000_000_000
 )
 def test_times_of_frames_are_whole_nanoseconds(text: str, expected: int) -> None:
     assert _nanoseconds(text) == expected
-
-
-def test_a_payload_lies_where_its_bytes_are() -> None:
-    whole = bytes(range(20)).hex()
-    assert _lies_at(whole, 4, bytes(range(4, 9)))
-    assert _lies_at(whole, 15, bytes(range(15, 20)))
-    assert not _lies_at(whole, 5, bytes(range(4, 9)))
-    assert not _lies_at(whole, 16, bytes(range(16, 21)))
-
-
-def test_a_child_that_was_gone_is_no_news() -> None:
-    def said(text: str) -> bool:
-        return _is_news(logging.LogRecord("asyncio", logging.WARNING, "x", 1, text, None, None))
-
-    assert not said("Unknown child process pid 77, will report returncode 255")
-    assert said("Executing took 3 seconds")
 
 
 def test_a_missing_program_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,15 +133,6 @@ def segment_of(engine: TsharkEngine, made: Any) -> Any:
         return found
     (segment,) = list(found)
     return segment
-
-
-def test_a_segment_has_the_fields_of_its_headers(engine: TsharkEngine) -> None:
-    segment = segment_of(engine, packet(layer("ip", IP), layer("tcp", TCP)))
-    assert (segment.src, segment.dst) == (Endpoint("192.0.2.1", 50000), Endpoint("192.0.2.2", 445))
-    assert (segment.seq, segment.ack, segment.flags, segment.window) == (1000, 2000, 0x18, 8192)
-    assert (segment.payload.data, segment.missing, segment.frame, segment.time_ns) == (b"hello", 0, 7, 99)
-    (extent,) = segment.payload.origin(0, 5)
-    assert (extent.frame, extent.start, extent.length) == (7, 54, 5)
 
 
 @pytest.mark.parametrize("whole", [None, WHOLE[2:], WHOLE[:-2]])

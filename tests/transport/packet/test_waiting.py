@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analyzer.capture.frame import FrameBlock
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet import waiting
-from analyzer.transport.packet.segment import ACK, RST, SYN, Segment
+from analyzer.transport.packet.segment import ACK, SYN, Segment
 from analyzer.transport.packet.tunnels import Views
 from analyzer.transport.packet.waiting import flow_hash, flow_hashes
 from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, block, both, dissect, ethernet, ipv4, ipv6, smb2, tcp
@@ -68,11 +68,6 @@ def test_both_directions_have_the_number_that_the_arrays_have(ipv6_too, seed):
     assert found[0] == found[1] == flow_hash(*ends) == flow_hash(*ends[::-1])
 
 
-def test_flows_that_send_nothing_give_nothing():
-    reset = ethernet(ipv4(tcp(sport=445, dport=7, flags=RST | ACK), src=SERVER, dst=CLIENT))
-    assert both([filled(*map(syn, range(20)), reset, first=1)]) == ([], [])
-
-
 def test_the_handshake_comes_with_the_first_data_however_late():
     blocks = [
         filled(syn(1), syn(2), first=1),
@@ -101,18 +96,6 @@ def test_a_protocol_id_cut_in_two_is_seen():
     blocks = [filled(foreign(1, b"before" + smb2()[:6]), first=1), filled(foreign(1, smb2()[6:]), first=1 + COUNT)]
     segments, _ = both(blocks)
     assert [segment.frame for segment in segments] == [1, 1 + COUNT]
-
-
-def test_once_started_a_flow_waits_no_more():
-    acknowledgement = ethernet(ipv4(tcp(sport=1, flags=ACK)))
-    segments, _ = both([filled(data(1), first=1), filled(acknowledgement, first=1 + COUNT)])
-    assert [segment.frame for segment in segments] == [1, 1 + COUNT]
-
-
-def test_data_that_was_cut_off_is_data():
-    whole = data(1)
-    segments, _ = both([filled((whole[: 14 + 40], len(whole)), first=1)])
-    assert [segment.missing for segment in segments] == [len(smb2())]
 
 
 def test_frames_that_are_read_one_by_one_wait_alike():

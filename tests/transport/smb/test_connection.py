@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import struct
 
 import pytest
@@ -13,7 +12,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.smb.framing import Framing, Hole, Lost, Message, NetbiosNames
+from analyzer.transport.smb.framing import Framing, Hole, Message
 from analyzer.transport.smb.state import pipe_name
 from analyzer.transport.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
@@ -58,12 +57,6 @@ def test_other_traffic_is_not_ours_and_reported_once(first: bytes) -> None:
     assert out == []
 
 
-def test_smb_is_found_on_any_port_and_in_single_bytes() -> None:
-    connection = Connection(1, CLIENT, Endpoint("10.0.0.1", 4451), True)
-    out = run(stream(Talk().begin().tree().open().transceive(ASK, SAY).sent, connection, cuts=[1]))
-    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
-
-
 def test_a_stream_taken_up_inside_a_message_is_found() -> None:
     sent = Talk().begin().tree().open().transceive(ASK, SAY).sent
     events = stream(sent, Connection(1, CLIENT, Endpoint("10.0.0.1", 4451), False))
@@ -84,12 +77,6 @@ def test_a_gap_before_the_first_bytes_is_reported() -> None:
     assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     assert [problem.kind for problem in only(out, Problem)] == ["gap"]
     assert session_of(out).dialect is None
-
-
-def test_the_search_in_other_traffic_ends() -> None:
-    connection = Connection(1, CLIENT, Endpoint("10.0.0.1", 8080), False)
-    out = run(stream([(0, b"x" * 1000)] * 500, connection, closed=False))
-    assert out == []
 
 
 @pytest.mark.parametrize("port", [445, 4451])
@@ -151,17 +138,6 @@ def traced(data: bytes, start: int = 0) -> TracedBytes:
     return TracedBytes.of_frame(data, 1, start)
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
-def test_any_cut_gives_the_same_messages(cuts: list[int]) -> None:
-    framing = Framing("test")
-    edges = sorted({0, len(STREAM), *cuts})
-    found = [
-        event for start, stop in itertools.pairwise(edges) for event in framing.feed(traced(STREAM[start:stop], start))
-    ]
-    assert [event.head.data for event in found if isinstance(event, Message)] == MESSAGES
-
-
 def hole(length: int | None, frames: tuple[int, ...]) -> Gap:
     return Gap(RPC, 0, 0, length, frames, "lost")
 
@@ -193,29 +169,6 @@ def test_a_hole_costs_only_the_messages_it_touches(start: int, length: int) -> N
             )
 
 
-def test_a_gap_of_unknown_length_is_lost_until_the_next_header() -> None:
-    framing = Framing("test")
-    found = [
-        *framing.feed(traced(STREAM[:100])),
-        *framing.feed(hole(None, (1, 2))),
-        *framing.feed(traced(STREAM[150:])),
-    ]
-    assert [event.length for event in found if isinstance(event, Lost)] == [None]
-    assert [event.head.data for event in found if isinstance(event, Message)][-1] == MESSAGES[-1]
-
-
-def test_spans_name_the_frames_around_a_hole() -> None:
-    message = Message.of_pieces([(0, TracedBytes.of_frame(b"abc", 4)), (6, TracedBytes.of_frame(b"ghi", 7))], 12)
-    parts = list(message.spans(1, 12))
-    assert [part if isinstance(part, Hole) else part[0].data[part[1] : part[2]] for part in parts] == [
-        b"bc",
-        Hole(3, (4, 7)),
-        b"ghi",
-        Hole(3, (7,)),
-    ]
-    assert list(message.spans(4, 5)) == [Hole(1, (4,))]
-
-
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 3)), max_size=12))
 def test_any_bytes_and_gaps_give_events_and_nothing_else(pieces: list[tuple[bytes, int]]) -> None:
@@ -231,10 +184,3 @@ def test_any_bytes_and_gaps_give_events_and_nothing_else(pieces: list[tuple[byte
             events.append(StreamBatch.of(connection, 0, offset, traced(data)))
         offset += len(data)
     assert all(isinstance(event, Event) for event in run(events))
-
-
-def test_netbios_names_survive_nonsense() -> None:
-    framing = Framing("test")
-    found = list(framing.feed(traced(b"\x81\0\0\x22" + b"\x20" + b"!" * 33 + STREAM)))
-    assert [event for event in found if isinstance(event, NetbiosNames)] == []
-    assert len([event for event in found if isinstance(event, Message)]) == len(MESSAGES)

@@ -19,7 +19,7 @@ from analyzer.results.security import Decryption, Identity
 from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.smb.compression import lz77_huffman
 from analyzer.transport.smb.connection import SmbConnection
-from analyzer.transport.smb.framing import Framed, Framing, Lost, Message
+from analyzer.transport.smb.framing import Framing, Message
 from analyzer.transport.smb.smb1 import Header as Smb1Header
 from analyzer.transport.smb.smb1 import read_header as read_smb1_header
 from analyzer.transport.smb.smb2_header import Header, read_header
@@ -214,13 +214,6 @@ def test_a_tree_that_is_disconnected_closes_its_own_opens_alone() -> None:
     out = run(stream([*talk.sent, *Talk(next_id=90).write(ASK, other).sent]))
     ends = [(type(event), event.channel.pipe) for event in out if isinstance(event, ChannelClosed | ChannelBatch)]
     assert ends[-3:] == [(ChannelClosed, "winreg"), (ChannelBatch, "samr"), (ChannelClosed, "samr")]
-
-
-def test_a_logoff_ends_the_session() -> None:
-    talk = noisy_talk()
-    talk.answer(talk.ask(LOGOFF, b"\x04\0\0\0"), LOGOFF, b"\x04\0\0\0")
-    out = run(stream(talk.sent, closed=False))
-    assert [type(event) for event in out[-2:]] == [ChannelClosed, SmbSession]
 
 
 def test_a_header_is_read_field_by_field() -> None:
@@ -503,14 +496,6 @@ def test_a_second_message_of_a_segment_may_be_cut_in_its_header() -> None:
     ]
 
 
-def test_an_open_that_does_not_carry_dcerpc_is_closed_for_those_above() -> None:
-    talk = Talk().begin().tree().open("other").write(b"GET / HTTP/1.1").write(ASK)
-    out = run(stream(talk.sent))
-    assert stated(out) == []
-    assert [event.channel.pipe for event in out if isinstance(event, ChannelClosed)] == ["other"]
-    assert session_of(out).pipes == ("other",)
-
-
 @pytest.mark.parametrize(
     ("subcommand", "is_data"),
     [(0x31, True), (0x26, True), (0x36, True), (0x37, True), (0x54, True), (0x21, False), (0x53, False), (0x11, False)],
@@ -578,35 +563,6 @@ def test_an_smb1_session_goes_on_as_it_was_when_it_is_renewed(status: int) -> No
         None,
     )
     assert [one.channel.number for one in only(out, ChannelBatch)] == [0]
-
-
-@pytest.mark.parametrize(
-    ("lengths", "text"),
-    [
-        ((3, 9), "12 bytes"),
-        ((3, None), "an unknown number of bytes"),
-        ((None, 9), "an unknown number of bytes"),
-        ((9,), "9 bytes"),
-    ],
-)
-def test_what_is_lost_while_a_header_is_looked_for_adds_up(lengths: tuple[int | None, ...], text: str) -> None:
-    connection = Connection(0, CLIENT, SERVER, True)
-    framing, out = Framing("here"), list[Framed]()
-    for number, length in enumerate(lengths):
-        out += framing.feed(Gap(connection, 0, 0, length, (7 - number, 8), f"reason {number}"))
-        out += framing.feed(TracedBytes.of_frame(b"some", 9, 0, 9))
-    out += framing.feed(TracedBytes.of_frame(framed(smb2(CREATE, b"", 1)), 10, 0, 10))
-    frames = tuple(sorted({8, *(7 - number for number in range(len(lengths)))}))
-    kept = 4 * len(lengths)
-    assert out[:-1] == [
-        Lost(lengths[0], (7, 8), "reason 0"),
-        Problem(
-            "gap",
-            "smb",
-            frames,
-            f"here: {text} of SMB messages not captured (reason 0), {kept} more passed over to the next SMB header",
-        ),
-    ]
 
 
 def test_a_table_of_codes_may_be_all_there_is() -> None:

@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.cursor import Cursor
 from analyzer.core.events import Event, Problem
-from analyzer.core.limits import Limits
-from analyzer.results.connection import SmbSession
 from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.smb.smb1 import _text
 from analyzer.transport.tcp.events import Connection, Direction
@@ -209,12 +206,6 @@ def test_write_and_read_with_an_answer_that_continues() -> None:
     assert stated(out) == [(0, True, ASK), (0, False, SAY[:9]), (0, False, SAY[9:]), (0, False, SAY)]
 
 
-def test_a_raw_write_begins_with_the_length_of_the_message() -> None:
-    sent = connected()
-    ask(sent, smb1_raw(0x2F, write_block(struct.pack("<H", len(ASK)) + ASK, mode=0x0C)))
-    assert stated(run(stream(sent))) == [(0, True, ASK)]
-
-
 def test_a_raw_write_without_the_length_is_not_cut() -> None:
     sent = connected()
     ask(sent, smb1_raw(0x2F, write_block(ASK, mode=0x0C)))
@@ -249,16 +240,6 @@ def test_a_chain_that_turns_back_ends() -> None:
     assert stated(run(stream(sent))) == [(0, True, ASK)]
 
 
-def test_a_call_is_a_channel_of_its_own() -> None:
-    """TRANS_CALL_NMPIPE ([MS-CIFS] 2.2.5.11) names the pipe, which lives for one exchange."""
-    sent = connected()
-    ask(sent, smb1_raw(0x25, trans_request(ASK, 0, subcommand=0x54)))
-    answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
-    out = run(stream(sent))
-    assert [data for _, _, data in stated(out)] == [ASK, SAY]
-    assert len(only(out, ChannelClosed)) == 2
-
-
 def test_mid_stream_pipes_show_by_their_data() -> None:
     sent: Sent = []
     ask(sent, smb1_raw(0x2F, write_block(ASK)))
@@ -266,18 +247,6 @@ def test_mid_stream_pipes_show_by_their_data() -> None:
     answer(sent, smb1_raw(0x2E, read_block(SAY), response=True))
     out = run(stream(sent, Connection(0, CLIENT, SERVER, False)))
     assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, SAY)]
-
-
-def test_sessions_are_bounded() -> None:
-    sent: Sent = []
-    for uid in range(10):
-        ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
-        ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
-    out = run(stream(sent), limits=Limits(sessions=3))
-    assert len(stated(out)) == 20
-    sessions = only(out, SmbSession)
-    assert [session.signed_messages for session in sessions] == [1] * 10
-    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
 
 
 def test_a_hole_in_a_write_is_a_gap_of_its_length() -> None:
@@ -319,10 +288,3 @@ def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
     at %= len(message)
     sent[index] = direction, message[:at] + noise + message[at if insert else at + len(noise) :]
     assert all(isinstance(event, Event) for event in run(stream(sent)))
-
-
-def test_the_password_opens_the_handshake() -> None:
-    sent = good_talk()
-    out = run(stream(sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
-    (session,) = only(out, SmbSession)
-    assert session.reason is None

@@ -47,11 +47,6 @@ ACCESS_DENIED = 0xC0000022
 OLD_READ, OLD_WRITE, WRITE_AND_CLOSE, TREE_DISCONNECT, LOGOFF = 0x0A, 0x0B, 0x2C, 0x71, 0x74
 
 
-def counted(data: bytes, head: bytes) -> bytes:
-    """The bytes of a block, with their count."""
-    return struct.pack("<H", len(head) + len(data)) + head + data
-
-
 def create_answer(fid: int) -> bytes:
     words = ANDX_END + struct.pack("<BHI32xIQQHHB", 0, fid, 1, 0x80, 0, 0, 2, 0x5FF, 0)
     return smb1(0xA2, words, response=True)
@@ -62,23 +57,6 @@ def two_pipes() -> Sent:
     answer(sent, create_answer(FID + 1))
     ask(sent, smb1_raw(0x2F, write_block(ASK, fid=FID + 1), mid=9))
     return sent
-
-
-def test_the_old_commands_read_write_and_close() -> None:
-    """[MS-CIFS] 2.2.4.11, 2.2.4.12 and 2.2.4.40: data lie behind a format and a length, or behind one byte of padding."""
-    sent = connected()
-    head = b"\1" + struct.pack("<H", len(ASK))
-    ask(sent, smb1_raw(OLD_WRITE, bytes([5]) + struct.pack("<HHIH", FID, len(ASK), 0, 0) + counted(ASK, head)))
-    answer(sent, smb1(OLD_WRITE, struct.pack("<H", len(ASK)), response=True))
-    ask(sent, smb1(OLD_READ, struct.pack("<HHIH", FID, 4096, 0, 0)))
-    head = b"\1" + struct.pack("<H", len(SAY))
-    answer(sent, smb1_raw(OLD_READ, bytes([5]) + struct.pack("<H8x", len(SAY)) + counted(SAY, head), response=True))
-    words = bytes([6]) + struct.pack("<HHII", FID, len(ASK), 0, 0)
-    ask(sent, smb1_raw(WRITE_AND_CLOSE, words + counted(ASK, b"\0")))
-    answer(sent, smb1(WRITE_AND_CLOSE, struct.pack("<H", len(ASK)), response=True))
-    out = run(stream(sent))
-    assert stated(out) == [(0, True, ASK), (0, False, SAY), (0, True, ASK)]
-    assert only(out, ChannelClosed) == [ChannelClosed(only(out, ChannelBatch)[0].channel)]
 
 
 @pytest.mark.parametrize(("command", "words"), [(TREE_DISCONNECT, b""), (LOGOFF, ANDX_END)])
@@ -207,16 +185,6 @@ def test_a_chain_that_goes_on_and_on_is_refused() -> None:
     assert stated(out)[-1] == (0, True, ASK)
 
 
-def test_a_refused_setup_is_a_session_that_was_refused() -> None:
-    sent = negotiated(extended=False)
-    words = ANDX_END + struct.pack("<HHHIHHII", 16644, 50, 0, 0, 0, 0, 0, 0xD4)
-    ask(sent, smb1(0x73, words, b"\0" + wide("perfmon", pad=False), uid=0, tid=0))
-    answer(sent, smb1(0x73, b"", response=True, status=ACCESS_DENIED, tid=0))
-    session = session_of(run(stream(sent)))
-    assert session.identity.account == "perfmon"
-    assert session.refused == ACCESS_DENIED
-
-
 @pytest.mark.parametrize("captured", ["the first request", "the first answer", "both"])
 def test_a_setup_whose_end_is_not_in_the_capture_is_a_session_all_the_same(captured: str) -> None:
     sent = negotiated()
@@ -276,13 +244,6 @@ def test_a_setup_of_lan_manager_has_one_password() -> None:
     assert session.identity.client_os_version is None
 
 
-def test_a_setup_without_its_last_answer_is_a_session() -> None:
-    sent = negotiated()
-    whole: Sent = []
-    extended_setup(whole)
-    assert session_of(run(stream(sent + whole[:3]))).identity.account == "LAB\\perfmon"
-
-
 def test_data_outside_of_the_message_are_malformed() -> None:
     sent = connected()
     block = bytearray(write_block(ASK))
@@ -294,3 +255,10 @@ def test_data_outside_of_the_message_are_malformed() -> None:
     assert kind == "malformed"
     assert f"{len(ASK)} bytes at 2000 lie outside of the" in text
     assert stated(out)[-1] == (0, True, SAY)
+
+
+def test_a_setup_without_its_last_answer_is_a_session() -> None:
+    sent = negotiated()
+    whole: Sent = []
+    extended_setup(whole)
+    assert session_of(run(stream(sent + whole[:3]))).identity.account == "LAB\\perfmon"
