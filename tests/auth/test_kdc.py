@@ -129,12 +129,6 @@ def test_damaged_replies_name_nobody_and_raise_nothing(junk: bytes, at: int) -> 
     tickets_of([UdpPayload(TracedBytes.of_frame(reply[:at] + junk + reply[at + len(junk) :], 1, 42))])
 
 
-def test_what_is_not_kerberos_passes_though_its_port_is() -> None:
-    events = [*chunks(b"\0\0\0\x40\xfeSMB" + bytes(64)), StreamClosed(CONNECTION, "fin")]
-    layer = KdcLayer()
-    assert [passed for event in events for passed in layer.feed(event)] == events
-
-
 def test_the_table_of_tickets_is_bounded() -> None:
     tickets = Tickets(2)
     for number in range(3):

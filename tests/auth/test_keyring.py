@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.keys import default_salt, keys_from_password, ntlm_keytab, seskey_line, split_principal
-from analyzer.auth.keytab import KerberosKey, etype_name, parse_keytab, write_keytab
+from analyzer.auth.keytab import KerberosKey, parse_keytab, write_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.secrets import _LONG_KEY, document_of, embedded_keyring, parse_seskey_line
 from analyzer.core.errors import DecodeError, InputError
@@ -105,14 +105,6 @@ def test_users_are_found_whatever_the_case_and_the_domain() -> None:
     assert found == ["lab", "none", "other", "any", "any2"]
     assert [user.password for user in ring.users_for("perfmon@lab.test")] == ["none", "other", "lab", "any", "any2"]
     assert [user.password for user in ring.users_for("somebody")] == ["any", "any2"]
-
-
-def test_smb_keys_are_found_in_either_byte_order() -> None:
-    ring = Keyring.build(smb_session_keys=[f"1900009c003c0000,{'ab' * 16}", f"0x3c009c000020,{'cd' * 32}"])
-    on_the_wire = int.from_bytes(bytes.fromhex("1900009c003c0000"), "little")
-    assert [keys.session_key for keys in ring.smb_keys_for(on_the_wire)] == [b"\xab" * 16]
-    assert [keys.session_key for keys in ring.smb_keys_for(0x3C009C000020)] == [b"\xcd" * 32]
-    assert ring.smb_keys_for(5) == ring.smb_keys_for(1 << 70) == ()
 
 
 def test_a_keyring_goes_into_a_document_and_comes_back(tmp_path: Path) -> None:
@@ -246,10 +238,6 @@ def test_nt_hashes_go_into_a_keytab_for_wireshark() -> None:
         ("a", 23, nt_hash("1")),
         ("any", 23, nt_hash("2")),
     ]
-
-
-def test_encryption_types_have_their_registered_names() -> None:
-    assert (etype_name(18), etype_name(99)) == ("aes256-cts-hmac-sha1-96", "etype 99")
 
 
 @pytest.mark.parametrize(

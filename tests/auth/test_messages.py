@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from analyzer.auth.der import OID, SEQUENCE, oid_text, read, unwrap_gss
+from analyzer.auth.der import OID, SEQUENCE, oid_text, read
 from analyzer.auth.kerberos import ERROR_NAMES, KrbError
 from analyzer.auth.keytab import KerberosKey, etype_name, is_keytab, parse_keytab, write_keytab
 from analyzer.auth.ntlm import (
@@ -288,13 +288,6 @@ def test_four_octets_of_length_are_the_most() -> None:
         read(b"\x3f\0")
 
 
-def test_integers_of_up_to_64_bits_are_read() -> None:
-    assert read(b"\2\x09\0" + b"\xff" * 8).integer("n") == (1 << 64) - 1
-    assert read(b"\x0a\1\x80").integer("n") == -128
-    with pytest.raises(MalformedError):
-        read(b"\2\x0a" + bytes(10)).integer("n")
-
-
 @pytest.mark.parametrize(
     ("data", "oid"),
     [
@@ -324,13 +317,6 @@ SPNEGO, KRB5, NTLM = (
     bytes.fromhex("2a864886f712010202"),
     bytes.fromhex("2b06010401823702020a"),
 )
-
-
-def test_the_framing_of_gss_names_a_mechanism() -> None:
-    framed = tlv(0x60, tlv(OID, KRB5) + b"inner")
-    assert unwrap_gss(framed) == ("1.2.840.113554.1.2.2", b"inner")
-    assert unwrap_gss(b"\x61" + framed[1:]) is None
-    assert unwrap_gss(b"") is None
 
 
 def init(*fields: tuple[int, bytes], framed: bool = True) -> bytes:

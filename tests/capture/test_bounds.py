@@ -24,11 +24,10 @@ from analyzer.capture.pcap import (
     _KUZNETZOV_HEADER_LENS,
     _LOOK_AHEAD,
     MAX_FRAME_BYTES,
-    PcapFile,
     _fraction_unit,
     _kuznetzov_header_len,
 )
-from analyzer.capture.pcapng import MAX_BLOCK_BYTES, MAX_NAME_LEN, Interface, PcapngFile
+from analyzer.capture.pcapng import MAX_BLOCK_BYTES, MAX_NAME_LEN
 from analyzer.capture.reader import (
     _KEPT_BYTES,
     BLOCK_BYTES,
@@ -50,14 +49,13 @@ from analyzer.capture.streams import (
     XZ,
     ZSTD,
     DecompressorMemory,
-    Peeked,
     open_stream,
     read_on,
 )
-from analyzer.capture.walk import Chain, walk_plain, words_of
+from analyzer.capture.walk import Chain, walk_plain
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS, Limits
-from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, read
+from tests.build.capture import T0, as_given, frames_of, pcap, read
 
 FRAMES = frames_of(50)
 COMPRESSORS: dict[str, Any] = {
@@ -141,30 +139,6 @@ def test_what_is_left_over_is_read_again_or_joined(
 def test_a_short_read_is_the_end_of_what_is_not_live(live: bool, size: int, last: bool) -> None:
     assert read_on(Source(b"ab", live=live), b"", size) == (b"ab", last)
     assert read_on(Source(b"", live=live), b"", 1) == (b"", True)
-
-
-def test_what_was_looked_at_is_given_out_again() -> None:
-    for size, expected in ((2, b"ab"), (3, b"abc"), (4, b"abcd"), (9, b"abcdef")):
-        assert Peeked(b"abc", Source(b"def")).read(size) == expected
-    live = Peeked(b"abc", Source(b"def", live=True))
-    assert [live.read_some(2), live.read_some(2), live.read_some(2), live.read_some(2)] == [b"ab", b"c", b"de", b"f"]
-    source = Source(b"def")
-    peeked = Peeked(b"abc", source)
-    assert not peeked.step_back(1)
-    assert peeked.read(4) == b"abcd"
-    assert peeked.step_back(1)
-    assert peeked.read(2) == b"de"
-
-
-@pytest.mark.parametrize("kind", COMPRESSORS)
-def test_a_compressed_stream_is_read_byte_by_byte(kind: str) -> None:
-    """Over the border of two members, and behind its end."""
-    compress = COMPRESSORS[kind]
-    stream, wrappings = open_stream(BytesIO(compress(b"first") + compress(b"") + compress(b"second")), "it")
-    assert wrappings == (kind,)
-    assert [stream.read(1) for _ in range(13)] == [*(bytes([one]) for one in b"firstsecond"), b"", b""]
-    assert stream.damage is None
-    assert not stream.is_limited
 
 
 class Failing(BytesIO):
@@ -364,11 +338,6 @@ def test_records_are_followed_one_by_one(
         assert walk_plain(chain, data, at[1]).at.tolist() == at[1:]
 
 
-def test_words_stand_at_each_place() -> None:
-    assert words_of(bytes(range(6)), "<").tolist() == [0x03020100, 0x04030201, 0x05040302]
-    assert words_of(bytes(range(6)), ">").tolist() == [0x00010203, 0x01020304, 0x02030405]
-
-
 def kuznetzov(header: int, *records: tuple[int, int, int]) -> bytes:
     return b"".join(
         pack("<IIII", 1_700_000_000, fraction, captured, wire) + b"\xff" * (header - 16 + captured)
@@ -411,22 +380,6 @@ def test_a_count_of_microseconds_is_below_a_million(fractions: list[int], unit: 
         )
 
 
-@pytest.mark.parametrize("fast", [True, False])
-def test_a_file_of_one_section_header_is_whole(fast: bool) -> None:
-    for order in "<>":
-        data = Pcapng(order).section().data
-        assert read(BytesIO(data), fast=fast)[:2] == ([], [])
-        problems = read(BytesIO(data + b"\0"), fast=fast)[1]
-        assert [problem.kind for problem in problems] == ["truncated"]
-
-
-def test_an_interface_too_short_is_one_of_which_nothing_is_known() -> None:
-    file = PcapngFile(Source(b""), 0, {}, block_bytes=1000)
-    assert file._interface(bytes(40), 0, 19) == Interface(0xFFFF, 0, 1_000_000, 0)
-    whole = pack("<IIHHII", 1, 20, 113, 0xFFFF, 96, 20)
-    assert file._interface(whole, 0, 20) == Interface(113, 96, 1_000_000, 0)
-
-
 @pytest.mark.parametrize("extra", [0, 8, 12])
 def test_times_and_lengths_of_records_stand_in_their_first_words(extra: int) -> None:
     """pcap's header (draft-ietf-opsawg-pcap section 5), and Kuznetzov's, which go on behind it."""
@@ -436,10 +389,6 @@ def test_times_and_lengths_of_records_stand_in_their_first_words(extra: int) -> 
     assert as_given(found) == [(time, data) for time, data, _ in frames]
     assert [frame.original_length for frame in found] == [wire for _, _, wire in frames]
     assert not problems
-
-
-def test_a_reader_of_pcap_knows_no_names() -> None:
-    assert PcapFile(Source(b""), 0, block_bytes=1).names == {}
 
 
 def test_streaming_blocks_grow_up_to_a_mebibyte() -> None:

@@ -18,11 +18,9 @@ from analyzer.capture import reader as reader_module
 from analyzer.capture import speculative
 from analyzer.capture import streams as streams_module
 from analyzer.capture.frame import FrameBlock, heads_of
-from analyzer.capture.pcapng import PcapngFile
-from analyzer.capture.reader import FEWEST_BLOCK_BYTES, MERGE_BYTES, merged
+from analyzer.capture.reader import MERGE_BYTES, merged
 from analyzer.capture.streams import DecompressorMemory, open_stream
 from analyzer.core.errors import InputError
-from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.limits import Limits
 from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, pcapng, read
@@ -102,40 +100,8 @@ def test_a_block_longer_than_the_bound_is_passed_over_unless_it_carries_a_frame(
         assert [problem.text for problem in problems] == ([words] if words is not None else [])
 
 
-@pytest.mark.parametrize(
-    ("length", "other", "words"),
-    [
-        (100, 96, "a block after frame 1 gives two different lengths; the rest of the file is not read"),
-        (12, 16, "a block after frame 1 gives two different lengths; the rest of the file is not read"),
-    ],
-)
-def test_a_block_whose_lengths_differ_ends_the_file(
-    length: int, other: int, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pcapng_module, "MAX_BLOCK_BYTES", 100)
-    file = Pcapng().section().interface().enhanced(1, A)
-    file.data += pack("<II", 0x99, length) + bytes(length - 12) + pack("<I", other)
-    frames, problems, _ = read(BytesIO(file.enhanced(2, B).data))
-    assert [frame.data for frame in frames] == [A]
-    assert [problem.text for problem in problems] == [words]
-
-
 def stream_of(data: bytes) -> Any:
     return open_stream(BytesIO(data), "data")[0]
-
-
-def test_frames_and_problems_of_another_file_have_its_ids() -> None:
-    file = Pcapng().section().interface().enhanced(1, A).simple(b"s" * 60)
-    for _ in range(5):
-        file.enhanced(9, A, interface=4)
-    items = list(PcapngFile(stream_of(file.enhanced(2, B).data), 3, {}, block_bytes=200))
-    for _ in range(5):
-        file.enhanced(9, A, interface=4)
-    frames = [int(frame) for item in items if isinstance(item, FrameBlock) for frame in item.frames]
-    assert frames == [frame_id(3, number) for number in (1, 2, 8)]
-    bad, note = (item for item in items if isinstance(item, Problem))
-    assert bad.frames == tuple(frame_id(3, number) for number in range(3, 8))
-    assert (note.kind, note.frames) == ("note", ())
 
 
 @pytest.mark.parametrize("block_bytes", [1 << 16, 150])
@@ -290,14 +256,6 @@ def test_files_that_are_merged_share_what_blocks_may_take() -> None:
     alone = Part(0, [1])
     list(merged([alone], lambda part, size: part.items(size), 5))
     assert alone.sizes == [-5, 5]
-
-
-def test_many_files_have_blocks_of_a_least_size() -> None:
-    count = MERGE_BYTES // FEWEST_BLOCK_BYTES + 2
-    parts = [Part(number, [1, 2]) for number in range(count)]
-    list(merged(parts, lambda part, size: part.items(size)))
-    assert parts[-1].sizes[0] == -FEWEST_BLOCK_BYTES
-    assert parts[0].sizes[-1] == FEWEST_BLOCK_BYTES
 
 
 @pytest.mark.parametrize(("count", "lengths"), [(9, [9]), (10, [10]), (11, [5, 6]), (20, [10, 10]), (21, [7, 7, 7])])

@@ -110,11 +110,6 @@ def test_two_records_of_pcap_in_a_row_look_right(
     assert found.tolist() == [expected, False, False, False, False]
 
 
-def test_the_last_record_has_none_behind_it_to_look_right() -> None:
-    data = record("<", S0, 0, 0) * 3
-    assert pcap_guess()._look_right(data, np.array([0, 16, 32], np.int64)).tolist() == [True, True, False]
-
-
 def test_nanoseconds_are_below_a_thousand_millions() -> None:
     for fraction, expected in ((999_999_999, True), (1_000_000_000, False)):
         data = record("<", S0, fraction, 0) * 2
@@ -167,13 +162,6 @@ def test_two_blocks_in_a_row_have_their_lengths_at_both_ends(
     assert PcapngGuess(order, 2)._look_right(b"\0\0" + data, moved).tolist() == [expected]
     assert not PcapngGuess(order, 0)._look_right(b"\0\0" + data, moved).any()
     assert not PcapngGuess(order, 3)._look_right(b"\0\0" + data, moved).any()
-
-
-@pytest.mark.parametrize("length", [16, 20, 4000, MAX_BLOCK_BYTES])
-def test_a_block_that_ends_behind_the_data_does_not_look_right(length: int) -> None:
-    for before in (b"", block("<", 6, 12)):
-        data = before + pack("<II", 6, length) + bytes(4)
-        assert PcapngGuess("<", 0)._look_right(data, np.array([0], np.int64)).tolist() == [False]
 
 
 @pytest.mark.parametrize(("length", "expected"), [(8, False), (11, False), (12, True), (0, False)])
@@ -308,18 +296,6 @@ def test_fewer_than_sixteen_partitions_are_walked_one_by_one(
     assert found.at.tolist() == list(range(start, len(data), 16))
     assert guess.asked == ([range(start + 160, len(data) - 160, 160)] if is_guessed else [])
     assert sum(walked) == (0 if is_guessed else len(found.at))
-
-
-def test_a_guess_that_finds_too_few_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = chained([0] * 1000)
-    for found, is_followed in ((15, False), (16, True)):
-        scan = SpeculativeScan()
-        scan._partition_bytes = 160
-        steps: list[int] = []
-        monkeypatch.setattr(speculative, "_step", lambda *given, steps=steps: (steps.append(1), _step(*given))[1])
-        right = np.arange(160, 160 * (found + 1), 160)
-        assert scan.walk(CHAIN, data, 0, lambda *_, right=right: right).at.tolist() == list(range(0, len(data), 16))
-        assert bool(steps) == is_followed
 
 
 def stepped(sizes: list[list[int]], expected: int) -> tuple[list[list[int]], list[int], list[int]]:

@@ -58,13 +58,6 @@ def test_time_stamps_are_whole_nanoseconds_in_every_resolution(resolution, units
     assert read(BytesIO(file.data))[0][0].time_ns == time_ns
 
 
-def test_a_time_beyond_our_reach_is_bounded_and_noted():
-    file = Pcapng().section().interface(resolution=0).enhanced(2**63, A)
-    frames, problems, _ = read(BytesIO(file.data))
-    assert frames[0].time_ns == 2**63 - 1
-    assert [problem.kind for problem in problems] == ["note"]
-
-
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_all_three_packet_blocks_are_frames_in_their_order(order):
     file = Pcapng(order).section().interface(snaplen=50).interface()
@@ -108,13 +101,6 @@ def test_secrets_in_the_file_are_noted_and_not_shown():
     assert problem.kind == "note"
     assert "TLS key log" in problem.text
     assert "CLIENT_RANDOM" not in problem.text
-
-
-def test_a_frame_of_an_interface_nobody_described_costs_only_itself():
-    file = Pcapng().section().interface().enhanced(1, A).enhanced(2, B, interface=1).interface().enhanced(3, A)
-    frames, problems, _ = read(BytesIO(file.data))
-    assert [frame.frame for frame in frames] == [1, 3]
-    assert [(problem.kind, problem.frames) for problem in problems] == [("malformed", (2,))]
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -174,25 +160,6 @@ def test_spliced_bytes_give_frames_and_problems_and_nothing_else(noise, place, f
     place = 48 + place % (len(data) - 48)
     frames, _, _ = read(BytesIO(data[:place] + noise + data[place:]), fast=fast)
     assert as_given(frames)[:1] == FRAMES[:1] or place < 200
-
-
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_an_option_that_reaches_out_of_its_block_is_not_read(order):
-    """What stands behind the block is its length once more, and would be taken for a resolution."""
-    file = Pcapng(order).section()
-    file.block(1, pack(order + "HHI", 1, 0, 0) + pack(order + "HH", 9, 1)).enhanced(1_000_000, A)
-    frames, problems, _ = read(BytesIO(file.data))
-    assert [frame.time_ns for frame in frames] == [10**9]
-    assert not problems
-
-
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_a_name_that_reaches_out_of_its_block_is_not_read(order):
-    file = Pcapng(order).section().interface(resolution=9)
-    file.block(4, pack(order + "HH", 1, 12) + bytes([10, 0, 0, 1]) + b"abc\0").enhanced(T0, A)
-    _, problems, reader = read(BytesIO(file.data))
-    assert dict(reader.info.names) == {}
-    assert not problems
 
 
 @pytest.mark.parametrize("offset_s", [-(1 << 62), 1 << 62])

@@ -8,7 +8,7 @@ from struct import pack
 import pytest
 
 from analyzer.capture.frame import Frame
-from analyzer.capture.pcapng import is_pcapng, time_ns
+from analyzer.capture.pcapng import time_ns
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from tests.build.capture import Pcapng, read
@@ -122,16 +122,6 @@ def test_a_frame_longer_than_its_block_is_left_out(order: str, captured: int, is
     assert [problem.frames for problem in problems] == ([] if is_read else [(2,)])
 
 
-def test_of_many_bad_packets_the_first_eight_are_named_and_all_counted() -> None:
-    file = Pcapng().section().interface()
-    for number in range(20):
-        file.enhanced(number, A, interface=1 if number % 2 else 0)
-    frames, (problem,) = opened(file)
-    assert [frame.frame for frame in frames] == list(range(1, 21, 2))
-    assert problem.frames == (2, 4, 6, 8, 10, 12, 14, 16)
-    assert problem.text.startswith("10 packet blocks")
-
-
 @pytest.mark.parametrize(
     ("kind", "counts"),
     [
@@ -241,27 +231,6 @@ def test_a_damaged_section_header_is_named_once_its_byte_order_is_there(cut: int
     assert words in problem.text
 
 
-@pytest.mark.parametrize("cut", [0, 4, 8, 11, 12])
-def test_a_file_is_told_by_its_first_twelve_bytes(cut: int) -> None:
-    for order in "<>":
-        head = Pcapng(order).section().data
-        assert is_pcapng(head[:cut]) is (cut == 12)
-        assert not is_pcapng(head[:8] + b"\0" + head[9:])
-        assert not is_pcapng(b"\0" + head[1:])
-
-
-@ORDERS
-def test_what_is_wrong_with_a_length_is_said(order: str) -> None:
-    start = Pcapng(order).section().interface().enhanced(1, A)
-    bad = Pcapng(order).enhanced(2, A).data
-    for length, words in ((11, "says it is 11 bytes long"), (88, "gives two different lengths")):
-        changed = bad[:4] + pack(order + "I", length) + bad[8:] + bytes(100)
-        frames, (problem,), _ = read(BytesIO(start.data + changed))
-        assert len(frames) == 1
-        assert words in problem.text
-        assert (problem.kind, problem.frames) == ("malformed", (1,))
-
-
 @pytest.mark.parametrize("count", [16, 17])
 def test_any_number_of_clocks_gives_the_same_times(count: int) -> None:
     file = Pcapng().section()
@@ -274,13 +243,6 @@ def test_any_number_of_clocks_gives_the_same_times(count: int) -> None:
     assert [problem.text.partition(";")[0] for problem in problems] == [
         f"the clock of the capture went back by 1.000 s at frame 2, and {count - 2} more times, by 1.000 s at most"
     ]
-
-
-def test_times_beyond_64_bits_are_bounded_one_by_one() -> None:
-    file = Pcapng().section().interface(resolution=0).enhanced(9_223_372_036, A).enhanced(9_223_372_037, A)
-    frames, (note,) = opened(file)
-    assert [frame.time_ns for frame in frames] == [9_223_372_036 * SECOND, (1 << 63) - 1]
-    assert note.text == "1 time stamps lie outside of the years 1677 to 2262"
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

@@ -4,7 +4,6 @@ import gzip
 import random
 import sys
 from io import BytesIO, TextIOWrapper
-from itertools import pairwise
 from struct import pack
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from analyzer.capture.reader import MOST_FRAMES, CaptureReader, expand
 from analyzer.core.errors import InputError
 from analyzer.core.frames import file_of, number_of
-from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, pcapng, read
+from tests.build.capture import T0, as_given, frames_of, pcap, pcapng, read
 
 
 def test_rotated_files_are_read_in_time_order_whatever_order_they_are_named_in(tmp_path):
@@ -134,21 +133,6 @@ def test_many_files_are_not_open_at_once(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert as_given(found) == frames
-
-
-def test_reading_twice_gives_the_same(tmp_path):
-    path = tmp_path / "a.pcap"
-    path.write_bytes(pcap(frames_of(50)))
-    reader = CaptureReader([path])
-    assert [len(item) for item in reader] == [len(item) for item in reader] == [50]
-    assert reader.info.frames == 50
-
-
-def test_times_of_an_untimed_capture_are_kept_in_order():
-    file = Pcapng().section().interface().simple(b"a" * 20).enhanced(7, b"b" * 20).simple(b"c" * 20)
-    times = [frame.time_ns for frame in read(BytesIO(file.data))[0]]
-    assert times == [0, 7000, 7000]
-    assert all(first <= second for first, second in pairwise(times))
 
 
 def test_many_files_at_the_same_time_share_the_memory_of_one(tmp_path):

@@ -19,7 +19,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.limits import Limits
-from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, pcapng, read
+from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, read
 
 FRAMES = frames_of(30)
 
@@ -199,28 +199,6 @@ def test_what_decompressors_may_not_take_is_a_limit_of_that_file(tmp_path: Path)
     assert problems[0].text == problems[1].text
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "is empty."),
-        (gzip.compress(b"", mtime=0), "is gzip of nothing."),
-        (
-            gzip.compress(gzip.compress(b"%PDF", mtime=0), mtime=0),
-            "is not a capture: it looks like gzip of gzip of a PDF document.",
-        ),
-        (b"RTSS", "is a Microsoft Network Monitor 1 capture, which only Wireshark's engine reads."),
-        (b"\n\r\r\n", "is not a capture: it looks like a pcapng file with a damaged section header."),
-        (gzip.compress(pcap(FRAMES), mtime=0)[:12], "cannot be read: the gzip data ends in the middle."),
-    ],
-)
-def test_what_is_no_capture_is_said_in_one_sentence(content: bytes, words: str, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(content)
-    with pytest.raises(InputError) as caught:
-        CaptureReader([path])
-    assert str(caught.value).startswith(f"{path} {words}")
-
-
 def test_one_failure_is_what_it_is_and_several_are_counted() -> None:
     one, other = InputError("One.", hint="Do it."), InputError("Other.")
     assert none_readable([one]) is one
@@ -240,14 +218,6 @@ def test_what_is_no_path_is_refused(tmp_path: Path) -> None:
     assert expand([missing, str(missing)]) == (missing,)
     stream = BytesIO()
     assert expand([stream, stream]) == (stream,)
-
-
-def test_a_directory_of_captures_matches_a_pattern_at_any_depth(tmp_path: Path) -> None:
-    (tmp_path / "deep" / "er").mkdir(parents=True)
-    for name in ("c.pcap", "deep/b.pcap", "deep/er/a.pcap"):
-        (tmp_path / name).write_bytes(pcapng(FRAMES))
-    found = expand([f"{tmp_path}/**/*.pcap"])
-    assert found == tuple(tmp_path / name for name in ("c.pcap", "deep/b.pcap", "deep/er/a.pcap"))
 
 
 def test_a_position_is_known_after_a_file_is_closed(tmp_path: Path) -> None:

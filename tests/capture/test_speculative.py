@@ -106,17 +106,6 @@ def test_payloads_that_hold_captures_are_payloads(write, seed: int) -> None:
         assert as_given(read(BytesIO(data))[0]) == frames
 
 
-def test_partitions_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object) -> None:
-        raise AssertionError("walked plainly")
-
-    data = b"".join(record(PCAP, bytes(n % 100)) for n in range(20_000))
-    right = walk_plain(PCAP, data).at
-    monkeypatch.setattr(speculative, "_stitched", never)
-    found = SpeculativeScan().walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0))
-    assert found.at.tolist() == right.tolist()
-
-
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(("write", "module"), [(pcap, pcap_module), (pcapng, pcapng_module)])
 def test_few_records_of_a_file_are_walked_one_by_one(

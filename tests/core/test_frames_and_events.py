@@ -8,15 +8,8 @@ from analyzer.core.budget import MemoryBudget
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, InputError, MalformedError, TruncatedError, UnsupportedError
 from analyzer.core.events import Problem, kind_of
-from analyzer.core.frames import FrameSet, file_of, frame_id, number_of
+from analyzer.core.frames import FrameSet, frame_id
 from analyzer.core.traced import TracedBytes
-
-
-def test_a_frame_id_has_room_for_a_million_million_frames_of_a_file() -> None:
-    assert frame_id(1, 0) == 1 << 40
-    assert frame_id(2, 5) == (2 << 40) + 5
-    last = frame_id(2, (1 << 40) - 1)
-    assert (file_of(last), number_of(last), last + 1) == (2, (1 << 40) - 1, frame_id(3, 0))
 
 
 def test_a_set_of_frames_has_those_that_were_added_and_no_neighbour() -> None:
@@ -46,17 +39,6 @@ def test_an_error_is_a_problem_of_its_kind_at_the_frames_of_its_bytes(error: Dec
     where = TracedBytes.join([TracedBytes.of_frame(b"a", 5), TracedBytes.of_frame(b"b", 3)])
     assert Problem.of("rpc", error, where) == Problem(kind, "rpc", (3, 5), str(error))  # type: ignore[arg-type]
     assert Problem.of("rpc", error, [9, 2]) == Problem(kind, "rpc", (9, 2), str(error))  # type: ignore[arg-type]
-
-
-def test_an_error_names_the_field_and_the_place_where_it_knows_them() -> None:
-    assert str(DecodeError("too long")) == "too long"
-    assert str(DecodeError("too long", field="name")) == "name: too long"
-    assert str(DecodeError("too long", field="name", start=0, stop=4)) == "name at byte 0: too long"
-    assert str(DecodeError("too long", start=3)) == "too long"
-    error = DecodeError("too long", field="name", start=3, stop=7)
-    assert (error.reason, error.field, error.start, error.stop) == ("too long", "name", 3, 7)
-    plain = DecodeError("too long")
-    assert (plain.field, plain.start, plain.stop) == ("", None, None)
 
 
 def failing() -> None:
@@ -131,17 +113,6 @@ def test_a_guid_follows_the_byte_order_of_its_cursor() -> None:
     assert Cursor(raw, order="big").guid("g") == "00010203-0405-0607-0809-0a0b0c0d0e0f"
     assert Cursor(raw).u64("n") == 0x0706050403020100
     assert Cursor(raw, order="big").u64("n") == 0x0001020304050607
-
-
-def test_a_budget_lists_its_holders_from_the_one_silent_longest() -> None:
-    budget = MemoryBudget(100)
-    for holder in (3, 1, 2):
-        budget.holds(holder, 10)
-    budget.holds(3, 10)
-    assert budget.holders == [1, 2, 3]
-    budget.ends(2)
-    assert budget.holders == [1, 3]
-    assert (budget.most, budget.given_up) == (100, 0)
 
 
 def test_a_budget_frees_a_quarter_and_not_a_byte_more() -> None:

@@ -10,7 +10,6 @@ from analyzer.core.labels import label
 from analyzer.core.naming import Name, Named, SampleNames, Texts
 from analyzer.core.times import (
     earliest,
-    filetime_ns,
     iso_time,
     parse_duration,
     parse_time,
@@ -31,10 +30,6 @@ def test_iso_time_has_nine_decimals_and_never_a_float() -> None:
     assert shown_time(1_000_000_001) == "1970-01-01T00:00:01.000000001Z"
     assert iso_time(-1) == "1969-12-31T23:59:59.999999999Z"
     assert iso_time(10**30) == f"{10**30} ns after 1970"
-
-
-def test_filetime_counts_from_1601() -> None:
-    assert filetime_ns(116_444_736_000_000_000) == 0
 
 
 def test_frame_ids_of_the_first_file_are_the_numbers() -> None:

@@ -71,16 +71,6 @@ def test_what_was_appended_is_read_back_wherever_it_lies(
         assert (len(held), held.steps, held.frames) == (len(data), plain.steps, plain.frames)
 
 
-def test_what_is_beyond_the_room_leaves_memory(disk: Disk) -> None:
-    log = Log(2 * SEGMENT)
-    for _ in range(5):
-        log.append(b"a" * (SEGMENT // 2))
-        log.append(b"b" * (SEGMENT // 2))
-    assert disk.written == [SEGMENT] * 3
-    log.append(b"c" * 3 * SEGMENT)
-    assert disk.written == [*[SEGMENT] * 3, 3 * SEGMENT]
-
-
 def test_a_part_of_a_long_entry_is_read_alone(disk: Disk) -> None:
     log = Log(0)
     place = log.append(b"0123456789" * SEGMENT)
@@ -160,14 +150,6 @@ def test_any_range_is_read_across_memory_file_and_what_is_not_yet_full(room: int
     # And all of it once more, now that the rest was written too.
     assert log.append(b"more") == len(stated)
     assert log.read(len(stated) - 2, 9) == stated[-2:] + b"more"
-
-
-@pytest.mark.parametrize(("room", "written"), [(2 * SEGMENT + 4, 0), (2 * SEGMENT + 3, 1), (SEGMENT + 1, 2)])
-def test_memory_holds_as_much_as_there_is_room_for_and_no_more(room: int, written: int, disk: Disk) -> None:
-    log = Log(room)
-    log.append(b"a" * (SEGMENT + 2))
-    log.append(b"b" * (SEGMENT + 2))
-    assert disk.written == [SEGMENT + 2] * written
 
 
 def test_a_segment_of_short_entries_is_read_once_for_many(disk: Disk) -> None:

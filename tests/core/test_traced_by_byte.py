@@ -196,31 +196,12 @@ def test_a_table_that_is_ordered_says_what_one_says_that_is_not() -> None:
                     check_times(joined[start:stop], chosen[start:stop])
 
 
-def test_parts_of_an_ordered_table_that_are_out_of_order_or_doubled() -> None:
-    whole, expected = table(ORDERED, ordered=True), plain(ORDERED)
-    for ranges in ([(5, 9), (0, 4)], [(0, 4), (2, 6)], [(3, 4), (3, 4)]):
-        chosen = [byte for start, stop in ranges for byte in expected[start:stop]]
-        joined = TracedBytes.join([whole[start:stop] for start, stop in ranges])
-        for start in range(len(chosen) + 1):
-            for stop in range(start, len(chosen) + 1):
-                check(joined[start:stop], chosen[start:stop])
-                check_times(joined[start:stop], chosen[start:stop])
-
-
 def test_parts_of_two_ordered_tables_are_those_of_both() -> None:
     first, second = table(ORDERED, ordered=True), table(PIECES[:1], ordered=True)
     joined = TracedBytes.join([first[0:4], second[1:3], first[6:9]])
     expected = plain(ORDERED)[0:4] + plain(PIECES)[1:3] + plain(ORDERED)[6:9]
     check(joined, expected)
     check_times(joined, expected)
-
-
-def test_the_frames_of_ranges_of_a_table() -> None:
-    source = table(ORDERED, ordered=True).source
-    assert isinstance(source, FrameTable)
-    assert source.frames_of([0, 4], [3, 6]) == (3, 5)
-    assert source.frames_of([2, 5, 10], [4, 7, 11]) == (3, 5, 8, 9)
-    assert source.frames_of([], []) == ()
 
 
 def test_bytes_of_another_length_share_the_origin_of_all() -> None:
@@ -303,15 +284,6 @@ def test_packed_origins_of_one_row_begin_within_it() -> None:
         assert list(source.extents(start, start)) == []
         assert source.frames(start, start) == ()
         assert source.frame_range(start, start) is None
-
-
-def test_extents_of_one_place_are_equal_whenever_they_were_captured() -> None:
-    one = Extent(1, 2, 3, 4)
-    assert one == Extent(1, 2, 3, 9)
-    assert hash(one) == hash(Extent(1, 2, 3, 9))
-    assert one not in (Extent(0, 2, 3, 4), Extent(1, 0, 3, 4), Extent(1, 2, 0, 4), (1, 2, 3))
-    assert Extent(1, 2, 3) == Extent(1, 2, 3, 0)
-    assert Extent(1, 2, 3).time_ns == 0
 
 
 def test_ranges_span_from_the_lowest_to_the_highest() -> None:

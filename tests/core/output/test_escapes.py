@@ -37,12 +37,6 @@ def test_json_has_no_control_characters(text: str) -> None:
     assert json.loads(shown) == {text: text}
 
 
-def test_json_of_ordinary_names_is_untouched() -> None:
-    document = '{"name":"naïve-café 日本 \\u0000"}'.encode()
-    assert safe_json(document) is not None
-    assert safe_json(document) == document
-
-
 def cells(*texts: str | None) -> list[str]:
     table = safe_cells(pl.DataFrame({"name": list(texts), "number": range(len(texts))}))
     return [row["name"] for row in csv.DictReader(io.StringIO(table.write_csv(), newline=""))]
@@ -51,11 +45,6 @@ def cells(*texts: str | None) -> list[str]:
 @pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(1)", "\t=1", "＝1", "-", "=\x1b[m"])
 def test_no_cell_begins_a_formula(text: str) -> None:
     assert cells(text) == [f"'{printable(text) if text != chr(9) + '=1' else text}"]
-
-
-@pytest.mark.parametrize("text", ["-5", "+5.25", "-1e5", "a=b", "C:\\x", "two\nlines", "a\tb", "日本"])
-def test_numbers_and_ordinary_text_stay(text: str) -> None:
-    assert cells(text, None, "=1") == [text, "", "'=1"]
 
 
 @pytest.mark.parametrize("text", HARMFUL)

@@ -25,12 +25,6 @@ def names_in(place: Path) -> list[str]:
     return sorted(one.name for one in place.iterdir())
 
 
-def test_a_new_file_has_what_was_written(tmp_path: Path) -> None:
-    write_document(b"whole", Destination(tmp_path / "x"))
-    assert (tmp_path / "x").read_bytes() == b"whole"
-    assert names_in(tmp_path) == ["x"]
-
-
 def test_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"old")

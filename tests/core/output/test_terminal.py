@@ -464,13 +464,6 @@ def test_both_streams_are_flushed_whatever_befalls_one(monkeypatch: pytest.Monke
     gate.say("nobody hears it")
 
 
-def test_what_people_are_told_is_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = io.BytesIO()
-    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(there), encoding="utf-8"))  # type: ignore[type-var]
-    gate.say("one", "two")
-    assert there.getvalue() == b"one\ntwo\n"
-
-
 def test_standard_streams_that_were_closed_are_opened_the_wrong_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[str, int]] = []
 

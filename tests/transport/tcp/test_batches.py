@@ -349,41 +349,6 @@ def reported(segments: list[Segment], *, cut: bool = True, times_ns: Sequence[in
     return cut_up if cut else found
 
 
-def test_an_acknowledgement_of_what_was_not_captured_is_in_no_run() -> None:
-    talk = Talk(*ENDS[0])
-    segments = talk.open()
-    for _ in range(10):
-        segments += [talk.c(smb2(b"x" * 500)), talk.s(smb2(b"y" * 500)), talk.s(b"z" * 500)]
-    talk.s(b"lost" * 100)
-    events = reported([*segments, talk.ack(ENDS[0][0])])
-    assert [event.length for event in events if isinstance(event, Gap)] == [400]
-
-
-def test_an_end_that_said_farewell_no_longer_acknowledges_in_runs() -> None:
-    talk = Talk(*ENDS[0])
-    segments = [*talk.open(), talk.c(smb2()), talk.s(smb2()), talk.fin(ENDS[0][0]), talk.ack(ENDS[0][1])]
-    for _ in range(10):
-        segments += [talk.s(b"y" * 500), talk.s(b"z" * 500), talk.ack(ENDS[0][0])]
-    assert sum(len(event.data) for event in reported(segments) if isinstance(event, StreamBatch)) == 10_000 + 2 * len(
-        smb2()
-    )
-
-
-def test_connections_that_differ_in_one_address_are_in_no_run_together() -> None:
-    for one, other in ((0, 6), (0, 7), (3, 4)):
-        first, second = (Talk(*ENDS[at], server_isn=0xFFFFFF00) for at in (one, other))
-        segments = [*first.open(), *second.open(), first.c(smb2()), second.c(smb2())]
-        for _ in range(20):
-            # The second goes on where the first stands, as if both were one.
-            segments.append(first.s(b"x" * 500))
-            second.seq[ENDS[other][1]] = first.seq[ENDS[one][1]]
-            segments.append(second.s(b"y" * 500))
-            first.seq[ENDS[one][1]] = second.seq[ENDS[other][1]]
-        for chunk in reported(segments):
-            if isinstance(chunk, StreamBatch) and chunk.direction == 1:
-                assert set(chunk.data.data) == {ord("x") if chunk.connection.number == 0 else ord("y")}
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
 def test_frames_that_were_captured_twice_give_what_their_segments_give(seed: int) -> None:
@@ -405,15 +370,6 @@ def test_what_is_captured_twice_is_in_runs_all_the_same() -> None:
     assert [len(one.data) for one in twice if isinstance(one, StreamBatch)] == [
         len(one.data) for one in once if isinstance(one, StreamBatch)
     ]
-
-
-def test_what_is_sent_again_with_other_bytes_is_no_repetition() -> None:
-    talk = Talk(*ENDS[0])
-    segments = [*talk.open(), talk.c(smb2()), talk.s(smb2()), *[talk.s(b"y" * 900) for _ in range(20)]]
-    old = segments[10]
-    segments.insert(11, replace(old, payload=old.payload.replaced(b"z" * 900, "x")))
-    found = reported(segments)
-    assert [event.kind for event in found if isinstance(event, Problem)] == ["conflict"]
 
 
 def test_the_segments_around_one_that_is_out_of_order_are_in_runs() -> None:

@@ -11,7 +11,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
 from analyzer.transport.tcp.events import Connection, Direction, Gap, StreamBatch, StreamClosed
-from analyzer.transport.tcp.flow import TcpTimeouts, highest, is_before, lowest
+from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.ordering import Recent
 from tests.build.tcp import CLIENT, MS, SERVER, Streams, Talk
 from tests.transport.tcp.test_reassembler import reported, run
@@ -168,18 +168,6 @@ def test_of_a_start_in_mid_stream_the_lowest_number_is_the_first_byte_even_acros
     answer = talk.s(b"answer")
     events = run([sent[2], sent[1], cut, sent[0], answer])
     assert reported(events) == [(0, b"0123"), (0, b"4567"), (0, b"89ab"), ("gap", 0, 12, 5), (1, b"answer"), "end"]
-
-
-def test_numbers_are_compared_as_serial_arithmetic_has_it() -> None:
-    """RFC 1982 section 3.2 with 32 bits; numbers that lie opposite are of no order."""
-    assert is_before(0xFFFFFFFF, 0)
-    assert not is_before(0, 0xFFFFFFFF)
-    assert not is_before(7, 7)
-    assert is_before(0, 0x7FFFFFFF)
-    assert is_before(1, 0x80000001)
-    assert not is_before(0, 0x80000001)
-    assert lowest([5, 0xFFFFFFF0, 9]) == 0xFFFFFFF0
-    assert highest([5, 0xFFFFFFF0, 9]) == 9
 
 
 def test_acknowledgements_beyond_the_largest_window_mean_nothing() -> None:

@@ -100,14 +100,6 @@ def test_of_bytes_of_several_frames_the_one_that_conflicts_is_named() -> None:
     assert problem.frames == (other.frame, 71)
 
 
-def test_a_partial_overlap_adds_only_what_is_new() -> None:
-    talk = Talk()
-    hello = talk.open()
-    first = talk.c(b"abcdef")
-    longer = replace(talk.again(first, b"defghi"), seq=first.seq + 3)
-    assert reported(run([*hello, first, longer])) == [(0, b"abcdef"), (0, b"ghi"), "end"]
-
-
 def test_a_lost_packet_is_waited_for_until_it_is_sent_again() -> None:
     talk = Talk()
     hello = talk.open()
@@ -252,13 +244,6 @@ def test_reuse_whose_syn_was_not_captured_is_noticed_by_its_numbers() -> None:
     assert reported(events) == [(0, b"old"), "reused", (0, b"n1"), (1, b"n2"), (0, b"n3"), "end"]
 
 
-def test_a_single_segment_out_of_window_is_reported_and_ignored() -> None:
-    talk = Talk()
-    hello, one = talk.open(), talk.c(b"one")
-    unexpected = talk.raw(CLIENT, 0x70000000, 0x90000000, ACK | PSH, b"other")
-    assert reported(run([*hello, one, unexpected, talk.c(b"two")])) == [(0, b"one"), "malformed", (0, b"two"), "end"]
-
-
 def test_a_refused_client_that_tries_again_with_the_same_number_gets_its_connection() -> None:
     talk = Talk()
     syn = talk.raw(CLIENT, talk.client_isn, 0, SYN)
@@ -290,14 +275,6 @@ def test_a_swap_at_the_start_in_mid_stream_is_put_right() -> None:
     two = Talk().skip_handshake()
     first, second = two.c(b"first"), two.c(b"second")
     assert reported(run([second, first])) == [(0, b"first"), (0, b"second"), "end"]
-
-
-def test_data_on_a_syn_is_the_first_data() -> None:
-    talk = Talk()
-    syn = talk.raw(CLIENT, talk.client_isn, 0, SYN, b"fast")
-    answer = talk.raw(SERVER, talk.server_isn, talk.client_isn + 5, SYN | ACK, b"too")
-    ack = talk.raw(CLIENT, talk.client_isn + 5, talk.server_isn + 4, ACK | PSH, b"more")
-    assert reported(run([syn, answer, ack])) == [(0, b"fast"), (1, b"too"), (0, b"more"), "end"]
 
 
 def test_a_missing_fin_is_no_gap() -> None:
@@ -436,16 +413,6 @@ def test_a_connection_of_others_is_silent_until_its_ports_are_used_again() -> No
     assert reported([*events[1:], *streams.finish()]) == [(0, smb2()), "end"]
 
 
-def test_too_much_behind_a_hole_ends_the_wait_and_says_so() -> None:
-    talk = Talk()
-    hello = talk.open()
-    talk.c(b"lost")
-    later = [replace(talk.c(b"x" * 500), ack=talk.server_isn + 1) for _ in range(20)]
-    events = run([*hello, *later], Limits(held_stream=10_000))
-    assert reported(events)[:2] == ["limit", ("gap", 0, 0, 4)]
-    assert reported(events).count((0, b"x" * 500)) == 20
-
-
 def test_too_much_in_all_connections_lets_the_oldest_go_first() -> None:
     limits = Limits(held_total=20_000)
     streams = Streams(limits)
@@ -489,11 +456,6 @@ def test_a_connection_dropped_as_idle_goes_on_as_another() -> None:
     events += [*streams.feed(old.c(b"back")), *streams.finish()]
     back = next(event for event in events if isinstance(event, StreamBatch) and event.data.data == b"back")
     assert (back.offset, back.connection.initiator_known) == (0, False)
-
-
-def test_nothing_is_said_of_connections_without_data() -> None:
-    talk = Talk()
-    assert reported(run([*talk.open(), talk.fin(CLIENT), talk.fin(SERVER), talk.ack(CLIENT)])) == []
 
 
 def test_gap_frames_and_offsets_go_on_behind_a_gap() -> None:
