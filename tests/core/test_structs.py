@@ -74,52 +74,52 @@ def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:
 
 # Types whose values are built up or counted in. Of all others a value, once made, is shared and never changes.
 CHANGING = """
-    audit.answers: Block DataAnswer _Content
-    audit.findings: Coverage
-    audit.identifiers: IdentifierList
-    audit.rule: Rule
-    audit.rules.counter_values: _Constant
     auth.kerberos_context: _Parts
-    browse.panes: _Line
     collect.collection: Done
     collect.facts: BatchFacts ConversationFacts FileFacts Judged
     collect.manifest: Facts Manifest
     collect.pieces: _Packed _Waiting
     collect.plan: Reading
-    formats.conversation: Unwritten
-    formats.junit: _Found
-    formats.schema: _Plan
-    model.call_table: SharedValues
-    model.catalog: CounterEntry CountersetEntry Described
-    model.metadata: _Differences
-    model.packets: _Packed
-    model.saved: State _Counter _Counterset _NameTable _View
-    packet.dissector: Held
-    packet.fragments: Datagram
-    packet.tallies: Tallies Tally
-    packet.tunnels: Inner
-    pcq.follow: _Watch
-    pcq.queries: Query _Channel _Use
+    interfaces.pcq.follow: _Watch
+    interfaces.pcq.queries: Query _Channel _Use
     pipeline.slicing: _Exchange _Link _Needs
     probe.record: Captured
     probe.script: Counterset Known Script
-    rpc.calls: CallSide PendingCall
-    series.answers: Answer _Group _Viewer
-    series.counters: Bucket
-    series.plans: Plan Rows
-    series.readings: Batch _Last _Work
-    smb.smb1: Block Request Setup
-    smb.smb2: Compound Request
-    smb.smb2_sessions: Setup
-    smb.state: ConnectionState Open SharedState Tally Tree Undecrypted
-    statistics.activity: _Deeds _Sightings
-    statistics.summary: _Errors _Identity _Method _Polled
-    statistics.triage: _Item
-    viewmodel.series: _Readings
-    views.audit: _Group
-    views.counters: _Line
-    views.legend: _Pair
-    views.runs: Run
+    questions.audit.answers: Block DataAnswer _Content
+    questions.audit.findings: Coverage
+    questions.audit.identifiers: IdentifierList
+    questions.audit.rule: Rule
+    questions.audit.rules.counter_values: _Constant
+    questions.series.answers: Answer _Group _Viewer
+    questions.series.counters: Bucket
+    questions.series.plans: Plan Rows
+    questions.series.readings: Batch _Last _Work
+    questions.statistics.activity: _Deeds _Sightings
+    questions.statistics.summary: _Errors _Identity _Method _Polled
+    questions.statistics.triage: _Item
+    results.call_table: SharedValues
+    results.catalog: CounterEntry CountersetEntry Described
+    results.metadata: _Differences
+    results.packets: _Packed
+    results.saved: State _Counter _Counterset _NameTable _View
+    screens.browse.panes: _Line
+    screens.formats.conversation: Unwritten
+    screens.formats.junit: _Found
+    screens.formats.schema: _Plan
+    screens.viewmodel.series: _Readings
+    screens.views.audit: _Group
+    screens.views.counters: _Line
+    screens.views.legend: _Pair
+    screens.views.runs: Run
+    transport.packet.dissector: Held
+    transport.packet.fragments: Datagram
+    transport.packet.tallies: Tallies Tally
+    transport.packet.tunnels: Inner
+    transport.rpc.calls: CallSide PendingCall
+    transport.smb.smb1: Block Request Setup
+    transport.smb.smb2: Compound Request
+    transport.smb.smb2_sessions: Setup
+    transport.smb.state: ConnectionState Open SharedState Tally Tree Undecrypted
 """
 
 
@@ -150,30 +150,30 @@ def test_only_what_is_built_up_may_be_changed() -> None:
 
 # Types with columns (numpy gives no truth of a comparison), and such as are what they are and not what they hold.
 BY_IDENTITY = """
-    audit.plans: Plan
-    audit.rule: Rule
-    buffers.derived: PerfColumns
-    buffers.regular: Grid Layout PerfParts Singles
-    buffers.regular_v1: V1Block V1Layout
-    buffers.same_layout: _Known
     capture.frame: FrameBlock PlacedBlock
-    contents.binding: Binding
-    contents.chunks: ChunkPart SampleChunk
-    formats.counter_tables: _Column
-    model.analysis: Analysis Part
-    packet.batches: Batches
-    packet.columns: Columns Payloads
-    packet.dissector: Held
-    packet.fast: TcpFrames
-    packet.fragments: Datagram
-    packet.reordering: _Side
-    packet.runs: Runs _Parted
-    packet.segment: SegmentBatch
-    packet.sorting: Chosen
-    series.answers: Answer
-    series.columns: Quotients
-    series.plans: Plan
-    series.readings: Batch
+    interfaces.buffers.derived: PerfColumns
+    interfaces.buffers.regular: Grid Layout PerfParts Singles
+    interfaces.buffers.regular_v1: V1Block V1Layout
+    interfaces.buffers.same_layout: _Known
+    interfaces.contents.binding: Binding
+    interfaces.contents.chunks: ChunkPart SampleChunk
+    questions.audit.plans: Plan
+    questions.audit.rule: Rule
+    questions.series.answers: Answer
+    questions.series.columns: Quotients
+    questions.series.plans: Plan
+    questions.series.readings: Batch
+    results.analysis: Analysis Part
+    screens.formats.counter_tables: _Column
+    transport.packet.batches: Batches
+    transport.packet.columns: Columns Payloads
+    transport.packet.dissector: Held
+    transport.packet.fast: TcpFrames
+    transport.packet.fragments: Datagram
+    transport.packet.reordering: _Side
+    transport.packet.runs: Runs _Parted
+    transport.packet.segment: SegmentBatch
+    transport.packet.sorting: Chosen
 """
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 CAPTURES = Path(__file__).parents[2] / "captures"
 _V2 = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_integrity_denied"
 _V1 = CAPTURES / "v1_samba_sambapy_krb5sha384_krb5_seal"
-_BUFFER = Path(__file__).parents[1] / "buffers" / "vectors" / "v1_perf_data_block.bin"
+_BUFFER = Path(__file__).parents[1] / "interfaces" / "buffers" / "vectors" / "v1_perf_data_block.bin"
 # What an older result holds.
 OLD = b"an older result\n"
 

@@ -24,7 +24,7 @@ from analyzer.screens.views.hexdump import dumped_bytes
 from tests.build.capture import pcap
 from tests.records import plains
 
-VECTORS = Path(__file__).resolve().parents[2] / "buffers" / "vectors"
+VECTORS = Path(__file__).resolve().parents[2] / "interfaces" / "buffers" / "vectors"
 KIND_OF = {
     "data": "perf-data",
     "ident": "identifiers",
