@@ -1,6 +1,7 @@
 """Cases that were changed, as directories: what a case holds is read by every command, and anybody can write one.
 
-An input is a byte that says which command reads it, and the entries of the case as MessagePack: names and bytes.
+An input is a byte that says which command reads it, and the entries of the case as MessagePack: names and bytes. Under the name
+`facts` it has what the manifest says of them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.case import FORMAT, VERSION
 from analyzer.pipeline.container import measured
 from analyzer.pipeline.run import analyze
-from analyzer.results.saved import ENTRIES, LOG, STATE, dump
+from analyzer.results.rows import CONTRADICTIONS, Rows, saved
+from analyzer.results.saved import ENTRIES, LOG, RECORDS, CaseContents, TableFacts, dump
 from fuzz import captures
 from fuzz.mutation import Mutator
 
@@ -25,11 +27,6 @@ _MANIFEST = {
     "version": VERSION,
     "program": "fuzz",
     "schema": 2,
-    "files": [],
-    "frames": 1,
-    "bytes": 1,
-    "first_time_ns": None,
-    "last_time_ns": None,
     "calls": 1,
     "problems": 0,
     "limits": {},
@@ -39,8 +36,11 @@ _FRAMES = 450
 _NUMBERS = (-1, 0, 1, 2, 255, 1 << 31, (1 << 63) - 1, -(1 << 63), (1 << 64) - 1)
 
 
+_FACTS = "facts"
+
+
 @cache
-def _cases() -> tuple[dict[str, bytes], ...]:
+def _cases() -> tuple[CaseContents, ...]:
     """The entries of what the first frames of two captures hold, without their PDUs."""
     found = []
     for name in _CAPTURES:
@@ -48,26 +48,58 @@ def _cases() -> tuple[dict[str, bytes], ...]:
         records = captures.records_of(path.read_bytes())[:_FRAMES]
         data = path.read_bytes()[: 24 + sum(len(header) + len(frame) for header, frame in records)]
         analysis = analyze([io.BytesIO(data)], Keyring.load(path.with_suffix(".secrets.json")), pdus=False)
-        found.append({entry: b"".join(pieces()) for entry, pieces in dump(analysis).items()})
+        found.append(dump(analysis))
     return tuple(found)
+
+
+@cache
+def _records(number: int, name: str) -> bytes:
+    """The records of a table of one of the cases, as MessagePack."""
+    facts, entries = _cases()[number]
+    data = b"".join(entries[f"tables/{name}.arrow"]())
+    table = facts.tables[name]
+    return msgspec.msgpack.encode(list(Rows(name, RECORDS[name], _Bytes(data), table.rows, table.widths)))
+
+
+class _Bytes:
+    """An entry in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self.size = data, len(data)
+
+    def read(self, position: int, length: int) -> bytes:
+        return self._data[position : position + length]
 
 
 def case(rng: Mutator) -> bytes:
     """Entries of which one was changed."""
-    entries = dict(rng.choice(_cases()))
+    number = rng.randrange(len(_cases()))
+    facts, pieces = _cases()[number]
+    entries = {name: b"".join(one()) for name, one in pieces.items()}
     chance = rng.random()
+    stated: Any = msgspec.to_builtins(facts)
     if chance < 0.4:
-        value = msgspec.msgpack.decode(entries[STATE])
+        # Records that no analysis has, in a table of the right form.
+        name = rng.choice([name for name in RECORDS if facts.tables[name].rows])
+        value = msgspec.msgpack.decode(_records(number, name))
         for _ in range(1 << rng.randrange(3)):
             _change(rng, value)
-        entries[STATE] = msgspec.msgpack.encode(value)
+        try:
+            records = msgspec.convert(value, list[RECORDS[name]])  # type: ignore[misc]
+            made = saved(RECORDS[name], records)
+            entries[f"tables/{name}.arrow"] = b"".join(made.pieces())
+            stated["tables"][name] = msgspec.to_builtins(TableFacts(made.rows, made.widths))
+        except CONTRADICTIONS:
+            pass  # a value of another type: no table holds it
+    elif chance < 0.5:
+        _change(rng, stated)
     else:
-        name = LOG if chance < 0.6 else rng.choice([*entries])
-        made = bytearray(entries[name])
+        name = LOG if chance < 0.7 else rng.choice([*entries])
+        changed = bytearray(entries[name])
         for _ in range(1 << rng.randrange(3)):
-            made[rng.randrange(len(made))] ^= 1 << rng.randrange(8)
-        entries[name] = bytes(made)
-    return msgspec.msgpack.encode(entries)
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+        entries[name] = bytes(changed)
+    return msgspec.msgpack.encode({**entries, _FACTS: msgspec.json.encode(stated)})
 
 
 def _change(rng: Mutator, value: Any) -> None:
@@ -107,4 +139,8 @@ def write(folder: Path, data: bytes) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
             stated.append(measured(name, [content]))
-    (folder / "manifest.json").write_bytes(msgspec.json.encode({**_MANIFEST, "entries": stated}))
+    try:
+        facts = msgspec.json.decode(entries.get(_FACTS, b"{}"), type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError):
+        facts = {}
+    (folder / "manifest.json").write_bytes(msgspec.json.encode({**_MANIFEST, **facts, "entries": stated}))

@@ -1,4 +1,5 @@
-"""Writes docs/schema/*.json and the tables of keys in docs/output.md from the record types: `python -m tests.records_document`.
+"""Writes docs/schema/*.json, the tables of keys in docs/output.md and the table of columns in docs/case-file.md from the types of
+records and rows: `python -m tests.records_document`.
 
 A table of keys stands between `<!-- keys: NAME -->` and `<!-- end -->`, NAME being that of the schema's file.
 """
@@ -10,11 +11,14 @@ import re
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
+from typing import get_type_hints
 
 import msgspec.inspect as inspect
+from msgspec import Meta
 from msgspec.json import schema
 
 from analyzer.results.call import CallRecord
+from analyzer.results.call_table import CallRow, PdusRow, SideRow, Stored
 from analyzer.results.evidence import EvidenceRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.record import Endpoint, Record
@@ -23,6 +27,7 @@ from analyzer.results.tree import ShowRecord
 
 DOCS = Path(__file__).parent.parent / "docs"
 _BLOCK = re.compile(r"(<!-- keys: ([a-z-]+) -->\n).*?(<!-- end -->)", re.S)
+_COLUMNS = re.compile(r"(<!-- columns: calls -->\n).*?(<!-- end -->)", re.S)
 # The record of `show` is that of a call and more, and has its name.
 _NAMES: dict[type[Record], str] = {ShowRecord: "show"}
 # What has all keys of another type lists its own alone.
@@ -106,9 +111,34 @@ def documented(text: str) -> list[str]:
     return [found[2] for found in _BLOCK.finditer(text)]
 
 
+def columns_text() -> str:
+    """The columns of the table of calls. Those of the two sides stand once, as `*_NAME`."""
+    rows = [
+        f"| `{before}{name}` | {'time' if stored.is_time else 'number'}{' or null' if stored.may_lack else ''} | {words} |\n"
+        for kind, before in ((CallRow, ""), (SideRow, "*_"), (PdusRow, "*_"))
+        for name, stored, words in _columns(kind)
+    ]
+    view = "| `view` | number or null | the state of its query handle: row of `views` |\n"
+    return "| column | type | value |\n|---|---|---|\n" + "".join(rows) + view
+
+
+def _columns(kind: type) -> Iterator[tuple[str, Stored, str]]:
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        stored = next(one for one in hint.__metadata__ if isinstance(one, Stored))
+        (about,) = [one.description for one in hint.__metadata__ if isinstance(one, Meta)]
+        yield name, stored, str(about)
+
+
+def case_document(text: str) -> str:
+    """docs/case-file.md with its table of columns made anew."""
+    return _COLUMNS.sub(lambda found: f"{found[1]}{columns_text()}{found[2]}", text)
+
+
 if __name__ == "__main__":
     (DOCS / "schema").mkdir(exist_ok=True)
     for name, kind in record_types().items():
         (DOCS / "schema" / f"{name}.json").write_text(schema_text(name, kind), encoding="utf-8")
     page = DOCS / "output.md"
     page.write_text(document(page.read_text(encoding="utf-8")), encoding="utf-8")
+    page = DOCS / "case-file.md"
+    page.write_text(case_document(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,19 +1,20 @@
 """Columns of numbers, as Arrow and NumPy lay them out: the numbers of a column lie one behind the other.
 
 `GrowingColumns` grow row by row. The last rows are in memory; a full group of rows lies in a log, which spills to a file, and is
-read from there: one column of it, or the group for its rows. `SavedColumns` lie in files of their own, each in the form of NumPy
-(`.npy`, version 1.0), with numbers as narrow as they may be; a column that has the same number in every row has it once.
+read from there: one column of it, or the group for its rows. `SavedColumns` lie in a table as other programs read it
+(`core/arrow.py`), with numbers as narrow as they may be.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from struct import Struct, calcsize
 from typing import TYPE_CHECKING, Any
 
-from analyzer.core.spill import Log, Readable
+from analyzer.core.arrow import ArrowTable, ColumnNode
+from analyzer.core.spill import Log
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 # So many rows are a group.
 GROUP = 1 << 12
-# What stands before the numbers of a saved column.
-_HEAD = 128
 
 
 class Columns:
@@ -59,6 +58,18 @@ class Columns:
         begin, read = self._fields[name]
         number: int = read(self._rows(at // GROUP), at % GROUP * self._row.size + begin)[0]
         return number
+
+    def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """The rows at some places, as an array with the columns as its fields. Places that ascend are read quickest."""
+        import numpy as np
+
+        from analyzer.core.arrays import distinct
+
+        found, groups = np.empty(len(places), self._dtype), places // GROUP
+        for group in distinct(groups).tolist():
+            is_here = groups == group
+            found[is_here] = np.frombuffer(bytes(self._rows(group)), self._dtype)[places[is_here] % GROUP]
+        return found
 
     def _rows(self, number: int) -> bytes | bytearray:
         """A group, row by row."""
@@ -134,77 +145,45 @@ class GrowingColumns(Columns):
         return rows.tobytes()
 
 
-def saved_column(numbers: npt.NDArray[Any]) -> Iterator[bytes]:
-    """A column as a file, in pieces."""
-    import numpy as np
-
-    if len(numbers):
-        low, high = int(numbers.min()), int(numbers.max())
-        if low == high:
-            numbers = numbers[:1]
-        kinds = ((dtype, np.iinfo(dtype)) for dtype in _CODES)
-        numbers = numbers.astype(next(dtype for dtype, held in kinds if held.min <= low and high <= held.max))
-    yield _head(numbers.dtype.str, len(numbers))
-    yield numbers.tobytes()
-
-
-def _head(dtype: str, count: int) -> bytes:
-    """What NumPy writes in front of an array."""
-    text = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': ({count},), }}"
-    return b"\x93NUMPY\1\0" + (_HEAD - 10).to_bytes(2, "little") + text.ljust(_HEAD - 11).encode() + b"\n"
-
-
-# The code in `array` of each type that saved columns have, the narrow ones first.
-_CODES = {"|u1": "B", "|i1": "b", "<u2": "H", "<i2": "h", "<u4": "I", "<i4": "i", "<u8": "Q", "<i8": "q"}
-_HEADS = {dtype: _head(dtype, 0).partition(b"(0")[0] for dtype in _CODES}
-
-
 class SavedColumns(Columns):
-    """Columns that were saved, of so many rows. Whoever wrote them may have written anything: what is no such column raises
-    `ValueError` when it is read."""
+    """The columns of a table that somebody wrote. Whoever wrote it may have written anything: what is no such column raises
+    `ValueError` when it is read. A number below 0 is absent where its column may be null."""
 
-    __slots__ = ("_known", "_length", "_sources")
+    __slots__ = ("_nodes", "_table")
 
-    def __init__(self, formats: Mapping[str, str], sources: Mapping[str, Readable], length: int) -> None:
+    def __init__(self, formats: Mapping[str, str], table: ArrowTable) -> None:
         super().__init__(formats)
-        self._sources, self._length = [sources[name] for name in formats], length
-        # Of each column: the code of its numbers, and how many there are; looked up when they are asked for.
-        self._known: dict[int, tuple[str, int]] = {}
+        self._table = table
+        self._nodes = {node.column.name: node for node in table.nodes}
 
     def __len__(self) -> int:
-        return self._length
+        return self._table.rows
 
     def column(self, name: str) -> npt.NDArray[Any]:
         import numpy as np
 
-        index = self._indexes[name]
-        code, count = self._kind(index)
-        dtype = np.dtype(code)
-        numbers = np.frombuffer(self._sources[index].read(_HEAD, count * dtype.itemsize), dtype)
-        return numbers if count == self._length else np.broadcast_to(numbers, self._length)
+        node, step = self._nodes[name], self._table.rows_of_batch
+        starts = range(0, len(self), step)
+        parts = [self._part(node, start // step, 0, min(step, len(self) - start)) for start in starts]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, f"<{node.column.width}"), *parts])
 
-    def _kind(self, index: int) -> tuple[str, int]:
-        if (known := self._known.get(index)) is None:
-            head = self._sources[index].read(0, _HEAD)
-            dtype = next((dtype for dtype, begin in _HEADS.items() if head.startswith(begin)), None)
-            count = next((count for count in (self._length, 1) if dtype and head == _head(dtype, count)), None)
-            if dtype is None or count is None:
-                raise ValueError(f"{list(self.formats)[index]} is no column of {self._length} numbers")
-            known = self._known[index] = _CODES[dtype], count
-        return known
+    def _part(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[Any]:
+        """Rows of a batch."""
+        numbers = self._table.numbers(node, number, start, stop)
+        if node.column.nullable:
+            present = self._table.present(node, number, start, stop)
+            if (present != (numbers >= 0)).any():
+                raise ValueError(f"{node.column.name} has numbers that are not there")
+        return numbers
 
     def _read(self, number: int) -> bytes:
         import numpy as np
 
-        begin = number * GROUP
-        count = min(GROUP, self._length - begin)
+        begin, step = number * GROUP, self._table.rows_of_batch
+        count = min(GROUP, len(self) - begin)
         if count <= 0:
             raise IndexError("there is no such row")
         rows = np.empty(count, self._dtype)
-        for index, name in enumerate(self.formats):
-            code, length = self._kind(index)
-            size = calcsize(f"<{code}")
-            first, wanted = (begin, count) if length == self._length else (0, 1)
-            numbers = np.frombuffer(self._sources[index].read(_HEAD + first * size, wanted * size), f"<{code}")
-            rows[name] = numbers.astype(f"<{self.formats[name]}")
+        for name in self.formats:
+            rows[name] = self._part(self._nodes[name], begin // step, begin % step, begin % step + count)
         return rows.tobytes()

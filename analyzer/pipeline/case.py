@@ -1,7 +1,7 @@
 """Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`container.py`) of what an analysis is (`results/saved.py`): the columns of its calls, the log of their
-bytes, and all else. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
+A case is a container (`container.py`) of what an analysis is (`results/saved.py`): tables, and the log of the calls' bytes. What
+was decrypted is in it as it was decrypted; keys are not, and none are needed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from analyzer.pipeline.container import Container, Entry, EntryReader, damaged, 
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import SCHEMA
 from analyzer.results.evidence import FileDigest
-from analyzer.results.saved import ENTRIES, dump, load
+from analyzer.results.rows import CONTRADICTIONS
+from analyzer.results.saved import ENTRIES, CaseFacts, TableFacts, dump, load
 
-FORMAT, VERSION = "pcq-case", 3
-# What comes of reading a manifest or a state that holds other things than it should.
-_CONTRADICTIONS = (msgspec.MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
+FORMAT, VERSION = "pcq-case", 4
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
     """The manifest of a case. `limits` and `options` are those the captures were read with, `program` is the version that saved
-    it. `problems` are those of reading; no buffer was decoded for them. `entries` are all that it holds, in their order."""
+    it. `problems` are those of reading; no buffer was decoded for them. `tables` are those that it holds, and `entries` all that
+    it holds, in their order."""
 
     format: str
     version: int
@@ -45,6 +45,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     problems: int
     limits: dict[str, int]
     options: dict[str, str] = field(default_factory=dict)
+    secrets_given: bool
+    connections: dict[str, int]
+    tables: dict[str, TableFacts]
     entries: tuple[Entry, ...]
 
 
@@ -73,10 +76,10 @@ def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
         if name not in entries:
             raise damaged(place, f"{name} is not in it")
     try:
-        analysis = load(entries)
+        analysis = load(msgspec.convert(manifest, CaseFacts, from_attributes=True), entries)
     except OSError as error:
         raise _unreadable(place, error) from None
-    except _CONTRADICTIONS as error:
+    except CONTRADICTIONS as error:
         raise damaged(place, f"{error}") from error
     return replace(analysis, capture=replace(analysis.capture, digests=manifest.digests if hashing else ()))
 
@@ -122,7 +125,7 @@ def _checked(text: bytes, place: Path) -> Manifest:
         kind = msgspec.json.decode(text, type=_Kind)
     except msgspec.ValidationError:
         raise InputError(f"{place} is no case") from None
-    except _CONTRADICTIONS as error:
+    except CONTRADICTIONS as error:
         raise damaged(place, f"its manifest is none ({error})") from error
     if kind.format != FORMAT:
         raise InputError(f"{place} is no case")
@@ -134,7 +137,7 @@ def _checked(text: bytes, place: Path) -> Manifest:
         )
     try:
         return msgspec.json.decode(text, type=Manifest)
-    except _CONTRADICTIONS as error:
+    except CONTRADICTIONS as error:
         raise damaged(place, f"its manifest is none ({error})") from error
 
 
@@ -149,24 +152,20 @@ def write_case(
     """Writes an analysis as a case, and returns what its manifest says."""
     from importlib.metadata import version
 
-    facts = analysis.capture
+    dumped = dump(analysis)
     # The manifest states all entries and stands first: they are read twice.
-    entries = [(measured(name, pieces()), pieces) for name, pieces in dump(analysis).items()]
+    entries = [(measured(name, pieces()), pieces) for name, pieces in dumped.entries.items()]
     manifest = Manifest(
         format=FORMAT,
         version=VERSION,
         program=version("pcq-analyzer"),
         schema=SCHEMA,
-        files=facts.files,
-        digests=tuple(digests) or facts.digests,
-        frames=facts.frames,
-        bytes=facts.bytes,
-        first_time_ns=facts.first_time_ns,
-        last_time_ns=facts.last_time_ns,
+        digests=tuple(digests) or analysis.capture.digests,
         calls=len(analysis.calls),
         problems=len(analysis.problems),
         limits=msgspec.structs.asdict(limits),
         options=options or {},
+        **{name: getattr(dumped.facts, name) for name in CaseFacts.__struct_fields__},
         entries=tuple(entry for entry, _ in entries),
     )
     write(out, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n", entries)

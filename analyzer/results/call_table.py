@@ -17,7 +17,18 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
 from msgspec import Struct, msgpack
 
@@ -42,7 +53,7 @@ from analyzer.results.call import (
 from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, StubSource
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.query import QueryView
-from analyzer.results.record import Endpoint
+from analyzer.results.record import Endpoint, doc
 from analyzer.results.security import AuthInfo, Identity
 
 if TYPE_CHECKING:
@@ -58,68 +69,117 @@ _WRITTEN_AT_ONCE = 1 << 20
 
 _Item = TypeVar("_Item", bound=Hashable)
 
-_OF_CALL = {
-    "context": "I",
-    "opnum": "i",
-    "method": "I",
-    "call_id": "I",
-    "context_id": "I",
-    "state": "B",
-    "status": "q",
-    "fault": "q",
-    "smb": "I",
-    "key_number": "q",
-    # Of a poll that was answered, the number of its query handle in `handle_names`; else -1, or `NO_HANDLE`.
-    "handle": "i",
-    # By the first frame of the request (of the answer where that is all there is) calls are ordered; `begin` is its last frame,
-    # `end` the first of the answer, `last` its last. Frames settle what has the same time.
-    "first_time": "q",
-    "first_frame": "q",
-    "begin_time": "q",
-    "begin_frame": "q",
-    "end_time": "q",
-    "end_frame": "q",
-    "last_time": "q",
-    # Where in the log parameters, `_Rare` and PDUs lie, and the length of the second.
-    "place": "Q",
-    "rare": "I",
+
+class Stored(NamedTuple):
+    """How a number lies in a column: its code in `struct`, whether it is -1 where it is absent, and whether it is a time."""
+
+    form: str
+    may_lack: bool = False
+    is_time: bool = False
+
+
+_Code: TypeAlias = Annotated[int, Stored("I")]
+_Length: TypeAlias = Annotated[int, Stored("I")]
+_Place: TypeAlias = Annotated[int, Stored("Q")]
+_Time: TypeAlias = Annotated[int, Stored("q", is_time=True)]
+_LackingTime: TypeAlias = Annotated[int, Stored("q", may_lack=True, is_time=True)]
+
+
+class CallRow(NamedTuple):
+    """A row of the table of calls, but for its two sides: `doc` says what the columns are, and `Stored` how they lie.
+
+    By its first frame (that of the answer where there is no request) a call has its place among others; frames settle what has
+    the same time.
+    """
+
+    context: Annotated[_Code, doc("what calls of a presentation context have in common: row of `contexts`, from 0")]
+    opnum: Annotated[int, Stored("i", may_lack=True), doc("number of the method")]
+    method: Annotated[_Code, doc("its name: row of `texts`")]
+    call_id: Annotated[int, Stored("I"), doc("call_id of its PDUs")]
+    context_id: Annotated[int, Stored("I"), doc("p_cont_id of its PDUs")]
+    state: Annotated[int, Stored("B"), doc("number of its state among " + ", ".join(get_args(CallState)))]
+    status: Annotated[int, Stored("q", may_lack=True), doc("return value of the method")]
+    fault: Annotated[int, Stored("q", may_lack=True), doc("status of a DCERPC fault")]
+    smb: Annotated[_Code, doc("how SMB carried it: row of `smbs`")]
+    key_number: Annotated[int, Stored("q", may_lack=True), doc("number of its key handle or service handle")]
+    handle: Annotated[
+        int,
+        Stored("i", may_lack=True),
+        doc("its query handle, of a poll that was answered: row of `handles`; null for others"),
+    ]
+    first_time: Annotated[_Time, doc("first frame of the request")]
+    first_frame: Annotated[int, Stored("q"), doc("number of that frame")]
+    begin_time: Annotated[_Time, doc("last frame of the request")]
+    begin_frame: Annotated[int, Stored("q"), doc("number of that frame")]
+    end_time: Annotated[_LackingTime, doc("first frame of the answer")]
+    end_frame: Annotated[int, Stored("q", may_lack=True), doc("number of that frame")]
+    last_time: Annotated[_LackingTime, doc("last frame of the answer")]
+    place: Annotated[_Place, doc("where in the log its parameters lie, and what few calls have")]
+    rare: Annotated[_Length, doc("how long the latter is")]
+
+
+class SideRow(NamedTuple):
+    """The columns of a side but for its PDUs. Their names have `request_` or `response_` before them."""
+
+    side: Annotated[
+        int,
+        Stored("b", may_lack=True),
+        doc("0: its stub is there; else the number of the reason for which it is missing"),
+    ]
+    stub_length: Annotated[_Length, doc("length of the stub in bytes")]
+    wire_length: Annotated[int, Stored("Q"), doc("length of the stub as it was sent")]
+    flags: Annotated[
+        int, Stored("B"), doc("bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong")
+    ]
+    buffer_kind: Annotated[
+        int, Stored("b", may_lack=True), doc("layout of lpData, its number among " + ", ".join(get_args(BufferKind)))
+    ]
+    buffer_start: Annotated[int, Stored("i", may_lack=True), doc("where lpData begins in the stub")]
+    buffer_stop: Annotated[int, Stored("i", may_lack=True), doc("where it ends")]
+    params: Annotated[_Length, doc("how long its parameters are")]
+
+
+class PdusRow(NamedTuple):
+    """The columns of the PDUs of a side, named likewise. In the log lie where they were captured, their bytes, what was unsealed of
+    them, and where each of several ends."""
+
+    pdus: Annotated[_Code, doc("how many PDUs there are")]
+    pdus_place: Annotated[_Place, doc("where they lie in the log")]
+    origins: Annotated[_Length, doc("how long is where they were captured")]
+    whole: Annotated[_Length, doc("how long they are")]
+    unsealed: Annotated[
+        int, Stored("i", may_lack=True), doc("how long is what was unsealed; null where nothing was sealed")
+    ]
+    ends: Annotated[_Length, doc("how long is what states their ends")]
+    stub_start: Annotated[_Code, doc("of a single PDU: where its stub begins")]
+    stub_stop: Annotated[_Code, doc("of a single PDU: where it ends")]
+    steps: Annotated[_Code, doc("what was undone to reach them: row of `steps`")]
+    step: Annotated[_Code, doc("what unsealed them: row of `texts`")]
+
+
+def _stored(kind: Any, before: str = "") -> Iterator[tuple[str, Stored]]:
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        yield before + name, next(one for one in hint.__metadata__ if isinstance(one, Stored))
+
+
+# The columns of the table, as the types of its rows have them, and how they lie.
+STORED: Mapping[str, Stored] = {
+    **dict(_stored(CallRow)),
+    **{
+        name: stored
+        for side in ("request_", "response_")
+        for kind in (SideRow, PdusRow)
+        for name, stored in _stored(kind, side)
+    },
 }
-_OF_SIDE = {
-    # -1: there is no such side; 0: its stub is there; else the number of the reason for which it is missing.
-    "side": "b",
-    "stub_length": "I",
-    "wire_length": "Q",
-    # Of these bits: the stub is big-endian; its verification trailer is right; it is wrong.
-    "flags": "B",
-    "buffer_kind": "b",
-    "buffer_start": "i",
-    "buffer_stop": "i",
-    "params": "I",
-    # How many PDUs there are, and where they lie in the log.
-    "pdus": "I",
-    "pdus_place": "Q",
-    # How long the origins, the PDUs, what was unsealed of them (-1: nothing was sealed), and what states their ends are.
-    "origins": "I",
-    "whole": "I",
-    "unsealed": "i",
-    "ends": "I",
-    # Of a single PDU: where its stub begins and ends.
-    "stub_start": "I",
-    "stub_stop": "I",
-    "steps": "I",
-    "step": "I",
-}
-FORMATS: Mapping[str, str] = {
-    **_OF_CALL,
-    **{f"{side}_{name}": form for side in ("request", "response") for name, form in _OF_SIDE.items()},
-}
+FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
 _BIG_ENDIAN, _TRAILER_OK, _TRAILER_BAD = 1, 2, 4
 # Of PDUs that were carried or unsealed differently: each is described by itself, among what is rare.
 _APART = (1 << 32) - 1
 
-_STATES: tuple[CallState, ...] = get_args(CallState)
+STATES: tuple[CallState, ...] = get_args(CallState)
 _KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
-_STATE_NUMBERS = {state: number for number, state in enumerate(_STATES)}
+_STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
 _KIND_NUMBERS: dict[BufferKind | None, int] = {None: -1, **{kind: number for number, kind in enumerate(_KINDS)}}
 _MISSING = (None, *Missing)
 _MISSING_NUMBERS = {missing: number for number, missing in enumerate(_MISSING)}
@@ -146,23 +206,8 @@ class Context(Struct, array_like=True, frozen=True):
 _context_of = attrgetter(*Context.__struct_fields__)
 
 
-class PdusRow(NamedTuple):
-    """The columns of the PDUs of a side, `pdus` to `step`."""
-
-    number: int
-    place: int
-    origins: int
-    whole: int
-    unsealed: int
-    ends: int
-    start: int
-    stop: int
-    steps: int
-    step: int
-
-
 _NO_PDUS = PdusRow(0, 0, 0, 0, -1, 0, 0, 0, 0, 0)
-_NO_SIDE = (-1, 0, 0, 0, -1, -1, -1, 0, *_NO_PDUS)
+_NO_SIDE = (*SideRow(-1, 0, 0, 0, -1, -1, -1, 0), *_NO_PDUS)
 _Plains = tuple[bytes | int | None, ...]
 
 
@@ -185,7 +230,7 @@ class _Rare(Struct, array_like=True, frozen=True, gc=False):
 
 
 _ENCODER = msgpack.Encoder()
-_PARAMS = msgpack.Decoder(dict[str, Any])
+_PARAMS_DECODER = msgpack.Decoder(dict[str, Any])
 _RARE = msgpack.Decoder(_Rare)
 _NO_RARE = (None,) * len(_Rare.__struct_fields__)
 _NOTHING, _NOTHING_OF_SIDE = _Rare(), RareOfSide()
@@ -216,9 +261,9 @@ _WITHOUT_HANDLE = frozenset(
 class Numbered(dict[_Item, int]):
     """Values that many calls share: the number of each, and the values by number."""
 
-    def __init__(self, values: Sequence[_Item] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.values_by_number: list[_Item] = list(values)
+        self.values_by_number: list[_Item] = []
 
     def __missing__(self, item: _Item) -> int:
         number = self[item] = len(self.values_by_number)
@@ -226,15 +271,14 @@ class Numbered(dict[_Item, int]):
         return number
 
 
-class SharedValues(Struct):
+class SharedValues(Struct, frozen=True, eq=False):
     """What the numbers of a table of calls stand for."""
 
-    contexts: list[Context]
-    smbs: list[SmbFacts | None]
-    texts: list[str | None]
-    steps: list[tuple[str, ...]]
-    handle_names: list[tuple[Endpoint, str]]
-    tally: list[tuple[Tally, int]]
+    contexts: Sequence[Context]
+    smbs: Sequence[SmbFacts | None]
+    texts: Sequence[str | None]
+    steps: Sequence[tuple[str, ...]]
+    handles: Sequence[tuple[Endpoint, str]]
 
 
 class CallTable:
@@ -246,38 +290,35 @@ class CallTable:
         self.log = Log(room)
         self._growing = GrowingColumns(FORMATS, Log(room))
         self._columns: Columns = self._growing
-        self.tally: Counter[Tally] = Counter()
+        self._tally: Counter[Tally] = Counter()
         self._contexts: Numbered[Context] = Numbered()
         self._smbs: Numbered[SmbFacts | None] = Numbered()
         self._texts: Numbered[str | None] = Numbered()
         self._steps: Numbered[tuple[str, ...]] = Numbered()
         self._handles: Numbered[tuple[Endpoint, str]] = Numbered()
-        self._last_context: dict[int, tuple[tuple[Any, ...], int]] = {}
-        # Positions of the calls whose interface is not known, by channel and presentation context.
-        self.unbound: dict[tuple[int, int], array[int]] = {}
-
-    @classmethod
-    def over(cls, columns: Columns, log: Log, shared: SharedValues) -> CallTable:
-        """A table that is there already, to be read."""
-        table = cls()
-        table.log, table._columns = log, columns
-        table._contexts = Numbered(shared.contexts)
-        table._smbs, table._texts = Numbered(shared.smbs), Numbered(shared.texts)
-        table._steps, table._handles = Numbered(shared.steps), Numbered(shared.handle_names)
-        table.tally.update(dict(shared.tally))
-        return table
-
-    @property
-    def shared(self) -> SharedValues:
-        """What the numbers of the table stand for."""
-        return SharedValues(
+        # What the numbers of the table stand for.
+        self.shared = SharedValues(
             self._contexts.values_by_number,
             self._smbs.values_by_number,
             self._texts.values_by_number,
             self._steps.values_by_number,
             self._handles.values_by_number,
-            list(self.tally.items()),
         )
+        self._last_context: dict[int, tuple[tuple[Any, ...], int]] = {}
+        # Positions of the calls whose interface is not known, by channel and presentation context.
+        self.unbound: dict[tuple[int, int], array[int]] = {}
+
+    @classmethod
+    def over(cls, columns: Columns, log: Log, shared: SharedValues) -> Self:
+        """A table that is there already, to be read."""
+        table = cls()
+        table.log, table._columns, table.shared = log, columns, shared
+        return table
+
+    @property
+    def tally(self) -> Mapping[Tally, int]:
+        """How many calls there are of each state, interface and method."""
+        return self._tally
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -287,7 +328,7 @@ class CallTable:
     @property
     def handle_names(self) -> Sequence[tuple[Endpoint, str]]:
         """Server and UUID of each handle."""
-        return self._handles.values_by_number
+        return self.shared.handles
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """The numbers of all rows; the columns are those of `FORMATS`."""
@@ -297,26 +338,30 @@ class CallTable:
         """One of them."""
         return self._columns.number(name, at)
 
+    def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """The numbers of some rows, as an array with the columns as its fields."""
+        return self._columns.rows(places)
+
     @property
     def contexts(self) -> Sequence[Context]:
         """What calls have in common, by the numbers in `context`."""
-        return self._contexts.values_by_number
+        return self.shared.contexts
 
     def context(self, at: int) -> Context:
         """What the call of a row has in common with others."""
-        return self._contexts.values_by_number[self._columns.number("context", at)]
+        return self.shared.contexts[self._columns.number("context", at)]
 
     def meaning(self, name: str) -> Callable[[int], Any]:
         """What the numbers of a column stand for: None where that is nothing."""
         match name.removeprefix("request_").removeprefix("response_"):
             case "context":
-                return self._contexts.values_by_number.__getitem__
+                return self.shared.contexts.__getitem__
             case "smb":
-                return self._smbs.values_by_number.__getitem__
+                return self.shared.smbs.__getitem__
             case "method":
-                return self._texts.values_by_number.__getitem__
+                return self.shared.texts.__getitem__
             case "state":
-                return _STATES.__getitem__
+                return STATES.__getitem__
             case "side":
                 return lambda number: _MISSING[number] if number > 0 else None
             case "buffer_kind":
@@ -353,7 +398,7 @@ class CallTable:
 
     def replaced(self, at: int, call: Call) -> int:
         """What is known of a call now has another row, whose position this is."""
-        self.tally[tally_of(self[at])] -= 1
+        self._tally[tally_of(self[at])] -= 1
         return self._put(call)
 
     def _put(self, call: Call) -> int:
@@ -377,33 +422,30 @@ class CallTable:
             end_time, last_time = response.first_time_ns, response.last_time_ns
             end_frame = frames_of_response[0]
         at = len(self._growing)
-        self._growing.append(
-            (
-                self._context(call),
-                -1 if opnum is None else opnum,
-                self._texts[call.method],
-                call.call_id,
-                call.context_id,
-                _STATE_NUMBERS[call.state],
-                -1 if status is None else status,
-                -1 if fault is None else fault,
-                self._smbs[call.smb],
-                -1 if key_number is None else key_number,
-                self._handle(call),
-                first_time,
-                first_frame,
-                begin_time,
-                begin_frame,
-                end_time,
-                end_frame,
-                last_time,
-                place,
-                len(packed),
-                *row_of_request,
-                *row_of_response,
-            )
+        row = CallRow(
+            self._context(call),
+            -1 if opnum is None else opnum,
+            self._texts[call.method],
+            call.call_id,
+            call.context_id,
+            _STATE_NUMBERS[call.state],
+            -1 if status is None else status,
+            -1 if fault is None else fault,
+            self._smbs[call.smb],
+            -1 if key_number is None else key_number,
+            self._handle(call),
+            first_time,
+            first_frame,
+            begin_time,
+            begin_frame,
+            end_time,
+            end_frame,
+            last_time,
+            place,
+            len(packed),
         )
-        self.tally[tally_of(call)] += 1
+        self._growing.append(row + row_of_request + row_of_response)
+        self._tally[tally_of(call)] += 1
         return at
 
     def _context(self, call: Call) -> int:
@@ -451,7 +493,7 @@ class CallTable:
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
             rare = side.frames_of_dropped, side.problem, plains, apart or ()
-        columns = (
+        columns = SideRow(
             _MISSING_NUMBERS[side.missing],
             side.stub_length,
             side.wire_length,
@@ -502,31 +544,44 @@ class CallTable:
 
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         """The call at a position, with its number and the state of its query handle."""
-        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = self._columns.row(
-            at
+        columns = self._columns.row(at)
+        row = CallRow._make(columns[:_CALL])
+        shared, values = self.shared.contexts[row.context], self.shared
+        response_end = row.rare + columns[_CALL + _PARAMS] + columns[_CALL + _SIDE + _PARAMS]
+        bytes_of_call = self.log.read(row.place, response_end)
+        request_end = columns[_CALL + _PARAMS]
+        response_end -= row.rare
+        rare = _RARE.decode(bytes_of_call[response_end:]) if row.rare else _NOTHING
+        request = self._side(
+            columns[_CALL : _CALL + _SIDE], row.first_time, row.begin_time, bytes_of_call[:request_end], rare.request
         )
-        first_time, request, response, rare = self._sides(rest)
-        shared = self._contexts.values_by_number[context]
+        response = self._side(
+            columns[_CALL + _SIDE :],
+            row.end_time,
+            row.last_time,
+            bytes_of_call[request_end:response_end],
+            rare.response,
+        )
         return Call(
             number=number,
-            time_ns=first_time,
+            time_ns=row.first_time,
             client=shared.client,
             server=shared.server,
             transport=shared.transport,
             pipe=shared.pipe,
             session=shared.session,
-            smb=self._smbs.values_by_number[smb],
+            smb=values.smbs[row.smb],
             auth=shared.auth,
             interface=shared.interface,
             syntax=shared.syntax,
-            opnum=None if opnum < 0 else opnum,
-            method=self._texts.values_by_number[method],
-            call_id=call_id,
-            context_id=context_id,
-            state=_STATES[state],
+            opnum=None if row.opnum < 0 else row.opnum,
+            method=values.texts[row.method],
+            call_id=row.call_id,
+            context_id=row.context_id,
+            state=STATES[row.state],
             reason=rare.reason,
-            status=None if status < 0 else status,
-            fault=None if fault < 0 else fault,
+            status=None if row.status < 0 else row.status,
+            fault=None if row.fault < 0 else row.fault,
             channel=shared.channel,
             impersonation=shared.impersonation,
             security=shared.security,
@@ -535,47 +590,37 @@ class CallTable:
             response=response,
             read=rare.read,
             key=rare.key,
-            key_number=None if key_number < 0 else key_number,
+            key_number=None if row.key_number < 0 else row.key_number,
             path=rare.path,
             query=query,
         )
 
-    def _sides(self, columns: Sequence[int]) -> tuple[int, Side | None, Side | None, _Rare]:
-        """When a call began, its request and its answer, and what is rare of it, by its columns from `handle` on."""
-        _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length, *sides = columns
-        of_request, of_response = sides[:_SIDE], sides[_SIDE : 2 * _SIDE]
-        request_end = of_request[_PARAMS_LENGTH]
-        response_end = request_end + of_response[_PARAMS_LENGTH]
-        head = self.log.read(place, response_end + rare_length)
-        rare = _RARE.decode(head[response_end:]) if rare_length else _NOTHING
-        request = self._side(of_request, first_time, begin_time, head[:request_end], rare.request)
-        response = self._side(of_response, end_time, last_time, head[request_end:response_end], rare.response)
-        return first_time, request, response, rare
-
     def _side(
-        self, columns: Sequence[int], first_time: int, last_time: int, params: bytes, rare: RareOfSide | None
+        self, columns: tuple[int, ...], first_time: int, last_time: int, params: bytes, rare: RareOfSide | None
     ) -> Side | None:
-        missing, stub_length, wire_length, flags, kind, start, stop, _, *row = columns
-        if missing < 0:
+        side = SideRow._make(columns[:_OWN])
+        if side.side < 0:
             return None
         rare = rare or _NOTHING_OF_SIDE
+        row = PdusRow._make(columns[_OWN:_SIDE])
         pdus: Fragments
-        if row[0] == _APART:
-            pdus = tuple([one[0] for one in self._apart(PdusRow(*row), rare)])
+        if row.pdus == _APART:
+            pdus = tuple([one[0] for one in self._apart(row, rare)])
         else:
-            pdus = self._stored(PdusRow._make(row), rare.plains) if row[0] else ()
+            pdus = self._stored(row, rare.plains) if row.pdus else ()
+        flags, start, kind = side.flags, side.buffer_start, side.buffer_kind
         return Side(
             pdus=pdus,
-            missing=_MISSING[missing],
-            stub_length=stub_length,
-            wire_length=wire_length,
+            missing=_MISSING[side.side],
+            stub_length=side.stub_length,
+            wire_length=side.wire_length,
             verification_trailer="ok" if flags & _TRAILER_OK else "bad" if flags & _TRAILER_BAD else None,
             big_endian=bool(flags & _BIG_ENDIAN),
             first_time_ns=first_time,
             last_time_ns=last_time,
             frames_of_dropped=rare.frames_of_dropped,
-            params=_PARAMS.decode(params) if params else {},
-            buffer_span=None if start < 0 else (start, stop),
+            params=_PARAMS_DECODER.decode(params) if params else {},
+            buffer_span=None if start < 0 else (start, side.buffer_stop),
             buffer_kind=None if kind < 0 else _KINDS[kind],
             problem=rare.problem,
         )
@@ -589,21 +634,21 @@ class CallTable:
 
     def unpacked(self, row: PdusRow, packed_plains: _Plains | None) -> tuple[Any, ...]:
         """What `Pdus` are made of."""
-        steps, step = self._steps.values_by_number[row.steps], self._texts.values_by_number[row.step] or ""
+        steps, step = self.shared.steps[row.steps], self.shared.texts[row.step] or ""
         plains: tuple[Plain, ...] | None = None
         if packed_plains is not None:
             plains = tuple([_MISSING[one] if isinstance(one, int) else one for one in packed_plains])
-        whole_at = row.place + row.origins
-        origins = PackedOrigins(self.log.read(row.place, row.origins), row.whole)
+        whole_at = row.pdus_place + row.origins
+        origins = PackedOrigins(self.log.read(row.pdus_place, row.origins), row.whole)
         whole = self._traced(whole_at, row.whole, origins, 0, steps)
         unsealed_at = whole_at + row.whole
-        bounds, stops = array("I", (row.start, row.stop)), None
-        if row.number > 1:
+        bounds, stops = array("I", (row.stub_start, row.stub_stop)), None
+        if row.pdus > 1:
             ends = array("I", self.log.read(unsealed_at + max(row.unsealed, 0), row.ends))
-            bounds, stops = ends[: 2 * row.number], ends[2 * row.number :]
+            bounds, stops = ends[: 2 * row.pdus], ends[2 * row.pdus :]
         if row.unsealed < 0:
             return whole, stops, bounds, step, plains
-        source, start = (origins, row.start) if stops is None else (StubSource(whole, stops, bounds), 0)
+        source, start = (origins, row.stub_start) if stops is None else (StubSource(whole, stops, bounds), 0)
         unsealed = self._traced(unsealed_at, row.unsealed, source, start, (*steps, step) if step else steps)
         return whole, stops, bounds, step, plains, unsealed
 
@@ -613,7 +658,9 @@ class CallTable:
         return LoggedBytes(self.log, place, length, source, start, steps)
 
 
-_SIDE, _PARAMS_LENGTH = len(_OF_SIDE), list(_OF_SIDE).index("params")
+# How many columns a call has of its own, how many a side has but for its PDUs, and with them; and which is that of parameters.
+_CALL, _OWN, _PARAMS = len(CallRow._fields), len(SideRow._fields), SideRow._fields.index("params")
+_SIDE = _OWN + len(PdusRow._fields)
 
 
 def _data_of(data: TracedBytes) -> bytes | TracedBytes:
@@ -624,7 +671,7 @@ def _data_of(data: TracedBytes) -> bytes | TracedBytes:
 def together(rows: Sequence[PdusRow]) -> PdusRow:
     """The row of PDUs that have each their own: how long they are together."""
     return _NO_PDUS._replace(
-        number=_APART,
+        pdus=_APART,
         origins=sum(row.origins for row in rows),
         whole=sum(row.whole for row in rows),
         unsealed=sum(max(row.unsealed, 0) for row in rows),
@@ -682,17 +729,17 @@ class _StoredPdus(Pdus):
         return self._calls is calls
 
     def __len__(self) -> int:
-        return self.row.number
+        return self.row.pdus
 
     @property
     def _origins(self) -> PackedOrigins:
         row = self.row
-        return PackedOrigins(self._calls.log.read(row.place, row.origins), row.whole)
+        return PackedOrigins(self._calls.log.read(row.pdus_place, row.origins), row.whole)
 
     @property
     def frames(self) -> tuple[int, ...]:
         row = self.row
-        frame = only_frame(self._calls.log.read(row.place, row.origins))
+        frame = only_frame(self._calls.log.read(row.pdus_place, row.origins))
         return (frame,) if frame is not None else self._origins.frames(0, row.whole)
 
     @property
@@ -702,10 +749,10 @@ class _StoredPdus(Pdus):
     def stub_bytes(self, length: int) -> bytes:
         row = self.row
         if row.unsealed >= 0:
-            return self._calls.log.read(row.place + row.origins + row.whole, min(length, row.unsealed))
-        if row.number == 1 and self.packed_plains is None:
-            start = row.place + row.origins + row.start
-            return self._calls.log.read(start, min(length, row.stop - row.start))
+            return self._calls.log.read(row.pdus_place + row.origins + row.whole, min(length, row.unsealed))
+        if row.pdus == 1 and self.packed_plains is None:
+            start = row.pdus_place + row.origins + row.stub_start
+            return self._calls.log.read(start, min(length, row.stub_stop - row.stub_start))
         return super().stub_bytes(length)
 
 
@@ -743,8 +790,8 @@ class OrderedCalls(Sequence[Call]):
         """The numbers of a column in the order of the calls; the columns are those of `FORMATS`."""
         import numpy as np
 
-        found: npt.NDArray[Any] = self.table.column(name)[np.asarray(self.order, np.int64)]
-        return found
+        found: npt.NDArray[Any] = self.table.column(name)
+        return found if isinstance(self.order, range) else found[np.asarray(self.order, np.int64)]
 
     def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
         """Of calls with these numbers, which ascend, the first one of each `Context`: what calls have in common is all in them."""

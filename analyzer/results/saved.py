@@ -1,199 +1,425 @@
 """An analysis as the entries of a case, and back (docs/case-file.md). Nothing of a key is among them.
 
-Each column of the table of calls is an entry, in the order of the calls; the log of their bytes is another. All else is one
-MessagePack record. Columns are read when somebody asks for them.
+What an analysis is made of are tables: of the calls, in their order, and of records (`results/rows.py`). Beside them lies the log
+of the bytes of calls. Of a table, the rows and columns are read that somebody asks for.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from ipaddress import ip_address
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import MsgspecError, Struct, msgpack
-from msgspec.structs import replace
+from msgspec import Struct
 
-from analyzer.core.columns import SavedColumns, saved_column
+from analyzer.core.arrow import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.columns import SavedColumns
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name, Texts
 from analyzer.core.origins import pack_origins, packed_length
 from analyzer.core.spill import Readable, ReadLog
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call
+from analyzer.results.call import Call, SmbFacts
 from analyzer.results.call_table import (
     FORMATS,
+    STATES,
+    STORED,
     CallTable,
     Context,
     OrderedCalls,
     PdusRow,
     RareOfSide,
     SharedValues,
+    Stored,
+    Tally,
     together,
 )
-from analyzer.results.catalog import Catalogs, CounterEntry, CountersetEntry, Described
+from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.results.connection import Bound, FeaturesOffered, Pdu, SmbSession
-from analyzer.results.name_tables import NameTables
+from analyzer.results.name_tables import NameTable, NameTables
 from analyzer.results.pdus import Pdus
 from analyzer.results.perflib import PARAMS
 from analyzer.results.query import Held, Identifier, InOrder, QueryView
+from analyzer.results.record import Endpoint
+from analyzer.results.rows import CONTRADICTIONS, ROWS_OF_BATCH, Rows, SavedTable, narrowest, saved
 from analyzer.results.sample import IdSource
 
-
-class _Counter(Struct, array_like=True):
-    english: Name | None
-    names: list[tuple[int, Name]]
-    helps: list[tuple[int, Name]]
-    info: dict[str, Any] | None
-    info_source: str | None
+_Row = TypeVar("_Row")
 
 
-class _Counterset(Struct, array_like=True):
-    english: Name | None
-    names: list[tuple[int, Name]]
-    helps: list[tuple[int, Name]]
-    guid: str
-    provider_name: str | None
-    provider_guid: str | None
-    instance_type: int | None
-    given: list[str]
-    counters: dict[int, _Counter]
-    instances: dict[int, str | None]
+class _Smb(Struct, frozen=True):
+    facts: SmbFacts | None
 
 
-class _NameTable(Struct, array_like=True):
-    reported: dict[str, dict[int, str]]
-    given: dict[str, dict[int, str]]
+class _Text(Struct, frozen=True):
+    text: str | None
 
 
-class _View(Struct, array_like=True):
-    """A state of a query handle. `held` names a list and how many of it; `blocks` are positions in a list of their own, or (`in
-    order`) those of what is held."""
+class _Steps(Struct, frozen=True):
+    steps: tuple[str, ...]
+
+
+class _Handle(Struct, frozen=True):
+    server: Endpoint
+    uuid: str
+
+
+class _Number(Struct, frozen=True):
+    number: int
+
+
+class _HostName(Struct, frozen=True):
+    ip: str
+    name: str
+
+
+class _First(Struct, frozen=True):
+    """The first so many of a row of `held`."""
+
+    row: int
+    count: int
+
+
+class _Held(Struct, frozen=True):
+    items: list[Identifier]
+
+
+class _View(Struct, frozen=True):
+    """A state of a query handle. Where blocks are of the counters at their places among some (`in_order`), `blocks` has none."""
 
     handle: str
     number: int
     counterset: str | None
     id_source: IdSource | None
     unknown: str | None
-    held: tuple[int, int] | None
-    in_order: tuple[int, int] | None
-    blocks: list[tuple[int, Identifier]]
+    held: _First | None
+    in_order: _First | None
+    blocks: dict[int, Identifier]
 
 
-class State(Struct):
-    """All of an analysis but its calls, of which it states how many there are and what their numbers stand for."""
+class _Texts(Struct, frozen=True):
+    english: Name | None
+    names: dict[int, Name]
+    helps: dict[int, Name]
 
-    capture: CaptureFacts
-    calls: int
-    shared: SharedValues
-    lists: list[list[Identifier]]
-    states: list[_View]
-    problems: list[Problem]
-    sessions: list[SmbSession]
-    bounds: list[Bound]
-    pdus: list[Pdu]
-    features: list[FeaturesOffered]
+
+class _Counterset(Struct, frozen=True):
+    server: str
+    guid: str
+    texts: _Texts
+    provider_name: str | None
+    provider_guid: str | None
+    instance_type: int | None
+    given: list[str]
+
+
+class _Counter(Struct, frozen=True):
+    server: str
+    guid: str
+    counter: int
+    texts: _Texts
+    info: dict[str, Any] | None
+    info_source: str | None
+
+
+class _Instance(Struct, frozen=True):
+    server: str
+    guid: str
+    instance: int
+    name: str | None
+
+
+class _Title(Struct, frozen=True):
+    """A name in a name table; `is_given`: by a metadata file."""
+
+    server: str
+    language: str
+    index: int
+    text: str
+    is_given: bool
+
+
+class TableFacts(Struct, frozen=True):
+    """How many rows a table has, and how wide its columns of numbers are, one after the other."""
+
+    rows: int
+    widths: str
+
+
+class CaseFacts(Struct, frozen=True, kw_only=True):
+    """What is to be known of an analysis before its tables are read."""
+
+    files: tuple[str, ...]
+    frames: int
+    bytes: int
+    first_time_ns: int | None
+    last_time_ns: int | None
     secrets_given: bool
-    closed: list[int]
     connections: dict[str, int]
-    catalogs: dict[str, dict[str, _Counterset]]
-    name_tables: dict[str, _NameTable]
+    tables: dict[str, TableFacts]
 
 
-# The entries; a column is the entry of its name.
-STATE, LOG = "state/state.msgpack", "state/calls.log"
+class CaseContents(NamedTuple):
+    """What is to be known of an analysis, and its entries, each as what gives its bytes."""
+
+    facts: CaseFacts
+    entries: dict[str, Callable[[], Iterable[bytes]]]
+
+
+# The tables of records by their names. Beside them stands that of the calls.
+RECORDS: Mapping[str, type[Struct]] = {
+    "contexts": Context,
+    "smbs": _Smb,
+    "texts": _Text,
+    "steps": _Steps,
+    "handles": _Handle,
+    "views": _View,
+    "held": _Held,
+    "problems": Problem,
+    "sessions": SmbSession,
+    "binds": Bound,
+    "pdus": Pdu,
+    "features": FeaturesOffered,
+    "closed": _Number,
+    "names": _HostName,
+    "countersets": _Counterset,
+    "counters": _Counter,
+    "instances": _Instance,
+    "titles": _Title,
+}
+CALLS, LOG = "calls", "log/calls.log"
+ENTRIES = (*(f"tables/{name}.arrow" for name in (CALLS, *RECORDS)), LOG)
 # A call has as many bytes, at least, its origins and a PDU; of the calls of a small case this is not asked.
 _FEWEST_BYTES, _FREE_BYTES = 32, 32 << 10
-# The columns of the table, and which state of a query handle a call saw, -1 for none.
+# Rows of a batch of calls: one column of them is some 200 KB.
+_CALLS_OF_BATCH = 1 << 16
+# The columns of the table, and which state of a query handle a call saw.
 _VIEW = "view"
-SAVED: Mapping[str, str] = {**FORMATS, _VIEW: "i"}
-ENTRIES = (STATE, LOG, *(f"calls/{name}.npy" for name in SAVED))
+ColumnsOfCalls = dict[str, npt.NDArray[Any]]
+SAVED: Mapping[str, Stored] = {**STORED, _VIEW: Stored("i", may_lack=True)}
 
 
-def dump(analysis: Analysis) -> dict[str, Callable[[], Iterable[bytes]]]:
-    """The entries of an analysis, each as what gives its bytes."""
-    calls, lists = analysis.calls, _Lists()
-    state = State(
-        capture=replace(analysis.capture, names=dict(analysis.capture.names)),
-        calls=len(calls),
-        shared=calls.table.shared,
-        states=[_packed_view(view, lists) for view in calls.states],
-        lists=lists.items,
-        problems=list(analysis.problems),
-        sessions=list(analysis.sessions),
-        bounds=list(analysis.bounds),
-        pdus=list(analysis.pdus),
-        features=list(analysis.features),
-        secrets_given=analysis.secrets_given,
-        closed=sorted(analysis.closed),
-        connections=dict(analysis.connections),
-        catalogs={
-            ip: {guid: _packed_counterset(entry) for guid, entry in catalog.countersets.items()}
-            for ip, catalog in analysis.catalogs
-        },
-        name_tables={ip: _NameTable(*table.packed()) for ip, table in analysis.name_tables.all()},
-    )
-    packed = msgpack.encode(state)
-    columns: dict[str, Callable[[], Iterable[bytes]]] = {
-        f"calls/{name}.npy": partial(_column, calls, name) for name in SAVED
+def dump(analysis: Analysis) -> CaseContents:
+    """An analysis as the entries of a case."""
+    calls, lists, capture = analysis.calls, _Lists(), analysis.capture
+    shared = calls.table.shared
+    views = [_packed_view(view, lists) for view in calls.states]
+    records: dict[str, Sequence[Any]] = {
+        "contexts": shared.contexts,
+        "smbs": [_Smb(facts) for facts in shared.smbs],
+        "texts": [_Text(text) for text in shared.texts],
+        "steps": [_Steps(steps) for steps in shared.steps],
+        "handles": [_Handle(*handle) for handle in shared.handles],
+        "views": views,
+        "held": [_Held(items) for items in lists.items],
+        "problems": analysis.problems,
+        "sessions": analysis.sessions,
+        "binds": analysis.bounds,
+        "pdus": analysis.pdus,
+        "features": analysis.features,
+        "closed": [_Number(number) for number in sorted(analysis.closed)],
+        "names": [_HostName(ip, name) for ip, name in capture.names.items()],
+        **_packed_catalogs(analysis.catalogs),
+        "titles": [*_titles(analysis.name_tables)],
     }
-    return {**columns, STATE: lambda: (packed,), LOG: calls.table.log.pieces}
+    tables = {CALLS: _saved_calls(calls)} | {name: saved(kind, records[name]) for name, kind in RECORDS.items()}
+    facts = CaseFacts(
+        files=capture.files,
+        frames=capture.frames,
+        bytes=capture.bytes,
+        first_time_ns=capture.first_time_ns,
+        last_time_ns=capture.last_time_ns,
+        secrets_given=analysis.secrets_given,
+        connections=dict(analysis.connections),
+        tables={name: TableFacts(table.rows, table.widths) for name, table in tables.items()},
+    )
+    entries: dict[str, Callable[[], Iterable[bytes]]] = {
+        f"tables/{name}.arrow": table.pieces for name, table in tables.items()
+    }
+    return CaseContents(facts, entries | {LOG: calls.table.log.pieces})
 
 
-def _column(calls: OrderedCalls, name: str) -> Iterable[bytes]:
-    return saved_column(np.asarray(calls.views, np.int32) if name == _VIEW else calls.column(name))
+def _saved_calls(calls: OrderedCalls) -> SavedTable:
+    """The calls in their order as a table."""
+    order, views = np.asarray(calls.order, np.int64), np.asarray(calls.views, np.int32)
+    cuts = [slice(start, start + _CALLS_OF_BATCH) for start in range(0, len(order), _CALLS_OF_BATCH)]
+
+    def batches() -> Iterator[ColumnsOfCalls]:
+        for cut in cuts:
+            rows = calls.table.rows(order[cut])
+            yield {name: rows[name] for name in FORMATS} | {_VIEW: views[cut]}
+
+    return saved_calls(len(order), batches)
 
 
-def load(entries: Mapping[str, Readable]) -> Analysis:
-    """The analysis of which `dump` made these. Whoever wrote them may have written anything: what cannot be is an error of msgspec,
-    a `ValueError` or a `LookupError`; in a call it is a `CaseError` when the call is looked at."""
-    state, log = entries[STATE], entries[LOG]
-    found = msgpack.decode(state.read(0, state.size), type=State)
-    if not 0 <= found.calls * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
-        raise ValueError(f"it has {found.calls} calls, and {log.size} bytes of them")
-    _check_addresses(found)
-    lists = found.lists
-    states = [_view(view, lists) for view in found.states]
-    sources = {name: entries[f"calls/{name}.npy"] for name in SAVED}
-    columns = SavedColumns(SAVED, sources, found.calls)
-    views = columns.column(_VIEW)
-    if found.calls and not -1 <= views.min() <= views.max() < len(states):
-        raise IndexError("calls refer to states of handles that are not there")
-    table = _SavedCalls.over(columns, ReadLog(log), found.shared)
-    calls = OrderedCalls(table, range(found.calls), array("i", views.astype(np.int32).tobytes()), states)
-    catalogs, tables = Catalogs(), NameTables()
-    for ip, countersets in found.catalogs.items():
-        catalogs.at(ip).countersets.update({guid: _counterset(entry) for guid, entry in countersets.items()})
-    for ip, names in found.name_tables.items():
-        tables.at(ip).unpack(names.reported, names.given)
+def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> SavedTable:
+    """A table of so many calls, whose columns come some rows at a time, as often as they are asked for."""
+    bounds: dict[str, tuple[int, int]] = {}
+    for batch in batches():
+        for name, values in batch.items():
+            low, high = int(values.min()), int(values.max())
+            known = bounds.get(name, (low, high))
+            bounds[name] = min(low, known[0]), max(high, known[1])
+    widths = {
+        name: narrowest(*bounds.get(name, (0, 0)), stored.form) for name, stored in SAVED.items() if not stored.is_time
+    }
+    columns = _columns_of_calls(widths)
+
+    def pieces() -> Iterator[bytes]:
+        return written(columns, ([_of_call(column, batch[column.name]) for column in columns] for batch in batches()))
+
+    return SavedTable(count, " ".join(widths.values()), pieces)
+
+
+def _columns_of_calls(widths: Mapping[str, str]) -> list[ArrowColumn]:
+    """The columns of calls; those of times are as wide as times are."""
+    return [
+        ArrowColumn(name, "time", nullable=stored.may_lack)
+        if stored.is_time
+        else ArrowColumn(name, "number", widths[name], stored.may_lack)
+        for name, stored in SAVED.items()
+    ]
+
+
+def _of_call(column: ArrowColumn, numbers: npt.NDArray[Any]) -> ArrowValues:
+    present = numbers >= 0 if column.nullable else None
+    return ArrowValues(len(numbers), (numbers.astype(f"<{column.width}"),), (), present)
+
+
+def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
+    """The analysis of which `dump` made these. Whoever wrote them may have written anything: what cannot be is a `ValueError` or a
+    `LookupError`; in a table it is a `CaseError` when a row or column is looked at."""
+
+    def rows(name: str, kind: type[_Row], check: Callable[[_Row], None] | None = None, at_once: int = 64) -> Rows[_Row]:
+        table = facts.tables[name]
+        source = entries[f"tables/{name}.arrow"]
+        return Rows(name, kind, source, table.rows, table.widths, check=check, at_once=at_once)
+
+    log, count = entries[LOG], facts.tables[CALLS].rows
+    if not 0 <= count * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
+        raise ValueError(f"it has {count} calls, and {log.size} bytes of them")
+    shared = SharedValues(
+        _Kept(rows("contexts", Context, _check_ends), lambda one: one),
+        _Kept(rows("smbs", _Smb, _check_session), lambda one: one.facts),
+        [one.text for one in rows("texts", _Text, at_once=ROWS_OF_BATCH)],
+        [one.steps for one in rows("steps", _Steps, at_once=ROWS_OF_BATCH)],
+        _Kept(rows("handles", _Handle, lambda one: _check_address(one.server)), lambda one: (one.server, one.uuid)),
+    )
+    lists = _Kept(rows("held", _Held, at_once=16), lambda one: one.items)
+    states = _Kept(rows("views", _View), lambda one: _view(one, lists))
+    columns = saved_columns(facts.tables[CALLS], entries[f"tables/{CALLS}.arrow"])
+    table = _SavedCalls.over(columns, ReadLog(log), shared)
     return Analysis(
-        capture=found.capture,
-        calls=calls,
-        problems=tuple(found.problems),
-        sessions=tuple(found.sessions),
-        bounds=tuple(found.bounds),
-        pdus=tuple(found.pdus),
-        catalogs=catalogs,
-        name_tables=tables,
-        secrets_given=found.secrets_given,
-        features=tuple(found.features),
-        closed=frozenset(found.closed),
-        connections=found.connections,
+        capture=CaptureFacts(
+            facts.files,
+            facts.frames,
+            facts.bytes,
+            facts.first_time_ns,
+            facts.last_time_ns,
+            {one.ip: one.name for one in rows("names", _HostName, at_once=ROWS_OF_BATCH)},
+        ),
+        calls=OrderedCalls(table, range(count), _Views(table, len(states)), states),
+        problems=rows("problems", Problem),
+        sessions=rows("sessions", SmbSession, _check_ends),
+        bounds=rows("binds", Bound),
+        pdus=rows("pdus", Pdu),
+        catalogs=_SavedCatalogs(
+            rows("countersets", _Counterset), rows("counters", _Counter), rows("instances", _Instance)
+        ),
+        name_tables=_SavedNameTables(rows("titles", _Title)),
+        secrets_given=facts.secrets_given,
+        features=rows("features", FeaturesOffered),
+        closed=frozenset([one.number for one in rows("closed", _Number, at_once=ROWS_OF_BATCH)]),
+        connections=facts.connections,
     )
 
 
-def _check_addresses(state: State) -> None:
-    """Raises `ValueError` where an end of a connection has no address."""
-    shared = state.shared
-    ends = {end for context in shared.contexts for end in (context.client, context.server)}
-    ends |= {end for session in state.sessions for end in (session.client, session.server)}
-    for ip in {end.ip for end in ends} | {server.ip for server, _ in shared.handle_names}:
-        ip_address(ip)
+def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:
+    names = [name for name, stored in SAVED.items() if not stored.is_time]
+    widths = dict(zip(names, facts.widths.split(), strict=True))
+    for name, width in widths.items():
+        if width not in WIDTHS or not np.can_cast(width, SAVED[name].form):
+            raise ValueError(f"{name} is no column of its numbers")
+    if facts.rows * len(SAVED) > source.size:
+        raise ValueError(f"calls has {facts.rows} rows, and {source.size} bytes of them")
+    table = ArrowTable(_columns_of_calls(widths), source, facts.rows, _CALLS_OF_BATCH)
+    return SavedColumns({name: stored.form for name, stored in SAVED.items()}, table)
+
+
+def _check_address(end: Endpoint) -> None:
+    """Raises `ValueError` where an end of a connection has no address, or no port."""
+    ip_address(end.ip)
+    if not 0 <= end.port < 1 << 16:
+        raise ValueError(f"{end.port} is no port")
+
+
+def _check_session(smb: _Smb) -> None:
+    """Raises `ValueError` where the SessionId is none."""
+    if smb.facts is not None and not 0 <= int(smb.facts.session_id, 16) < 1 << 64:
+        raise ValueError(f"{smb.facts.session_id} is no SessionId")
+
+
+def _check_ends(carrier: Context | SmbSession) -> None:
+    _check_address(carrier.client)
+    _check_address(carrier.server)
+
+
+class _Kept(Sequence[_Row]):
+    """What is made of the rows of a table, each once: what comes of one row is one object."""
+
+    def __init__(self, rows: Rows[Any], make: Callable[[Any], _Row]) -> None:
+        self._rows, self._make = rows, make
+        self._made: dict[int, _Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, where: int) -> _Row: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[_Row]: ...
+
+    def __getitem__(self, where: int | slice) -> _Row | Sequence[_Row]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        if where not in self._made:
+            first, rows = self._rows.beside(range(len(self))[where])
+            self._made.update(enumerate(map(self._make, rows), first))
+        return self._made[where]
+
+
+class _Views(Sequence[int]):
+    """For each call the number of the state of its query handle, -1 for none."""
+
+    def __init__(self, calls: CallTable, states: int) -> None:
+        self._calls, self._states = calls, states
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    @overload
+    def __getitem__(self, where: int) -> int: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, where: int | slice) -> int | Sequence[int]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        found = self._calls.number(_VIEW, where)
+        if not -1 <= found < self._states:
+            raise CaseError(f"the case is damaged: call {where + 1} refers to a state of a handle that is not there")
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return self._calls.column(_VIEW).astype(dtype)
 
 
 def _check_params(call: Call) -> None:
@@ -216,10 +442,6 @@ def _check_params(call: Call) -> None:
                 raise ValueError(f"its {key} is no handle")
 
 
-# What reading numbers and packed bytes that contradict each other ends in.
-_CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
-
-
 class _SavedCalls(CallTable):
     """Calls of a case: what does not fit together is a `CaseError`."""
 
@@ -232,26 +454,57 @@ class _SavedCalls(CallTable):
             call = super().read(at, number, query)
             _check_params(call)
             return call
-        except _CONTRADICTIONS as error:
+        except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
 
     def column(self, name: str) -> npt.NDArray[Any]:
         try:
             return super().column(name)
-        except _CONTRADICTIONS as error:
+        except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: {error}") from None
 
     def number(self, name: str, at: int) -> int:
         try:
             return super().number(name, at)
-        except _CONTRADICTIONS as error:
+        except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: {name} of call {at + 1} cannot be read ({error})") from None
+
+    def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        try:
+            return super().rows(places)
+        except CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: {error}") from None
+
+    @cached_property
+    def tally(self) -> Mapping[Tally, int]:
+        """Counted when somebody asks."""
+        columns = [self.column(name).tolist() for name in ("state", "context", "method", "opnum")]
+        found: Counter[Tally] = Counter()
+        try:
+            for (state, context, method, opnum), count in Counter(zip(*columns, strict=True)).items():
+                interface = self.shared.contexts[context].interface
+                what = self.shared.texts[method] or (opnum if opnum >= 0 else None)
+                found[STATES[state], interface.name or interface.uuid or "unknown", what] += count
+        except LookupError as error:
+            raise CaseError(f"the case is damaged: {error}") from None
+        return found
 
     def context(self, at: int) -> Context:
         try:
             return super().context(at)
-        except _CONTRADICTIONS as error:
+        except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
+
+    def meaning(self, name: str) -> Callable[[int], Any]:
+        meaning = super().meaning(name)
+
+        def found(number: int) -> Any:
+            try:
+                return meaning(number)
+            except LookupError as error:
+                raise CaseError(f"the case is damaged: {name} of a call cannot be read ({error})") from None
+
+        return found
 
     def _check_lengths(self) -> None:
         """Raises `ValueError` where all calls together have more bytes than there are. Otherwise a case of a megabyte, each call of
@@ -291,6 +544,56 @@ def _check(pdus: Pdus) -> None:
         raise ValueError("more or fewer stubs than PDUs")
 
 
+class _SavedCatalogs(Catalogs):
+    """What servers reported, read when somebody asks for it."""
+
+    def __init__(self, countersets: Rows[_Counterset], counters: Rows[_Counter], instances: Rows[_Instance]) -> None:
+        self._rows = countersets, counters, instances
+
+    @cached_property
+    def _by_ip(self) -> dict[str, Catalog]:  # type: ignore[override]
+        countersets, counters, instances = self._rows
+        found: dict[str, Catalog] = {}
+        for one in countersets:
+            entry = CountersetEntry(
+                guid=one.guid,
+                provider_name=one.provider_name,
+                provider_guid=one.provider_guid,
+                instance_type=one.instance_type,
+                given=set(one.given),
+            )
+            _describe(entry, one.texts)
+            found.setdefault(one.server, Catalog()).countersets[one.guid] = entry
+        try:
+            for counter in counters:
+                made = CounterEntry(info=counter.info, info_source=counter.info_source)  # type: ignore[arg-type]
+                _describe(made, counter.texts)
+                found[counter.server].countersets[counter.guid].counters[counter.counter] = made
+            for item in instances:
+                found[item.server].countersets[item.guid].instances[item.instance] = item.name
+        except KeyError as error:
+            raise CaseError(f"the case is damaged: a counterset that is not there ({error})") from None
+        return found
+
+
+class _SavedNameTables(NameTables):
+    """Names by title index, read when somebody asks for them."""
+
+    def __init__(self, titles: Rows[_Title]) -> None:
+        self._rows = titles
+
+    @cached_property
+    def _by_ip(self) -> dict[str, NameTable]:  # type: ignore[override]
+        found: dict[str, NameTable] = {}
+        for one in self._rows:
+            table = found.setdefault(one.server, NameTable())
+            if one.is_given:
+                table.give(one.language, {one.index: one.text})
+            else:
+                table.learn(one.language, {one.index: one.text})
+        return found
+
+
 class _Lists:
     """The lists of counters that handles held, each once, however many calls saw the first of it."""
 
@@ -299,75 +602,62 @@ class _Lists:
         self._numbers: dict[int, int] = {}
         self._alive: list[Sequence[Identifier]] = []
 
-    def number_and_length(self, held: Sequence[Identifier]) -> tuple[int, int]:
-        """The number of a list, and how many of it."""
+    def first(self, held: Sequence[Identifier]) -> _First:
+        """Which list it is, and how many of it."""
         whole = held.whole if isinstance(held, Held) else held
         number = self._numbers.get(id(whole))
         if number is None:
             number = self._numbers[id(whole)] = len(self.items)
             self._alive.append(whole)
             self.items.append(list(whole))
-        return number, len(held)
+        return _First(number, len(held))
 
 
 def _packed_view(view: QueryView, lists: _Lists) -> _View:
-    in_order = isinstance(view.blocks, InOrder)
-    return _View(
-        view.handle,
-        view.number,
-        view.counterset,
-        view.id_source,
-        view.unknown,
-        lists.number_and_length(view.held) if view.held is not None else None,
-        lists.number_and_length(view.blocks.held) if isinstance(view.blocks, InOrder) else None,
-        [] if in_order else list(view.blocks.items()),
-    )
+    in_order = lists.first(view.blocks.held) if isinstance(view.blocks, InOrder) else None
+    held = lists.first(view.held) if view.held is not None else None
+    blocks = {} if in_order is not None else dict(view.blocks)
+    return _View(view.handle, view.number, view.counterset, view.id_source, view.unknown, held, in_order, blocks)
 
 
-def _view(view: _View, lists: list[list[Identifier]]) -> QueryView:
-    held = Held.first(lists[view.held[0]], view.held[1]) if view.held is not None else None
-    blocks: Any = dict(view.blocks)
-    if view.in_order is not None:
-        blocks = InOrder(Held.first(lists[view.in_order[0]], view.in_order[1]))
+def _view(view: _View, lists: Sequence[list[Identifier]]) -> QueryView:
+    def first(part: _First | None) -> Held | None:
+        if part is None:
+            return None
+        if not (0 <= part.row < len(lists) and 0 <= part.count <= len(lists[part.row])):
+            raise CaseError("the case is damaged: views cannot be read (counters that are not there)")
+        return Held.first(lists[part.row], part.count)
+
+    held, in_order = first(view.held), first(view.in_order)
+    blocks: Any = InOrder(in_order) if in_order is not None else view.blocks
     return QueryView(view.handle, view.number, blocks, view.counterset, view.id_source, held, view.unknown)
 
 
-def _packed_counterset(entry: CountersetEntry) -> _Counterset:
-    return _Counterset(
-        entry.english,
-        list(entry.names),
-        list(entry.helps),
-        entry.guid,
-        entry.provider_name,
-        entry.provider_guid,
-        entry.instance_type,
-        sorted(entry.given),
-        {
-            number: _Counter(
-                counter.english, list(counter.names), list(counter.helps), counter.info, counter.info_source
-            )
-            for number, counter in entry.counters.items()
-        },
-        entry.instances,
-    )
+def _packed_catalogs(catalogs: Catalogs) -> dict[str, list[Any]]:
+    countersets, counters, instances = list[_Counterset](), list[_Counter](), list[_Instance]()
+    for ip, catalog in catalogs:
+        for guid, entry in catalog.countersets.items():
+            provider = entry.provider_name, entry.provider_guid, entry.instance_type
+            countersets.append(_Counterset(ip, guid, _texts(entry), *provider, sorted(entry.given)))
+            counters += [
+                _Counter(ip, guid, number, _texts(one), one.info, one.info_source)
+                for number, one in entry.counters.items()
+            ]
+            instances += [_Instance(ip, guid, number, name) for number, name in entry.instances.items()]
+    return {"countersets": countersets, "counters": counters, "instances": instances}
 
 
-def _counterset(packed: _Counterset) -> CountersetEntry:
-    entry = CountersetEntry(
-        guid=packed.guid,
-        provider_name=packed.provider_name,
-        provider_guid=packed.provider_guid,
-        instance_type=packed.instance_type,
-        given=set(packed.given),
-        instances=packed.instances,
-    )
-    _describe(entry, packed)
-    for number, counter in packed.counters.items():
-        made = entry.counters[number] = CounterEntry(info=counter.info, info_source=counter.info_source)  # type: ignore[arg-type]
-        _describe(made, counter)
-    return entry
+def _texts(entry: Described) -> _Texts:
+    return _Texts(entry.english, dict(entry.names), dict(entry.helps))
 
 
-def _describe(entry: Described, packed: _Counter | _Counterset) -> None:
-    entry.english = packed.english
-    entry.names, entry.helps = Texts.of(packed.names), Texts.of(packed.helps)
+def _describe(entry: Described, texts: _Texts) -> None:
+    entry.english = texts.english
+    entry.names, entry.helps = Texts.of(texts.names.items()), Texts.of(texts.helps.items())
+
+
+def _titles(tables: NameTables) -> Iterator[_Title]:
+    for ip, table in tables.all():
+        for is_given, texts in enumerate(table.packed()):
+            for language, by_index in texts.items():
+                yield from (_Title(ip, language, at, text, bool(is_given)) for at, text in by_index.items())

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from analyzer.core.columns import saved_column
 from analyzer.core.errors import CaseError
+from analyzer.core.spill import Readable
 from analyzer.pipeline.container import MANIFEST, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.saved import dump
+from analyzer.results.rows import Rows, SavedTable, saved
+from analyzer.results.saved import (
+    CALLS,
+    RECORDS,
+    SAVED,
+    CaseContents,
+    CaseFacts,
+    TableFacts,
+    dump,
+    saved_calls,
+    saved_columns,
+)
 
 
 def contents(case: Path) -> dict[str, bytes]:
@@ -36,14 +47,45 @@ class Kept:
         return self._data[position : position + length]
 
 
-def kept(analysis: Analysis) -> dict[str, Kept]:
-    """The entries of a case of this analysis."""
-    return {name: Kept(b"".join(pieces())) for name, pieces in dump(analysis).items()}
+def kept(dumped: CaseContents) -> tuple[CaseFacts, dict[str, Readable]]:
+    """What a case of these entries is read from."""
+    return dumped.facts, {name: Kept(b"".join(pieces())) for name, pieces in dumped.entries.items()}
 
 
-def column(*numbers: int) -> bytes:
-    """A column of a case."""
-    return b"".join(saved_column(np.array(numbers)))
+def rows_of(analysis: Analysis, name: str) -> list[Any]:
+    """The records of a table of a case of this analysis."""
+    facts, entries = kept(dump(analysis))
+    table = facts.tables[name]
+    return list(Rows(name, RECORDS[name], entries[f"tables/{name}.arrow"], table.rows, table.widths))
+
+
+def with_tables(dumped: CaseContents, **tables: SavedTable | Sequence[Any]) -> CaseContents:
+    """A case with other tables, or with other records in them."""
+    facts, entries = dumped
+    for name, given in tables.items():
+        made = given if isinstance(given, SavedTable) else saved(RECORDS[name], given)
+        stated = facts.tables | {name: TableFacts(made.rows, made.widths)}
+        facts = msgspec.structs.replace(facts, tables=stated)
+        entries = entries | {f"tables/{name}.arrow": made.pieces}
+    return CaseContents(facts, entries)
+
+
+def with_columns(dumped: CaseContents, columns: Mapping[str, Sequence[int]]) -> CaseContents:
+    """A case whose calls have other numbers in some columns."""
+    if not columns:
+        return dumped
+    facts, entries = kept(dumped)
+    there = saved_columns(facts.tables[CALLS], entries[f"tables/{CALLS}.arrow"])
+    known = {name: there.column(name) for name in SAVED} | {name: np.array(one) for name, one in columns.items()}
+    return with_tables(dumped, calls=saved_calls(len(there), lambda: iter([known])))
+
+
+def entries_of(dumped: CaseContents, manifest: bytes) -> dict[str, bytes]:
+    """The entries of a case, with what a manifest says besides."""
+    stated = json.loads(manifest) | msgspec.to_builtins(dumped.facts)
+    return {MANIFEST: json.dumps(stated).encode()} | {
+        name: b"".join(pieces()) for name, pieces in dumped.entries.items()
+    }
 
 
 def written(path: Path, entries: Mapping[str, bytes], **changes: Any) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import struct
 
 import numpy as np
@@ -11,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core import columns
-from analyzer.core.columns import GROUP, GrowingColumns, SavedColumns, saved_column
+from analyzer.core.arrow import ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.columns import GROUP, GrowingColumns, SavedColumns
 from analyzer.core.spill import Log
 from tests.build.cases import Kept
 
@@ -22,6 +22,8 @@ def test_rows_and_columns_are_what_was_appended_across_groups() -> None:
     for at in range(count):
         table.append((-at, at))
     assert len(table) == count
+    places = np.array([5, GROUP, 0, count - 1, GROUP - 1])
+    assert table.rows(places)["number"].tolist() == places.tolist()
     for at in (0, GROUP - 1, GROUP, 2 * GROUP, count - 1):
         assert table.row(at) == (-at, at)
         assert (table.number("time", at), table.number("number", at)) == (-at, at)
@@ -46,27 +48,33 @@ def test_a_number_that_does_not_fit_is_refused() -> None:
     assert [table.row(at) for at in range(len(table))] == [(1, 2), (5, 6)]
 
 
-@given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1)) | st.lists(st.integers(0, 3)), st.integers(1, 4))
-def test_a_saved_column_is_what_numpy_reads_and_as_narrow_as_may_be(numbers: list[int], group: int) -> None:
-    data = b"".join(saved_column(np.array(numbers, np.int64)))
-    read = np.load(io.BytesIO(data))
-    assert read.tolist() == (numbers[:1] if len(set(numbers)) == 1 else numbers)
-    if numbers:
-        low, high = min(numbers), max(numbers)
-        narrow = [one for one in np.typecodes["AllInteger"] if np.iinfo(one).min <= low and high <= np.iinfo(one).max]
-        assert read.dtype.itemsize == min(np.dtype(one).itemsize for one in narrow)
+@given(st.lists(st.integers(-1, (1 << 63) - 1)), st.integers(1, 4), st.integers(1, 3), st.booleans())
+def test_saved_columns_are_what_was_saved(numbers: list[int], group: int, groups: int, nullable: bool) -> None:
+    values = np.array(numbers, np.int64)
+    column = ArrowColumn("a", "number", "i8", nullable)
+    step = group * groups
+    cuts = [values[at : at + step] for at in range(0, len(values), step)]
+    present = [cut >= 0 if nullable else None for cut in cuts]
+    batches = ([ArrowValues(len(cut), (cut,), (), there)] for cut, there in zip(cuts, present, strict=True))
+    data = b"".join(written([column], batches))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "GROUP", group)
-        saved = SavedColumns({"a": "q"}, {"a": Kept(data)}, len(numbers))
+        saved = SavedColumns({"a": "q"}, ArrowTable([column], Kept(data), len(numbers), step))
         assert saved.column("a").tolist() == numbers
         assert [saved.row(at) for at in range(len(saved))] == [(number,) for number in numbers]
+        places = np.arange(len(numbers))[::-2]
+        assert saved.rows(places)["a"].tolist() == numbers[::-2]
         with pytest.raises(IndexError):
             saved.row(len(numbers) + group)
 
 
-def test_what_is_no_saved_column_is_refused() -> None:
-    data = b"".join(saved_column(np.array([1, 2, 300])))
-    assert SavedColumns({"a": "q"}, {"a": Kept(data)}, 3).column("a").tolist() == [1, 2, 300]
-    for other in (data.replace(b"<u2", b">u2"), data.replace(b"False", b"True "), data.replace(b"(3,)", b"(4,)")):
-        with pytest.raises(ValueError, match="a is no column of 3 numbers"):
-            SavedColumns({"a": "q"}, {"a": Kept(other)}, 3).column("a")
+def test_a_number_is_absent_where_it_says_so_and_nowhere_else() -> None:
+    column, numbers = ArrowColumn("a", "number", "i8", nullable=True), np.array([1, -1, 3])
+    for present, is_right in (([True, False, True], True), ([True] * 3, False), ([True, False, False], False)):
+        data = b"".join(written([column], [[ArrowValues(3, (numbers,), (), np.array(present))]]))
+        saved = SavedColumns({"a": "q"}, ArrowTable([column], Kept(data), 3, 8))
+        if is_right:
+            assert saved.column("a").tolist() == [1, -1, 3]
+            continue
+        with pytest.raises(ValueError, match="a has numbers that are not there"):
+            saved.column("a")

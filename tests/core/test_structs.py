@@ -97,11 +97,9 @@ CHANGING = """
     questions.statistics.activity: _Deeds _Sightings
     questions.statistics.summary: _Errors _Identity _Method _Polled
     questions.statistics.triage: _Item
-    results.call_table: SharedValues
     results.catalog: CounterEntry CountersetEntry Described
     results.metadata: _Differences
     results.packets: _Packed
-    results.saved: State _Counter _Counterset _NameTable _View
     screens.browse.panes: _Line
     screens.formats.conversation: Unwritten
     screens.formats.junit: _Found
@@ -151,6 +149,7 @@ def test_only_what_is_built_up_may_be_changed() -> None:
 # Types with columns (numpy gives no truth of a comparison), and such as are what they are and not what they hold.
 BY_IDENTITY = """
     capture.frame: FrameBlock PlacedBlock
+    core.arrow: ArrowValues
     interfaces.buffers.derived: PerfColumns
     interfaces.buffers.regular: Grid Layout PerfParts Singles
     interfaces.buffers.regular_v1: V1Block V1Layout
@@ -164,6 +163,8 @@ BY_IDENTITY = """
     questions.series.plans: Plan
     questions.series.readings: Batch
     results.analysis: Analysis Part
+    results.call_table: SharedValues
+    results.rows: SavedTable
     screens.formats.counter_tables: _Column
     transport.packet.batches: Batches
     transport.packet.columns: Columns Payloads

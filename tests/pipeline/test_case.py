@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-import msgspec
-import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +25,6 @@ from msgspec.structs import replace
 
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
-from analyzer.core.columns import saved_column
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline import case as case_module
@@ -33,7 +34,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.pdus import Pdus
-from analyzer.results.saved import LOG, STATE, dump
+from analyzer.results.saved import ENTRIES, LOG, SAVED, dump
 from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
@@ -46,8 +47,9 @@ from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import View
 from benchmarks import traffic
 from tests.build.calls import Calls, analysis_of
-from tests.build.cases import contents, written
+from tests.build.cases import contents, entries_of, with_columns, with_tables, written
 from tests.commands.test_commands import PCQ, SECRETS, run
+from tests.records_document import case_document
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = [
@@ -57,8 +59,8 @@ NAMES = [
     "n_v1_reordered.pcap",
     "n_v1_snap160.pcap",
 ]
-# Saved by version 0.1.0, as a case of format 3.
-KEPT = Path(__file__).parent / "case-3.pcq"
+# Saved by version 0.1.0, as a case of format 4.
+KEPT = Path(__file__).parent / "case-4.pcq"
 
 
 def read(name: str, *, sealed: bool = False) -> Analysis:
@@ -219,8 +221,10 @@ def test_what_many_connections_and_pipes_leave_is_opened_again(shape: str, tmp_p
     with (tmp_path / "x.pcq").open("wb") as out:
         write_case(many, out)
     found = open_case(tmp_path / "x.pcq")
-    assert len(contents(tmp_path / "x.pcq")[STATE]) > 2 << 20
-    assert (found.sessions, found.bounds) == (many.sessions, many.bounds)
+    assert sum(map(len, contents(tmp_path / "x.pcq").values())) > 2 << 20
+    assert (tuple(found.sessions), tuple(found.bounds)) == (many.sessions, many.bounds)
+    # Some of them are read alone.
+    assert (found.sessions[7990:], found.bounds[15_990:]) == ([*many.sessions[7990:]], [*many.bounds[15_990:]])
 
 
 def test_a_large_conversation_of_many_clients_is_saved_and_opened(tmp_path: Path) -> None:
@@ -240,13 +244,13 @@ def test_save_says_so_where_what_it_wrote_does_not_read_back(tmp_path: Path, mon
         made = BytesIO()
         container_module.write(made, manifest, entries)
         data = bytearray(made.getvalue())
-        data[data.index(b"NUMPY") + 50] ^= 1
+        data[data.index(b"ARROW1") + 50] ^= 1
         out.write(data)
 
     monkeypatch.setattr(case_module, "write", write)
     done = run("save", PCQ, "--secrets", SECRETS, "-o", tmp_path / "x.pcq")
     assert (done.exit_code, list(tmp_path.iterdir())) == (1, [])
-    why = "what was written does not read back (is a damaged case: calls/context.npy is not what was written)"
+    why = "what was written does not read back (is a damaged case: tables/calls.arrow is not what was written)"
     assert why in str(done.exception)
 
 
@@ -267,21 +271,53 @@ def test_the_manifest_says_what_it_was_made_of(tmp_path: Path) -> None:
     assert (manifest.format, manifest.version, manifest.files) == ("pcq-case", VERSION, (str(PCQ),))
     assert manifest.digests[0].size == PCQ.stat().st_size
     assert manifest.limits["stub"] == DEFAULTS.stub
-    assert [entry.name for entry in manifest.entries] == list(dump(open_case(case)))
+    assert tuple(entry.name for entry in manifest.entries) == tuple(dump(open_case(case)).entries) == ENTRIES
     assert is_case(case)
     assert not is_case(PCQ)
 
 
-def test_numpy_reads_the_columns_as_they_are(tmp_path: Path) -> None:
-    analysis = read(NAMES[0])
-    case = saved(analysis, tmp_path / "x.pcq")
-    with zipfile.ZipFile(case) as archive:
+def test_other_programs_read_a_case_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of docs/case-file.md, run in order, with a case of the name they have."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.pcq").write_bytes(KEPT.read_bytes())
+    with zipfile.ZipFile("x.pcq") as archive:
+        archive.extractall("x")
+    page = (Path(__file__).parents[2] / "docs" / "case-file.md").read_text()
+    examples = [text for text in re.findall(r"```python\n(.*?)```", page, re.S) if "import" in text]
+    assert len(examples) == 2
+    names: dict[str, Any] = {}
+    for example in examples:
+        exec(example, names)
+    calls = open_case(KEPT).calls
+    expected = Counter((call.client.ip, call.server.ip, call.method) for call in calls)
+    refused = Counter((call.client.ip, call.server.ip, call.method) for call in calls if call.status)
+    rows = {row[:3]: row[3:] for row in names["asked"].fetchall()}
+    assert {key: (count, failed) for key, (count, failed, _) in rows.items()} == {
+        key: (count, refused[key]) for key, count in expected.items()
+    }
+    for key, (_, _, ms) in rows.items():
+        took = [call.latency_ns for call in calls if (call.client.ip, call.server.ip, call.method) == key]
+        assert ms == pytest.approx(median(one for one in took if one is not None) / 1e6)
+    assert names["failed"]["status"].to_list() == [call.status for call in calls if call.status]
+    assert names["failed"]["first_time"].dt.epoch("ns").to_list() == [call.time_ns for call in calls if call.status]
+    assert names["sessions"].to_pylist() == [
+        {"number": one.number, "dialect": one.dialect} for one in open_case(KEPT).sessions
+    ]
+
+
+def test_the_page_lists_all_tables_and_columns(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "case-file.md").read_text()
+    assert case_document(page) == page
+    listed = {name for row in re.findall(r"^\| (`.*?) \| ", page, re.M) for name in re.findall(r"`(\w+)`", row)}
+    with zipfile.ZipFile(KEPT) as archive:
         archive.extractall(tmp_path)
-    status = np.load(tmp_path / "calls/status.npy")
-    assert [None if one < 0 else one for one in status.tolist()] == [call.status for call in analysis.calls]
-    times = np.load(tmp_path / "calls/first_time.npy")
-    assert times.astype("datetime64[ns]").astype(int).tolist() == [call.time_ns for call in analysis.calls]
-    assert len(open_case(tmp_path).calls) == len(analysis.calls)
+    for path in (tmp_path / "tables").iterdir():
+        assert path.stem in listed
+        pl.read_ipc(path)
+    sides = re.compile("^(request|response)_")
+    columns = pl.read_ipc_schema(tmp_path / "tables" / "calls.arrow")
+    described = re.findall(r"^\| `(\S+)` \| (?:number|time)", page, re.M)
+    assert list(dict.fromkeys(sides.sub("*_", name) for name in columns)) == described
 
 
 def test_no_secret_is_in_it(tmp_path: Path) -> None:
@@ -308,7 +344,7 @@ def test_no_secret_is_in_it(tmp_path: Path) -> None:
 
 def test_a_case_that_was_kept_still_opens() -> None:
     """When this fails, cases that people saved no longer open: raise the version."""
-    assert manifest_of(KEPT).version == VERSION == 3
+    assert manifest_of(KEPT).version == VERSION == 4
     analysis = open_case(KEPT)
     assert len(analysis.calls) == 103
     assert sum(1 for _ in Counters(analysis).records()) > 0
@@ -325,7 +361,7 @@ def test_a_case_is_for_its_owner_only(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("*.pcq")} == {0o600}
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 99])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 99])
 def test_a_case_of_another_version_is_refused_in_a_sentence(version: int, tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcq", contents(KEPT), version=version)
     assert refusal(path) == f"{path} is a case of version {version}, saved by pcq-analyzer 0.1.0"
@@ -358,18 +394,11 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-def test_nested_records_are_a_sentence(tmp_path: Path) -> None:
-    assert "damaged case" in refusal(written(tmp_path / "x.pcq", {**contents(KEPT), STATE: b"\x91" * 100_000}))
-
-
-@pytest.mark.parametrize("field", ["lists", "contexts", "smbs", "texts", "steps"])
-def test_a_state_that_contradicts_itself_is_a_sentence(field: str, tmp_path: Path) -> None:
-    entries = contents(saved(read(NAMES[0]), tmp_path / "good.pcq"))
-    state = msgspec.msgpack.decode(entries[STATE])
-    where = state if field in state else state["shared"]
-    where[field] = where[field][:0]
-    changed = {**entries, STATE: msgspec.msgpack.encode(state)}
-    assert "damaged" in refusal(written(tmp_path / "x.pcq", changed))
+@pytest.mark.parametrize("name", ["contexts", "smbs", "texts", "steps", "held"])
+def test_a_case_that_contradicts_itself_is_a_sentence(name: str, tmp_path: Path) -> None:
+    good = saved(read(NAMES[0]), tmp_path / "good.pcq")
+    changed = with_tables(dump(open_case(good)), **{name: []})
+    assert "damaged" in refusal(written(tmp_path / "x.pcq", entries_of(changed, contents(good)["manifest.json"])))
 
 
 def test_calls_that_are_none_are_a_sentence(tmp_path: Path) -> None:
@@ -380,13 +409,17 @@ def test_calls_that_are_none_are_a_sentence(tmp_path: Path) -> None:
 
 def test_calls_have_as_many_bytes_as_they_state(tmp_path: Path) -> None:
     """36 kB whose calls all were the same record took half a minute and printed 1.6 GB."""
-    entries = contents(KEPT)
-    alike = {name: np.load(BytesIO(data))[:1] for name, data in entries.items() if name.endswith(".npy")}
-    same = entries | {name: b"".join(saved_column(data)) for name, data in alike.items()}
-    state = msgspec.msgpack.decode(entries[STATE])
-    for count in (1 << 16, 1 << 62):
-        many = {**same, STATE: msgspec.msgpack.encode(state | {"calls": count})}
-        assert "damaged" in refusal(written(tmp_path / "x.pcq", many))
+    analysis = open_case(KEPT)
+    table = analysis.calls.table
+    for count in (1 << 10, 1 << 16):
+        same = with_columns(dump(analysis), {name: [table.number(name, 0)] * count for name in SAVED})
+        assert "damaged" in refusal(written(tmp_path / "x.pcq", entries_of(same, contents(KEPT)["manifest.json"])))
+    for count in (1 << 62, -1):
+        entries = contents(KEPT)
+        manifest = json.loads(entries["manifest.json"])
+        manifest["tables"]["calls"]["rows"] = count
+        path = written(tmp_path / "x.pcq", {**entries, "manifest.json": json.dumps(manifest).encode()})
+        assert "damaged" in refusal(path)
 
 
 def test_stubs_lie_in_their_pdus(tmp_path: Path) -> None:
@@ -427,7 +460,7 @@ def test_a_case_goes_to_a_device_and_through_a_pipe(tmp_path: Path) -> None:
 
 
 def test_an_unpacked_case_is_made_of_files(tmp_path: Path) -> None:
-    for name in ("manifest.json", STATE, LOG):
+    for name in ("manifest.json", "tables/calls.arrow", LOG):
         folder = tmp_path / name.replace("/", "-")
         with zipfile.ZipFile(KEPT) as archive:
             archive.extractall(folder)

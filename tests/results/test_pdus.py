@@ -30,7 +30,7 @@ from analyzer.results.pdus import (
     stub_length_of,
     stub_of,
 )
-from analyzer.results.saved import load
+from analyzer.results.saved import dump, load
 from analyzer.transport.rpc.call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import kept
@@ -161,7 +161,7 @@ def test_pdus_are_the_same_when_they_are_in_a_table(
         other = CallTable(memory=0)
         other.append(table[1])
         check(packed_request(other[0]).pdus, made.fragments())
-        assert other.tally == +table.tally
+        assert other.tally == {kind: count for kind, count in table.tally.items() if count}
 
 
 def call_with(pdus: Fragments) -> Call:
@@ -365,7 +365,7 @@ def test_what_calls_have_in_common_is_kept_once() -> None:
     assert len(shared.contexts) == 2
     assert len(shared.smbs) == 1
     assert shared.texts.count("PerflibV2QueryCounterData") == 1
-    assert shared.tally == [(("complete", "PerflibV2", "PerflibV2QueryCounterData"), 22)]
+    assert table.tally == {("complete", "PerflibV2", "PerflibV2QueryCounterData"): 22}
     assert table.log.end < 22 * 200
     assert [table[at].pipe for at in (0, 20, 21)] == [table[0].pipe, "other", table[0].pipe]
 
@@ -444,7 +444,7 @@ def test_any_calls_come_back_from_a_table_and_from_a_case(calls: list[Call], gro
             table.append(call)
         expected = [facts(call) for call in calls]
         assert [facts(table[at]) for at in range(len(table))] == expected
-        again = load(kept(replace(analysis_of(), calls=OrderedCalls(table, range(len(table)))))).calls
+        again = load(*kept(dump(replace(analysis_of(), calls=OrderedCalls(table, range(len(table))))))).calls
         for name in FORMATS:
             assert again.column(name).tolist() == table.column(name).tolist(), name
         assert [facts(replace(call, number=0)) for call in again] == expected
