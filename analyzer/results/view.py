@@ -7,9 +7,12 @@ lay it out and add nothing to it. Text is as captured: each display escapes what
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from operator import attrgetter
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Struct
 
 from analyzer.core.discreet import Discreet
 from analyzer.results.call import CallState, SideName
@@ -64,6 +67,12 @@ class Run(Value, frozen=True):
 _start_of, _stop_of = attrgetter("at"), attrgetter("stop")
 
 
+# How a value follows from the bytes of a field that decides on no other: a number of either byte order, a GUID, or the bytes.
+Reads = Literal["", "le", "be", "guid-le", "guid-be", "bytes"]
+# What a value stands for: a number in, or bytes where the value is no number.
+Words = Callable[[Any], str | None]
+
+
 class Node(Value, frozen=True):
     """A field of a layer, or a structure with the fields in it."""
 
@@ -76,10 +85,20 @@ class Node(Value, frozen=True):
     meaning: Annotated[str | None, doc("name of the value, where it has one")]
     reference: Annotated[str, doc("document and section of a structure; empty for a field")]
     children: Annotated[tuple[Node, ...], doc("the fields in it")] = ()
+    reads: Annotated[Reads, doc("how its value follows from its bytes; empty where other fields depend on it")] = ""
+    words: Annotated[Words | None, doc("what makes the name of its value")] = None
 
     @property
     def stop(self) -> int:
         return self.start + self.length
+
+    def in_order(self) -> Iterator[Node]:
+        """This field and all in it, each before those in it."""
+        left = [self]
+        while left:
+            node = left.pop()
+            yield node
+            left.extend(reversed(node.children))
 
     def leaves(self) -> Iterator[Node]:
         """The fields in it that have no fields in them, in order."""
@@ -87,6 +106,42 @@ class Node(Value, frozen=True):
             yield self
         for child in self.children:
             yield from child.leaves()
+
+
+class Spot(Struct, frozen=True):
+    """A field of a form whose meaning follows from its bytes: its position in the tree, and its bytes in the layer."""
+
+    position: int
+    start: int
+    stop: int
+    reads: Reads
+    words: Words
+
+    def meaning(self, data: bytes) -> str | None:
+        """What its value in the bytes of a layer stands for."""
+        raw = data[self.start : self.stop]
+        order: Literal["little", "big"] = "little" if self.reads == "le" else "big"
+        return self.words(int.from_bytes(raw, order) if self.reads in ("le", "be") else raw)
+
+
+class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
+    """The fields of all layers that are alike: the tree of one of them, and what there is to say of each.
+
+    Fields with `reads` have values of their own in each layer.
+    """
+
+    tree: Node
+    notes: tuple[str, ...] = ()
+    problem: str | None = None
+
+    @cached_property
+    def spots(self) -> tuple[Spot, ...]:
+        """The fields whose meanings may differ."""
+        return tuple(
+            Spot(position, node.start, node.stop, node.reads, node.words)
+            for position, node in enumerate(self.tree.in_order())
+            if node.words is not None and (node.reads or node.children)
+        )
 
 
 class Layer(Discreet, frozen=True, kw_only=True):
@@ -114,6 +169,7 @@ class Layer(Discreet, frozen=True, kw_only=True):
     parent: Annotated[str | None, doc("id of the layer it lies in as it is")] = None
     offset: Annotated[int, doc("where in that layer", unit="bytes")] = 0
     tree: Annotated[Node | None, doc("its fields; null where nothing states its layout")] = None
+    form: Annotated[Form | None, doc("its fields, for a display that asks for forms in place of trees")] = None
     notes: Annotated[tuple[str, ...], doc("readings that were chosen")] = ()
     problem: Annotated[str | None, doc("its first damage, in a sentence")] = None
 

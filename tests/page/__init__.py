@@ -9,8 +9,10 @@ import zlib
 from base64 import b64decode
 from collections.abc import Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -60,8 +62,18 @@ def page_of(analysis: Analysis) -> str:
 
 
 def blocks(page: str) -> dict[str, Any]:
-    """The blocks of a page by their names."""
-    return {name: json.loads(zlib.decompress(b64decode(text), -15)) for name, text in _BLOCK.findall(page)}
+    """The blocks of a page by their names; those of details with their bytes as `data`."""
+    found = {name: zlib.decompress(b64decode(text), -15) for name, text in _BLOCK.findall(page)}
+    return {
+        name: detail_block(content) if name.startswith("details-") else json.loads(content)
+        for name, content in found.items()
+    }
+
+
+def detail_block(content: bytes) -> dict[str, Any]:
+    stop = 4 + int.from_bytes(content[:4], "little")
+    made: dict[str, Any] = json.loads(content[4:stop])
+    return made | {"data": content[stop:]}
 
 
 def whole(value: Any) -> Any:
@@ -70,43 +82,52 @@ def whole(value: Any) -> Any:
 
 
 def layers(found: dict[str, Any], number: int, per_block: int) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """The layers of a call with their bytes."""
+    """The layers of a call with their bytes, as the script puts them together (web/src/calls.ts)."""
     block = found[f"details-{(number - 1) // per_block}"]
-    call = block["calls"][(number - 1) % per_block]
-    for side in call["sides"]:
-        data: dict[str, bytes] = {}
-        for layer in side["layers"]:
-            if "hex" in layer:
-                data[layer["id"]] = bytes.fromhex(layer["hex"])
-            elif layer["parent"] is None:
-                data[layer["id"]] = b"".join(
-                    bytes.fromhex(block["frames"][f"{file}:{frame}"])[start : start + length]
-                    for _, _, frame, file, start, length in layer["runs"]
-                )
+    shared = found[f"shared-{block['shared']}"]
+    places = {tuple(block["frames"][at : at + 2]): block["frames"][at + 2] for at in range(0, len(block["frames"]), 4)}
+    _, *sides = block["calls"][(number - 1) % per_block]
+    for _, *some in sides:
+        before: dict[str, bytes] = {}
+        for outline, form, length, at, runs, words in some:
+            id, kind, title, steps, undone, parent, notes, problem = shared["outlines"][outline]
+            rows = [tuple(runs[first : first + 6]) for first in range(0, len(runs), 6)]
+            if parent is not None:
+                data = before[parent][at : at + length]
+            elif at >= 0:
+                data = block["data"][at : at + length]
             else:
-                start = layer["offset"]
-                data[layer["id"]] = data[layer["parent"]][start : start + layer["length"]]
-            yield layer | {"tree": tree(block["shapes"], layer, data[layer["id"]])}, data[layer["id"]]
+                firsts = [(places[file, frame] + start, size) for _, _, frame, file, start, size in rows]
+                data = b"".join(block["data"][first : first + size] for first, size in firsts)
+            before[id] = data
+            named = dict(zip(words[::2], (shared["texts"][one] for one in words[1::2]), strict=True))
+            made = {"id": id, "kind": kind, "title": title, "steps": steps, "undone": undone, "parent": parent}
+            made |= {"notes": notes, "problem": problem, "runs": rows}
+            yield made | {"tree": tree(shared["forms"][form], data, named) if form >= 0 else None}, data
 
 
-def tree(shapes: list[Any], layer: dict[str, Any], data: bytes) -> dict[str, Any] | None:
-    """The tree of a layer, its shape and its values put together again."""
-    if "shape" not in layer:
-        return None
-    values, meanings = iter(enumerate(layer["values"])), dict(layer["meanings"])
+def tree(form: list[Any], data: bytes, named: dict[int, str]) -> dict[str, Any]:
+    """A tree: its form, the values that its bytes have, and the meanings that follow from them."""
+    positions = count()
 
-    def made(shape: list[Any]) -> dict[str, Any]:
-        name, spelling, kind, start, length, _, children = shape
-        at, value = next(values)
+    def made(form: list[Any]) -> dict[str, Any]:
+        name, spelling, kind, start, length, _, reads, value, meaning, fields = form
+        position, raw = next(positions), data[start : start + length]
+        if kind == "bytes":
+            value = raw.hex()
+        elif reads in ("le", "be"):
+            value = int.from_bytes(raw, "little" if reads == "le" else "big")
+        elif reads:
+            value = str(UUID(bytes_le=raw) if reads == "guid-le" else UUID(bytes=raw))
         return {
             "name": name,
             "spelling": spelling,
             "type": kind,
             "offset": start,
             "length": length,
-            "value": data[start : start + length].hex() if kind == "bytes" else whole(value),
-            "meaning": meanings.get(at),
-            "children": [made(child) for child in children],
+            "value": whole(value),
+            "meaning": named.get(position, meaning),
+            "children": [made(field) for field in fields],
         }
 
-    return made(shapes[layer["shape"]])
+    return made(form)

@@ -369,6 +369,7 @@ SCROLLED = """async () => {
 
 def written_many(path: Path, count: int) -> Path:
     """A page of very many calls, made of that of one."""
+    from analyzer.core.output.json import dumps
     from analyzer.screens.formats.page_data import packed
     from tests.page import blocks
 
@@ -382,6 +383,6 @@ def written_many(path: Path, count: int) -> Path:
     rows["time"] = [number * 1_000_000 for number in range(count)]
     before = page.split('id="rows">', 1)
     path.write_text(
-        before[0] + 'id="rows">' + packed(rows).decode() + before[1][before[1].index("</script>") :], "utf-8"
+        before[0] + 'id="rows">' + packed([dumps(rows)]).decode() + before[1][before[1].index("</script>") :], "utf-8"
     )
     return path

@@ -1,6 +1,9 @@
 // The calls of the page: the columns of the list, the layers of one call, and which calls pass a filter.
 
-import { block, remembered, type DetailBlock, type Head, type RawLayer, type Shape, type Value } from "./data";
+import {
+  block, detailBlock, remembered, type DetailBlock, type FactOutline, type Form, type Head, type LayerKind, type LayerOutline, type RawLayer, type Shared,
+  type SideOutline, type Value,
+} from "./data";
 import { type Bound, type CallParts, type Depth, type Field, type Knowledge, type Resolve, type Vocabulary, compile, depthOf, knowledge, ofRecord } from "./filter";
 
 interface Columns {
@@ -145,7 +148,7 @@ export interface TreeNode {
   children: TreeNode[];
 }
 export interface Layer {
-  id: string; side: "request" | "response"; kind: RawLayer["kind"]; title: string; data: Uint8Array; runs: Run[]; steps: string[];
+  id: string; side: "request" | "response"; kind: LayerKind; title: string; data: Uint8Array; runs: Run[]; steps: string[];
   undone: string[]; parent: string | null; offset: number; notes: string[]; problem: string | null; tree: TreeNode | null;
   // Whether the capture has several files, so that a frame is named with its own.
   several: boolean;
@@ -156,48 +159,78 @@ export interface CallDetail { facts: [string, string, string][]; sides: SideDeta
 // A call taken apart; null where the page has only its line of the list.
 export async function detailOf(number: number, head: Head): Promise<CallDetail | null> {
   const at = number - 1;
-  const found = await remembered<DetailBlock>(`details-${Math.floor(at / head.details)}`);
+  const found = await remembered(`details-${Math.floor(at / head.details)}`, detailBlock);
   const raw = found?.calls[at % head.details];
   if (found === null || raw === undefined) return null;
+  const shared = (await remembered<Shared>(`shared-${found.shared}`))!;
   const layers = new Map<string, Layer>();
-  const sides = raw.sides.map((side) => ({
-    ...side,
-    layers: side.layers.map((layer) => {
-      const made = layerOf(layer, side.name, found, layers, head.overview.files.length > 1);
-      layers.set(made.id, made);
-      return made;
-    }),
-  }));
-  return { facts: raw.facts, sides, layers };
+  const [[outline, ...texts], ...rawSides] = raw;
+  const facts = (shared.outlines[outline!] as FactOutline).map(([layer, label], at): [string, string, string] => [layer, label, shared.texts[texts[at]!]!]);
+  const several = head.overview.files.length > 1;
+  const sides = rawSides.map(([outline, ...some]): SideDetail => {
+    const [name, missing, kind, problem, lacking] = shared.outlines[outline] as SideOutline;
+    const made = some.map((one) => {
+      const layer = layerOf(one, name, found, shared, layers, several);
+      layers.set(layer.id, layer);
+      return layer;
+    });
+    return { name, missing, kind, problem, lacking, layers: made };
+  });
+  return { facts, sides, layers };
 }
 
-function layerOf(raw: RawLayer, side: "request" | "response", { shapes, frames }: DetailBlock, before: Map<string, Layer>, several: boolean): Layer {
-  const data = bytesOf(raw, frames, before);
-  const runs = raw.runs.map(([at, stop, frame, file, start, length]) => ({ at, stop, frame, file, start, length }) as Run);
-  const { id, kind, title, steps, undone, parent, offset, notes, problem } = raw;
-  const tree = raw.shape === undefined ? null : treeOf(shapes[raw.shape]!, data, raw.values!, new Map(raw.meanings), { at: 0 });
-  return { id, side, kind, title, data, runs, steps, undone, parent, offset, notes, problem, tree, several };
+function layerOf(raw: RawLayer, side: "request" | "response", found: DetailBlock, shared: Shared, before: Map<string, Layer>, several: boolean): Layer {
+  const [outline, form, length, at, numbers, words] = raw;
+  const [id, kind, title, steps, undone, parent, notes, problem] = shared.outlines[outline] as LayerOutline;
+  const runs: Run[] = [];
+  for (let from = 0; from < numbers.length; from += 6) {
+    const [first, stop, frame, file, start, long] = numbers.slice(from, from + 6) as [number, number, number, number, number, number];
+    runs.push({ at: first, stop, frame, file, start, length: long });
+  }
+  const data = parent !== null ? before.get(parent)!.data.subarray(at, at + length) : at >= 0 ? found.data.subarray(at, at + length) : ofFrames(found, runs);
+  const meanings = new Map<number, string>();
+  for (let from = 0; from < words.length; from += 2) meanings.set(words[from]!, shared.texts[words[from + 1]!]!);
+  const tree = form < 0 ? null : treeOf(shared.forms[form]!, data, meanings, { at: 0 });
+  return { id, side, kind, title, data, runs, steps, undone, parent, offset: parent === null ? 0 : at, notes, problem, tree, several };
 }
 
-// The bytes of a layer: its own, those of the layer it lies in, or those of the frames that carried it.
-function bytesOf(raw: RawLayer, frames: Record<string, string>, before: Map<string, Layer>): Uint8Array {
-  if (raw.parent !== null) return before.get(raw.parent)!.data.subarray(raw.offset, raw.offset + raw.length);
-  if (raw.hex !== undefined) return fromHex(raw.hex);
-  return fromHex(raw.runs.map(([, , frame, file, start, length]) => frames[`${file}:${frame}`]!.slice(2 * start!, 2 * (start! + length!))).join(""));
+// The bytes of a layer that are those of the frames that carried it.
+function ofFrames({ frames, data }: DetailBlock, runs: Run[]): Uint8Array {
+  const parts = runs.map(({ file, frame, start, length }) => {
+    let at = 0;
+    while (frames[at] !== file || frames[at + 1] !== frame) at += 4;
+    return data.subarray(frames[at + 2]! + start, frames[at + 2]! + start + length);
+  });
+  if (parts.length === 1) return parts[0]!;
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
-function treeOf(shape: Shape, data: Uint8Array, values: Value[], meanings: Map<number, string>, next: { at: number }): TreeNode {
-  const [name, spelling, type, start, length, reference, children] = shape;
-  const at = next.at++;
-  const value = type === "bytes" ? toHex(data.subarray(start, start + length)) : values[at]!;
-  const meaning = meanings.get(at) ?? null;
-  return { name, spelling, type, start, length, reference, value, meaning, children: children.map((one) => treeOf(one, data, values, meanings, next)) };
+function treeOf(form: Form, data: Uint8Array, meanings: Map<number, string>, next: { at: number }): TreeNode {
+  const [name, spelling, type, start, length, reference, reads, known, meaning, fields] = form;
+  const position = next.at++;
+  const value = type === "bytes" ? toHex(data.subarray(start, start + length)) : reads === "" ? known : valueAt(data.subarray(start, start + length), reads);
+  return {
+    name, spelling, type, start, length, reference, value, meaning: meanings.get(position) ?? meaning,
+    children: fields.map((one) => treeOf(one, data, meanings, next)),
+  };
 }
 
-function fromHex(text: string): Uint8Array {
-  const bytes = new Uint8Array(text.length / 2);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = parseInt(text.slice(2 * at, 2 * at + 2), 16);
-  return bytes;
+// The value of a field by how it follows from its bytes: a number of either byte order, a GUID ([MS-DTYP] section 2.3.4).
+function valueAt(bytes: Uint8Array, reads: Form[6]): Value {
+  if (reads === "guid-le" || reads === "guid-be") {
+    const little = reads === "guid-le" ? [3, 2, 1, 0, 5, 4, 7, 6] : [0, 1, 2, 3, 4, 5, 6, 7];
+    const text = toHex(Uint8Array.from([...little, 8, 9, 10, 11, 12, 13, 14, 15], (at) => bytes[at]!));
+    return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join("-");
+  }
+  let number = 0n;
+  for (const byte of reads === "le" ? Array.from(bytes).reverse() : bytes) number = (number << 8n) | BigInt(byte);
+  return number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : { $int: String(number) };
 }
 
 export const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

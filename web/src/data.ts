@@ -24,16 +24,24 @@ export interface Series {
   path: string; added: string | null; type: string | null; unit: string | null; hidden: boolean; calls: number[]; times_ns: number[];
   values: (number | null | { $int: string })[]; reasons: [number, string][];
 }
-export type Shape = [name: string, spelling: string, type: string, start: number, length: number, reference: string, children: Shape[]];
 export type Value = number | string | boolean | null | { $int: string };
-export interface RawLayer {
-  id: string; kind: "frame" | "tcp" | "smb" | "pdu" | "sealed" | "stub" | "buffer"; title: string; length: number; runs: number[][]; steps: string[]; undone: string[];
-  parent: string | null; offset: number; notes: string[]; problem: string | null; hex?: string; shape?: number; values?: Value[];
-  meanings?: [number, string][];
-}
-export interface RawSide { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; lacking: string | null; layers: RawLayer[] }
-export interface RawCall { facts: [string, string, string][]; sides: RawSide[] }
-export interface DetailBlock { shapes: Shape[]; frames: Record<string, string>; calls: RawCall[] }
+// A field of a tree. `reads` says how its value follows from its bytes; empty where the value is here.
+export type Form = [
+  name: string, spelling: string, type: string, start: number, length: number, reference: string, reads: "" | "le" | "be" | "guid-le" | "guid-be" | "bytes",
+  value: Value, meaning: string | null, fields: Form[],
+];
+export type LayerKind = "frame" | "tcp" | "smb" | "pdu" | "sealed" | "stub" | "buffer";
+// What is equal of several layers, sides or facts.
+export type LayerOutline = [
+  id: string, kind: LayerKind, title: string, steps: string[], undone: string[], parent: string | null, notes: string[], problem: string | null,
+];
+export type SideOutline = [name: "request" | "response", missing: string | null, kind: string | null, problem: string | null, lacking: string | null];
+export type FactOutline = [layer: string, label: string][];
+export interface Shared { texts: string[]; outlines: unknown[]; forms: Form[] }
+// Outline, form (-1: none), length, place of the bytes (-1: in the frames), six numbers a run, and meanings as position and text.
+export type RawLayer = [outline: number, form: number, length: number, at: number, runs: number[], words: number[]];
+export type RawCall = [facts: number[], ...sides: [number, ...RawLayer[]][]];
+export interface DetailBlock { shared: number; frames: number[]; calls: RawCall[]; data: Uint8Array }
 export function head(): Head {
   return JSON.parse(document.getElementById("head")!.textContent!) as Head;
 }
@@ -45,9 +53,8 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-async function inflated(base64: string): Promise<string> {
-  const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).text();
+async function inflated(base64: string): Promise<Response> {
+  return new Response(new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw")));
 }
 
 // The blocks of calls come last in the file: one that is not there yet may still be on its way.
@@ -56,28 +63,44 @@ function parsed(): Promise<void> {
   return new Promise((done) => document.addEventListener("DOMContentLoaded", () => done(), { once: true }));
 }
 
-// A block by its name, null where the page has none of that name.
-export async function block<T>(name: string): Promise<T | null> {
+async function content(name: string): Promise<Response | null> {
   let found = document.getElementById(name);
   if (found === null) {
     await parsed();
     found = document.getElementById(name);
   }
-  return found === null ? null : (JSON.parse(await inflated(found.textContent!)) as T);
+  return found === null ? null : inflated(found.textContent!);
 }
 
+// A block by its name, null where the page has none of that name.
+export async function block<T>(name: string): Promise<T | null> {
+  const found = await content(name);
+  return found === null ? null : ((await found.json()) as T);
+}
+
+// A block of calls taken apart: the length of its JSON, its JSON, its bytes.
+export async function detailBlock(name: string): Promise<DetailBlock | null> {
+  const found = await content(name);
+  if (found === null) return null;
+  const bytes = await found.arrayBuffer();
+  const length = new DataView(bytes).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length))) as DetailBlock;
+  return { ...head, data: new Uint8Array(bytes, 4 + length) };
+}
+
+const MOST = 8;
 const recent = new Map<string, Promise<unknown>>();
 
 // The same, of which the last few are remembered.
-export function remembered<T>(name: string, most = 6): Promise<T | null> {
+export function remembered<T>(name: string, read: (name: string) => Promise<T | null> = block<T>): Promise<T | null> {
   const known = recent.get(name);
   if (known !== undefined) {
     recent.delete(name);
     recent.set(name, known);
     return known as Promise<T | null>;
   }
-  const made = block<T>(name);
+  const made = read(name);
   recent.set(name, made);
-  if (recent.size > most) recent.delete(recent.keys().next().value!);
+  if (recent.size > MOST) recent.delete(recent.keys().next().value!);
   return made;
 }

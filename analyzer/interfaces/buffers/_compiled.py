@@ -7,6 +7,7 @@ states, is loaded first and stands in `sys.modules` under its bare name only whi
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from msgspec import Struct
 
 GENERATED = Path(__file__).parent / "_generated"
 Flavour = Literal["plain", "positions"]
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 # Held while modules stand in `sys.modules` under names that are not theirs.
@@ -69,7 +71,8 @@ class FieldSpec(Struct, frozen=True):
 
     `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand
     for. `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie. Fillers are padding,
-    alignment and their like, which carry nothing.
+    alignment and their like, which carry nothing. What `decides` is asked for by an expression of some description, is checked, or
+    is remarked on: with another value of it, other fields may follow.
     """
 
     name: str
@@ -85,6 +88,7 @@ class FieldSpec(Struct, frozen=True):
     around: bool
     is_contained: bool
     is_filler: bool
+    decides: bool
 
 
 class TypeSpec(Struct, frozen=True):
@@ -151,7 +155,38 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
         around=bool(entry.get("-around", False)),
         is_contained=lazy and entry.get("type", "strz") != "strz",
         is_filler=spelling.startswith("(") and encoding is None and meaning is None,
+        decides=name in _asked_for() or "valid" in entry or "contents" in entry,
     )
+
+
+# Keys of a description whose texts are expressions; and what the remarks on a buffer look at (`remarks.py`).
+_EXPRESSIONS = frozenset({"size", "if", "repeat-expr", "repeat-until", "pos", "value", "io", "switch-on", "type"})
+_REMARKED = frozenset({"rest", "total_size", "total_byte_length", "header_length", "byte_length"}) | {
+    "counter_offset",
+    "counter_size",
+}
+
+
+@cache
+def _asked_for() -> frozenset[str]:
+    """The names in expressions of all descriptions, by which one field decides on others, but for texts of fields."""
+    found = set(_REMARKED)
+
+    def visit(node: Any) -> None:
+        if isinstance(node, list):
+            for item in node:
+                visit(item)
+        elif isinstance(node, dict) and "-text-of" not in node:
+            for key, value in node.items():
+                if isinstance(value, str) and key in _EXPRESSIONS and (key != "type" or "(" in value):
+                    found.update(_NAME.findall(value))
+                elif key == "valid":
+                    found.update(_NAME.findall(str(value)))
+                else:
+                    visit(value)
+
+    visit(list(spec_texts().values()))
+    return frozenset(found)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, get_args
 
 from kaitaistruct import BytesIO, KaitaiStream
@@ -120,7 +121,20 @@ def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None
         return None
     if kind == "winperf" and not big_endian and read_v1(data) is not None:
         return None
-    return decode_buffer(kind, data, big_endian=big_endian).problem
+    if len(data) > _SHORT:
+        return decode_buffer(kind, data, big_endian=big_endian).problem
+    return _known_damage(kind, data, big_endian)
+
+
+# Servers send the metadata of their countersets to every client: buffers up to this length, so many of them, are known again.
+_SHORT, _KNOWN = 4096, 1024
+
+
+@lru_cache(maxsize=_KNOWN)
+def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> DecodeError | None:
+    """The damage of a short buffer."""
+    problem = decode_buffer(kind, data, big_endian=big_endian).problem
+    return problem.alone() if problem is not None else None
 
 
 def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:

@@ -34,9 +34,11 @@ from analyzer.interfaces.buffers.adapt import (
     v1_value,
 )
 from analyzer.interfaces.buffers.decode import notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.layout import CLOCK, SYSTEMTIME
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
 from analyzer.interfaces.buffers.text import utf16_length
 from analyzer.results.buffer import BufferKind
+from analyzer.results.view import Reads, Words
 
 StatusName = Callable[[int], str]
 
@@ -56,6 +58,7 @@ class Field(Discreet, frozen=True):
 
     `name` is the id in `ksy/` (with its place in an array), `spelling` the specification's, `meaning` what the value
     stands for where it has a name of its own; `doc_ref` (of structures) names document and section.
+    `reads` and `words` say how value and meaning follow from the bytes, as those of a `Node` do.
     """
 
     hidden = ("data",)
@@ -70,6 +73,8 @@ class Field(Discreet, frozen=True):
     doc_ref: str
     data: bytes
     base: int = 0
+    reads: Reads = ""
+    words: Words | None = None
 
     @property
     def stop(self) -> int:
@@ -121,7 +126,7 @@ def map_fields(
     except DecodeError as error:
         return FieldMap(Field(kind, "", "", 0, 0, None, None, (), "", data), error, ())
     compiled, problem = parse_positions(plan)
-    mapper = _Mapper(data, compiled if problem else None, status_name, without)
+    mapper = _Mapper(data, compiled if problem else None, status_name, without, all_decide=kind == "winperf")
     root = mapper.root(kind, compiled, plan.reading)
     problem, others = mapper.damage(compiled, problem)
     return FieldMap(root, problem, (*notes_on(plan, compiled), *others))
@@ -137,16 +142,64 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
     return FieldMap(replace(root.children[0], name=kind.side) if root.children else root, problem, notes)
 
 
+class _Words(Struct, frozen=True):
+    """What the values of a field stand for."""
+
+    spec: FieldSpec
+    status_name: StatusName | None
+
+    @property
+    def has_any(self) -> bool:
+        """Whether any value stands for something."""
+        spec = self.spec
+        return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
+
+    def __call__(self, value: Any) -> str | None:
+        spec = self.spec
+        if value in spec.special:
+            return spec.special[value]
+        if spec.names is not None:
+            return spec.names[value][0] if value in spec.names else "unknown"
+        if spec.flags is not None:
+            known = [name for bit, (name, _) in spec.flags.items() if value & bit]
+            rest = value & ~sum(spec.flags)
+            return " | ".join(known + ([f"{rest:#x}"] if rest else [])) or "none"
+        if spec.meaning == "filetime":
+            return iso_time(filetime_ns(value))
+        if spec.meaning == "win32" and self.status_name is not None:
+            return self.status_name(value)
+        return None
+
+
+def _reads(kind: str, value: JsonValue, reading: Reading) -> Reads:
+    """How the value of a field that decides on no other follows from its bytes."""
+    if kind == "bytes":
+        return "bytes"
+    if kind in _GUIDS:
+        return "guid-be" if reading.big_endian else "guid-le"
+    if isinstance(value, int) and kind[0] == "u":
+        return "be" if reading.big_endian else "le"
+    return ""
+
+
 class _Mapper:
     """Makes fields of compiled objects. Reading on demand may run into damage, which ends the tree there."""
 
     def __init__(
-        self, data: bytes, compiled: Any, status_name: StatusName | None, without: Collection[str] = ()
+        self,
+        data: bytes,
+        compiled: Any,
+        status_name: StatusName | None,
+        without: Collection[str] = (),
+        *,
+        all_decide: bool = False,
     ) -> None:
         self._data = data
         self._without = without
         self._unfinished = set(unfinished_in(compiled) if compiled else ())
         self._status_name = status_name
+        # The readers of performance data of the first version look at many fields by themselves.
+        self._all_decide = all_decide
         # What ended the tree, and what ended parts of it whose damage is contained.
         self._lazy: LazyError | None = None
         self._damage: list[LazyError] = []
@@ -164,6 +217,8 @@ class _Mapper:
         self, name: str, spelling: str, compiled: Any, start: int, stop: int, children: tuple[Field, ...]
     ) -> Field:
         kind = type_of(compiled)
+        of = {child.name: child.value for child in children} if kind.path.endswith(".systemtime") else {}
+        is_date = "milliseconds" in of
         return Field(
             name,
             spelling,
@@ -171,10 +226,11 @@ class _Mapper:
             start,
             stop - start,
             None,
-            _meaning_of(compiled),
+            _date(of) if is_date else None,
             children,
             kind.doc_ref,
             self._data,
+            words=_read_date if is_date and kind.path == "ms_dtyp.systemtime" else None,
         )
 
     def _children(self, compiled: Any, base: int, reading: Reading, outer: FieldSpec | None = None) -> Iterator[Field]:
@@ -270,14 +326,14 @@ class _Mapper:
         if isinstance(value, bytes):
             yield from self._bytes(spec, name, value, start, stop, reading)
             return
-        yield self._leaf(spec, name, start, stop, value if isinstance(value, str) else int(value))
+        yield self._leaf(spec, name, start, stop, value if isinstance(value, str) else int(value), reading)
 
     def _object(
         self, spec: FieldSpec, name: str, value: Any, start: int, place: Any, base: int, reading: Reading
     ) -> Iterator[Field]:
         if is_guid(value):
             if "end" in place:
-                yield self._leaf(spec, name, start, start + 16, guid_of(value), kind=type_of(value).path)
+                yield self._leaf(spec, name, start, start + 16, guid_of(value), reading, kind=type_of(value).path)
             return
         if type_of(value).path == "winperf.counter_value":
             raw = self._demand(value, "value")
@@ -285,8 +341,9 @@ class _Mapper:
             if raw is not None and at is not None:
                 shown = v1_value(value.definition, raw, reading)
                 index = f"counter {value.definition.counter_name_title_index}"
-                leaf = self._leaf(spec, name, base + at["start"], base + at["end"], shown, kind="winperf.counter_value")
-                yield replace(leaf, meaning=index)
+                start, stop = base + at["start"], base + at["end"]
+                leaf = self._leaf(spec, name, start, stop, shown, reading, kind="winperf.counter_value")
+                yield replace(leaf, meaning=index, reads="", words=None)
             return
         wraps = type_of(value).path in _WRAPPERS
         children = tuple(self._children(value, base, reading, spec if wraps else None))
@@ -310,7 +367,7 @@ class _Mapper:
                 else min(value.find(b"\0") + 1 or len(value), len(value))
             )
             end = start + used
-        yield self._leaf(spec, name, start, end, shown)
+        yield self._leaf(spec, name, start, end, shown, reading)
         if end < stop:
             yield Field(
                 f"{name}_padding",
@@ -325,30 +382,27 @@ class _Mapper:
                 self._data,
             )
 
-    def _leaf(self, spec: FieldSpec, name: str, start: int, stop: int, value: JsonValue, *, kind: str = "") -> Field:
+    def _leaf(
+        self, spec: FieldSpec, name: str, start: int, stop: int, value: JsonValue, reading: Reading, *, kind: str = ""
+    ) -> Field:
         shown = kind or (spec.type if isinstance(value, str | int) and spec.type in _NUMBERS else f"u{stop - start}")
         if not kind and isinstance(value, str):
             shown = "text" if spec.encoding or spec.meaning == "counter-value" else "bytes"
+        words = _Words(spec, self._status_name)
         return Field(
-            name, spec.spelling, shown, start, stop - start, value, self._meaning(spec, value), (), "", self._data
+            name,
+            spec.spelling,
+            shown,
+            start,
+            stop - start,
+            value,
+            words(value) if isinstance(value, int) else None,
+            (),
+            "",
+            self._data,
+            reads="" if spec.decides or self._all_decide else _reads(shown, value, reading),
+            words=words if words.has_any else None,
         )
-
-    def _meaning(self, spec: FieldSpec, value: JsonValue) -> str | None:
-        if not isinstance(value, int):
-            return None
-        if value in spec.special:
-            return spec.special[value]
-        if spec.names is not None:
-            return spec.names[value][0] if value in spec.names else "unknown"
-        if spec.flags is not None:
-            known = [name for bit, (name, _) in spec.flags.items() if value & bit]
-            rest = value & ~sum(spec.flags)
-            return " | ".join(known + ([f"{rest:#x}"] if rest else [])) or "none"
-        if spec.meaning == "filetime":
-            return iso_time(filetime_ns(value))
-        if spec.meaning == "win32" and self._status_name is not None:
-            return self._status_name(value)
-        return None
 
     def _gaps(self, spec: FieldSpec, start: int, stop: int, made: list[Field]) -> list[Field]:
         """What of the bytes around fields with positions of their own no such field covers."""
@@ -382,6 +436,7 @@ class _Mapper:
 
 # Types whose `value` or `data` is what the field that has them is about.
 _WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4", "ms_scmr_stubs.optional_u4"}
+_GUIDS = {"ms_dtyp.guid", "ndr.uuid"}
 _NUMBERS = {"u1", "u2", "u4", "u8", "s4", "s8"}
 
 
@@ -389,9 +444,12 @@ def _end(children: tuple[Field, ...], start: int) -> int:
     return max((child.stop for child in children), default=start)
 
 
-def _meaning_of(compiled: Any) -> str | None:
-    """A structure that reads better as one value: a SYSTEMTIME as date and time."""
-    if type(compiled).__qualname__.rpartition(".")[2] != "Systemtime" or not hasattr(compiled, "milliseconds"):
-        return None
-    date = f"{compiled.year:04}-{compiled.month:02}-{compiled.day:02}"
-    return f"{date}T{compiled.hour:02}:{compiled.minute:02}:{compiled.second:02}.{compiled.milliseconds:03}Z"
+def _date(of: dict[str, Any]) -> str:
+    """The fields of a SYSTEMTIME, which read better as one value: date and time."""
+    date = f"{of['year']:04}-{of['month']:02}-{of['day']:02}"
+    return f"{date}T{of['hour']:02}:{of['minute']:02}:{of['second']:02}.{of['milliseconds']:03}Z"
+
+
+def _read_date(raw: bytes) -> str:
+    """A little-endian SYSTEMTIME as date and time."""
+    return _date(dict(zip(CLOCK, SYSTEMTIME.unpack(raw), strict=True)))

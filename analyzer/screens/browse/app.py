@@ -186,7 +186,7 @@ class Browser(App[None]):
             except InputError as error:
                 found = replace(analysis, packets=Packets(str(error)))
             self.call_from_thread(self._show_packets, found)
-        self.call_from_thread(self._show_findings, finding_views(analysis, Audit(analysis)))
+        self.call_from_thread(self._show_findings, tuple(finding_views(analysis, Audit(analysis))))
         series, _ = series_views(analysis, MAX_READINGS)
         self.call_from_thread(self._show_series, tuple(one for one in series if not one.hidden))
 

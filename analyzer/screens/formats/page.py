@@ -20,6 +20,8 @@ from analyzer.results.evidence import EvidenceRecord
 from analyzer.screens.formats.page_data import (
     DETAILS_IN_BLOCK,
     HEADS_IN_BLOCK,
+    Shared,
+    audit_block,
     detail_blocks,
     exact,
     packed,
@@ -83,8 +85,7 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
     yield b"<noscript><p>This page shows its data with a script that is part of it. Allow scripts to see it.</p></noscript>\n"
     yield b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
     yield from _block("rows", rows_block(analysis))
-    findings, coverage = exact(list(report.findings)), exact(list(report.coverage))
-    yield from _block("audit", {"findings": findings, "coverage": coverage, "nothing": report.nothing_found})
+    yield _script("audit", packed(audit_block(report)))
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
@@ -99,22 +100,28 @@ def _calls(report: Report) -> Iterator[bytes]:
     numbers = range(1, min(len(analysis.calls), MAX_DETAILS) + 1)
     held = 0
     shown = 0
+    shared: Shared | None = None
     for number, block in enumerate(detail_blocks(analysis, numbers)):
-        text = packed(block)
+        if shared is not None and block.shared is not shared:
+            yield _script(f"shared-{shared.number}", packed(shared.content))
+        shared = block.shared
+        text = packed(block.content)
         held += len(text)
         if held > MAX_DETAIL_BYTES:
             break
         shown = min((number + 1) * DETAILS_IN_BLOCK, len(numbers))
         yield _script(f"details-{number}", text)
+    if shared is not None:
+        yield _script(f"shared-{shared.number}", packed(shared.content))
     for number, (heads, buffers) in enumerate(record_blocks(analysis, range(1, len(analysis.calls) + 1))):
-        yield _script(f"heads-{number}", packed(heads))
+        yield _script(f"heads-{number}", packed([dumps(heads)]))
         if number * HEADS_IN_BLOCK < shown:
-            yield _script(f"buffers-{number}", packed(buffers))
+            yield _script(f"buffers-{number}", packed([dumps(buffers)]))
     yield from _block("tail", {"details": shown})
 
 
 def _block(name: str, value: Any) -> Iterator[bytes]:
-    yield _script(name, packed(value))
+    yield _script(name, packed([dumps(value)]))
 
 
 def _script(name: str, text: bytes) -> bytes:

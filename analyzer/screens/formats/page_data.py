@@ -1,14 +1,15 @@
 """The data of the page that `report` writes: the view model as blocks of JSON, most of them compressed (docs/report.md).
 
-The page has no other source: what it shows is decoded here. A block is JSON, deflated (RFC 1951) and in base64, so that it is
-text without a meaning in HTML. Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int": "..."}`.
+The page has no other source: what it shows is decoded here, but for the values of fields that a form says how to read. A block is
+JSON, deflated (RFC 1951) and in base64, so that it is text without a meaning in HTML; those of details have bytes behind it.
+Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int": "..."}`.
 """
 
 from __future__ import annotations
 
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -17,17 +18,20 @@ from analyzer.core.output.json import document, dumps
 from analyzer.interfaces.contents.lines import call_record, delta_before
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
-from analyzer.results.view import CallView, Layer, Node, Row, SeriesView
-from analyzer.screens.viewmodel.layers import call_view
+from analyzer.results.view import Form, Layer, Node, Row, SeriesView, SideView
+from analyzer.screens.viewmodel.forms import Forms
+from analyzer.screens.viewmodel.layers import facts_of, side_views
 from analyzer.screens.viewmodel.rows import rows
+from analyzer.screens.views.report import Report
 
 _SAFE_INTEGER = 2**53 - 1
 # Most values are of these types.
 _AS_IT_IS = frozenset({str, bool, float})
 # Calls in a block: of records, which a filter reads one block after the other, and of details, which are read for one call.
-HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 25
-# The tree of a longer layer is left out; at 80 bytes a node, a browser would hold 100 MB for one call.
-MAX_TREE_BYTES = 1 << 20
+HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
+# What blocks of details share begins anew where it is longer, which a browser reads for one call.
+MAX_SHARED_BYTES = 1 << 20
+_OF_AN_OUTLINE = 200
 
 # How the columns of rows are named in the page, and the fields of `Row` that are texts.
 _TEXTS = (
@@ -47,10 +51,10 @@ _TEXTS = (
 Block = tuple[str, bytes]
 
 
-def packed(value: Any) -> bytes:
-    """A block's text."""
+def packed(parts: Iterable[bytes]) -> bytes:
+    """A block's text; its content comes in parts."""
     squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
-    return b64encode(squeeze.compress(dumps(value)) + squeeze.flush())
+    return b64encode(b"".join([*map(squeeze.compress, parts), squeeze.flush()]))
 
 
 def exact(value: Any) -> Any:
@@ -138,97 +142,173 @@ def record_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[tuple[
         yield heads, buffers
 
 
-def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The layers of calls, a block of them at a time. Trees of one layout share their `shapes`, calls their `frames`."""
+class DetailBlock(Struct, frozen=True):
+    """A block of calls taken apart, and what they share with those of other blocks.
+
+    `frames` has four numbers for each frame: file, number, place in the data, length. `data` has the bytes that are there for
+    themselves, one behind the other.
+    """
+
+    shared: Shared
+    frames: list[int]
+    calls: list[Any]
+    data: bytes
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """The block before it is packed: how long the JSON of it is, its JSON, its bytes."""
+        head = dumps({"shared": self.shared.number, "frames": self.frames, "calls": self.calls})
+        return len(head).to_bytes(4, "little"), head, self.data
+
+
+def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[DetailBlock]:
+    """The layers of calls, a block of them at a time. What they share is whole once a block shares something else."""
+    forms, shared = Forms(), Shared(0)
     for at in range(0, len(numbers), DETAILS_IN_BLOCK):
-        shared = Shared()
-        calls = [detail(call_view(analysis, number), shared) for number in numbers[at : at + DETAILS_IN_BLOCK]]
-        yield {"shapes": shared.shapes, "frames": shared.frames, "calls": calls}
+        if shared.size > MAX_SHARED_BYTES:
+            shared = Shared(shared.number + 1)
+        made = _Block(shared)
+        calls = [made.call(analysis.calls[one - 1], analysis, forms) for one in numbers[at : at + DETAILS_IN_BLOCK]]
+        yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
 
 
 class Shared:
-    """What calls of a block share: trees without their values, and frames in hexadecimal (by file and number), each once."""
+    """What calls share, each once and by its number: texts, the forms of trees, what is equal of facts, sides and layers."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.size = 0
         self._numbers: dict[Any, int] = {}
-        self.shapes: list[Any] = []
-        self.frames: dict[str, str] = {}
+        self._texts = _Texts()
+        self._forms: list[bytes] = []
+        self._outlines: list[Any] = []
 
-    def shape(self, tree: Node) -> int:
-        """The number of the shape of a tree."""
-        shape = _shape(tree)
-        if (known := self._numbers.get(shape)) is None:
-            known = self._numbers[shape] = len(self.shapes)
-            self.shapes.append(shape)
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """The block before it is packed."""
+        head = dumps({"texts": list(self._texts.all), "outlines": self._outlines})
+        return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
+
+    def text(self, text: str) -> int:
+        """The number of a text."""
+        before = len(self._texts.all)
+        number = self._texts.all.setdefault(text, before)
+        if number == before:
+            self.size += len(text)
+        return number
+
+    def outline(self, outline: tuple[Any, ...]) -> int:
+        """The number of what is equal of several facts, sides or layers."""
+        if (known := self._numbers.get(outline)) is None:
+            known = self._numbers[outline] = len(self._outlines)
+            self._outlines.append(outline)
+            self.size += _OF_AN_OUTLINE
         return known
 
-    def has(self, layer: Layer) -> bool:
+    def form(self, form: Form) -> int:
+        """The number of a form."""
+        if (known := self._numbers.get(form)) is None:
+            known = self._numbers[form] = len(self._forms)
+            self._forms.append(dumps(_shape(form.tree)))
+            self.size += len(self._forms[-1])
+        return known
+
+
+def _shape(node: Node) -> list[Any]:
+    """A field of a form: without a value where it reads one, without the meaning that follows from it."""
+    follows = node.words is not None and bool(node.reads or node.children)
+    return [
+        node.name,
+        node.spelling,
+        node.type,
+        node.start,
+        node.length,
+        node.reference,
+        node.reads,
+        None if node.reads or node.type == "bytes" else exact(node.value),
+        None if follows else node.meaning,
+        [_shape(child) for child in node.children],
+    ]
+
+
+class _Block:
+    """What is made of the calls of a block. Bytes are left out where they are those of another layer or of frames."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self.frames: list[int] = []
+        self.data: list[bytes] = []
+        self._known: set[tuple[int, int]] = set()
+        self._at = 0
+
+    def call(self, call: Call, analysis: Analysis, forms: Forms) -> list[Any]:
+        """A call taken apart: its facts, then its sides."""
+        shared = self._shared
+        facts = list(facts_of(call, analysis))
+        outline = shared.outline(tuple([(fact.layer, fact.label) for fact in facts]))
+        sides = [self._side(side) for side in side_views(call, analysis.packets, forms)]
+        return [[outline, *[shared.text(fact.text) for fact in facts]], *sides]
+
+    def _side(self, side: SideView) -> list[Any]:
+        outline = self._shared.outline((side.name, side.missing, side.buffer_kind, side.problem, side.lacking))
+        return [outline, *[self._layer(layer) for layer in side.layers]]
+
+    def _layer(self, layer: Layer) -> list[Any]:
+        """Outline, form (-1: none), length, place, runs, words.
+
+        The place of the bytes is that in the layer that these lie in, or in the data, or -1 where they are those of the frames.
+        Runs have six numbers each; words are the meanings that follow from bytes, as position in the tree and text.
+        """
+        shared, form = self._shared, layer.form
+        outline = shared.outline(
+            (layer.id, layer.kind, layer.title, layer.steps, layer.undone_by, layer.parent, layer.notes, layer.problem)
+        )
+        runs = [
+            number for run in layer.runs for number in (run.at, run.stop, run.frame, run.file, run.start, run.length)
+        ]
+        data = layer.data
+        if layer.parent is not None:
+            at = layer.offset
+        elif layer.kind == "frame":
+            at = -1
+            self._frame(layer)
+        else:
+            at = -1 if self._has(layer) else self._put(data)
+        words: list[int] = []
+        if form is not None:
+            for spot in form.spots:
+                if (meaning := spot.meaning(data)) is not None:
+                    words += (spot.position, shared.text(meaning))
+        return [outline, -1 if form is None else shared.form(form), len(data), at, runs, words]
+
+    def _frame(self, layer: Layer) -> None:
+        (run,) = layer.runs
+        if (run.file, run.frame) not in self._known:
+            self._known.add((run.file, run.frame))
+            self.frames += (run.file, run.frame, self._put(layer.data), len(layer.data))
+
+    def _put(self, data: bytes) -> int:
+        place = self._at
+        self.data.append(data)
+        self._at += len(data)
+        return place
+
+    def _has(self, layer: Layer) -> bool:
         """Whether the bytes of a layer are those of frames that are here."""
         return not layer.steps and all(
-            f"{run.file}:{run.frame}" in self.frames and run.stop - run.at == run.length for run in layer.runs
+            (run.file, run.frame) in self._known and run.stop - run.at == run.length for run in layer.runs
         )
 
 
-def _shape(node: Node) -> tuple[Any, ...]:
-    children = tuple(map(_shape, node.children))
-    return node.name, node.spelling, node.type, node.start, node.length, node.reference, children
-
-
-def detail(view: CallView, shared: Shared) -> dict[str, Any]:
-    """A call taken apart. Bytes are hexadecimal, and left out where they are those of the parent layer or of frames."""
-    for side in view.sides:
-        for layer in side.layers:
-            if layer.kind == "frame":
-                shared.frames[f"{layer.runs[0].file}:{layer.runs[0].frame}"] = layer.data.hex()
-    return {
-        "facts": [[fact.layer, fact.label, fact.text] for fact in view.facts],
-        "sides": [
-            {
-                "name": side.name,
-                "missing": side.missing,
-                "kind": side.buffer_kind,
-                "problem": side.problem,
-                "lacking": side.lacking,
-                "layers": [_layer(layer, shared) for layer in side.layers],
-            }
-            for side in view.sides
-        ],
-    }
-
-
-def _layer(layer: Layer, shared: Shared) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "id": layer.id,
-        "kind": layer.kind,
-        "title": layer.title,
-        "length": len(layer.data),
-        "runs": [[run.at, run.stop, run.frame, run.file, run.start, run.length] for run in layer.runs],
-        "steps": layer.steps,
-        "undone": layer.undone_by,
-        "parent": layer.parent,
-        "offset": layer.offset,
-        "notes": layer.notes,
-        "problem": layer.problem,
-    }
-    if layer.parent is None and not shared.has(layer):
-        out["hex"] = layer.data.hex()
-    if layer.tree is not None and len(layer.data) <= MAX_TREE_BYTES:
-        values: list[Any] = []
-        meanings: list[Any] = []
-        _collect(layer.tree, values, meanings)
-        out |= {"shape": shared.shape(layer.tree), "values": values, "meanings": meanings}
-    elif layer.tree is not None:
-        out["notes"] = [*layer.notes, f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes"]
-    return out
-
-
-def _collect(node: Node, values: list[Any], meanings: list[Any]) -> None:
-    """Values in the order of the tree; that of bytes is what their layer has there. Meanings with the position of their field."""
-    if node.meaning is not None:
-        meanings.append([len(values), node.meaning])
-    values.append(None if node.type == "bytes" else exact(node.value))
-    for child in node.children:
-        _collect(child, values, meanings)
+def audit_block(report: Report) -> Iterator[bytes]:
+    """What an audit found and how far it could judge, as the JSON of the block in parts: findings may be several a call."""
+    count = 0
+    yield b'{"findings":['
+    for finding in report.findings():
+        yield b"," + dumps(finding) if count else dumps(finding)
+        count += 1
+    rest = {"coverage": report.coverage(), "nothing": None if count else report.nothing_found()}
+    yield b"]," + dumps(rest)[1:]
 
 
 def series_block(series: Sequence[SeriesView], base: int) -> list[dict[str, Any]]:

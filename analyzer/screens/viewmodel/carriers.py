@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import SideName
 from analyzer.results.packets import CapturedFrame, Packets, SmbMessage
 from analyzer.results.pdus import Fragments, frames_of
-from analyzer.results.view import Layer, Node, Run
+from analyzer.results.view import Form, Layer, Node, Run
+from analyzer.screens.viewmodel.forms import Forms, fields_of
 from analyzer.screens.viewmodel.frame import frame_tree
 from analyzer.screens.viewmodel.nodes import raw, structure
 from analyzer.screens.viewmodel.runs import place_of, runs_of
@@ -18,20 +20,20 @@ from analyzer.transport.tcp.recognition import MAGICS
 
 
 def carrier_layers(
-    name: SideName, pdus: Fragments, packets: Packets, *, has_smb: bool
+    name: SideName, pdus: Fragments, packets: Packets, forms: Forms | None, *, has_smb: bool
 ) -> tuple[list[Layer], str | None]:
-    """The layers below the PDUs, and why there are none where that is so."""
+    """The layers below the PDUs, and why there are none where that is so; `forms` as for `side_views`."""
     frames = frames_of(pdus)
     messages = _messages(packets, frames, pdus) if has_smb else []
     wanted = sorted({*frames, *(frame for one in messages for frame in one.sent.frames)})
     found = [frame for frame in map(packets.frame, wanted) if frame is not None]
     if len(found) < len(wanted):
         return [], packets.lacking
-    layers = [_frame_layer(name, number, frame, len(found)) for number, frame in enumerate(found, 1)]
+    layers = [_frame_layer(name, number, frame, forms) for number, frame in enumerate(found, 1)]
     if has_smb:
-        layers += _smb_layers(name, messages)
+        layers += _smb_layers(name, messages, forms)
     elif pdus:
-        layers.append(_stream_layer(name, pdus))
+        layers.append(_stream_layer(name, pdus, forms))
     return layers, None
 
 
@@ -52,9 +54,12 @@ def _messages(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[
     ]
 
 
-def _frame_layer(name: SideName, number: int, frame: CapturedFrame, count: int) -> Layer:
+def _frame_layer(name: SideName, number: int, frame: CapturedFrame, forms: Forms | None) -> Layer:
     length = len(frame.data)
     cut = frame.original_length > length
+    fields = fields_of(forms, ("frame", frame.link_type), frame.data, lambda: Form(frame_tree(frame)))
+    if cut:
+        fields["problem"] = f"{length} of {frame.original_length} bytes were captured"
     return Layer(
         id=f"{name}.frame{number}",
         kind="frame",
@@ -62,18 +67,22 @@ def _frame_layer(name: SideName, number: int, frame: CapturedFrame, count: int) 
         data=frame.data,
         runs=(Run(0, length, number_of(frame.frame), file_of(frame.frame), 0, length),),
         steps=(),
-        tree=frame_tree(frame),
-        problem=f"{length} of {frame.original_length} bytes were captured" if cut else None,
+        **fields,
     )
 
 
-def _smb_layers(name: SideName, messages: Sequence[SmbMessage]) -> Iterator[Layer]:
+def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | None) -> Iterator[Layer]:
     """Each message as TCP carried it, then each as it could be read."""
     sent: list[Layer] = []
     read: list[Layer] = []
     for number, message in enumerate(messages, 1):
         place = f" {number} of {len(messages)}" if len(messages) > 1 else ""
         carried, data = message.sent.data, message.message.data
+        is_framed = carried[:4] not in MAGICS
+        key = "sent", is_framed, carried[4:8] if is_framed else carried[:4]
+        fields = fields_of(forms, key, carried, partial(_sent_form, carried, is_framed=is_framed))
+        if message.reason:
+            fields["problem"] = f"bytes are missing: {message.reason}"
         sent.append(
             Layer(
                 id=f"{name}.tcp{number}",
@@ -82,8 +91,7 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage]) -> Iterator[Laye
                 data=carried,
                 runs=runs_of(message.sent),
                 steps=message.sent.steps,
-                tree=sent_tree(carried, is_framed=carried[:4] not in MAGICS),
-                problem=f"bytes are missing: {message.reason}" if message.reason else None,
+                **fields,
             )
         )
         parent = place_of(message.message, sent)
@@ -97,14 +105,22 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage]) -> Iterator[Laye
                 steps=message.message.steps,
                 parent=parent[0] if parent is not None else None,
                 offset=parent[1] if parent is not None else 0,
-                tree=message_tree(data),
+                **fields_of(forms, ("message", data[:4]), data, partial(_message_form, data)),
             )
         )
     yield from sent
     yield from read
 
 
-def _stream_layer(name: SideName, pdus: Fragments) -> Layer:
+def _sent_form(data: bytes, *, is_framed: bool) -> Form:
+    return Form(sent_tree(data, is_framed=is_framed))
+
+
+def _message_form(data: bytes) -> Form:
+    return Form(message_tree(data))
+
+
+def _stream_layer(name: SideName, pdus: Fragments, forms: Forms | None) -> Layer:
     """PDUs that TCP carries without SMB follow each other in its stream ([C706] chapter 12)."""
     whole = TracedBytes.join([one.pdu for one in pdus])
     data = whole.data
@@ -113,6 +129,7 @@ def _stream_layer(name: SideName, pdus: Fragments) -> Layer:
     for one in pdus:
         children += raw(data, "pdu", at, at + len(one.pdu))
         at += len(one.pdu)
+    tree = structure("tcp_payload", "TCP payload", 0, len(data), "RFC 9293", children)
     return Layer(
         id=f"{name}.tcp1",
         kind="tcp",
@@ -120,5 +137,5 @@ def _stream_layer(name: SideName, pdus: Fragments) -> Layer:
         data=data,
         runs=runs_of(whole),
         steps=whole.steps,
-        tree=structure("tcp_payload", "TCP payload", 0, len(data), "RFC 9293", children),
+        **fields_of(forms, ("stream", *(node.length for node in children)), data, lambda: Form(tree)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.findings import JUDGED, Finding
@@ -13,9 +13,9 @@ from analyzer.screens.viewmodel.rows import frame_label
 from analyzer.screens.viewmodel.words import section_words
 
 
-def finding_views(analysis: Analysis, audit: Audit) -> tuple[FindingView, ...]:
+def finding_views(analysis: Analysis, audit: Audit) -> Iterator[FindingView]:
     """What the audit found, in the order of the calls; it is exhausted by this."""
-    return tuple(_view(finding, analysis, audit) for finding in audit.findings())
+    return (_view(finding, analysis, audit) for finding in audit.findings())
 
 
 def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address
 
+from msgspec.structs import replace
+
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.errors import TruncatedError
 from analyzer.core.labels import label
@@ -54,6 +56,14 @@ _TCP: tuple[FieldSpec, ...] = (
 )
 
 
+# What the layout of a frame depends on.
+_DECIDING = frozenset({"ether_type", "version_ihl", "total_length", "flags_fragment_offset", "protocol"}) | {
+    "payload_length",
+    "next_header",
+    "data_offset",
+}
+
+
 def frame_tree(frame: CapturedFrame) -> Node:
     """The fields of a frame. What this does not take apart (tunnels, fragments, extension headers) is `data`."""
     return structure(
@@ -65,11 +75,13 @@ def _fields(data: bytes, frame: CapturedFrame) -> Iterator[Node]:
     try:
         ethertype, at = LINKS[frame.link_type](data, 0)
     except (KeyError, TruncatedError):
-        yield from raw(data, "data", 0, len(data))
+        yield from raw(data, "data", 0, len(data), decides=True)
         return
     yield from _link(data, frame.link_type, at)
     while ethertype in VLAN_TAGS and at + 4 <= len(data):
-        yield structure("vlan", "VLAN tag", at, at + 4, "IEEE 802.1Q", tuple(numbers(data, at, _VLAN, "big")))
+        yield structure(
+            "vlan", "VLAN tag", at, at + 4, "IEEE 802.1Q", tuple(numbers(data, at, _VLAN, "big", _DECIDING))
+        )
         ethertype, at = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
     stop = len(data)
     if ethertype == IPV4 and len(data) >= at + IPV4_LEN:
@@ -77,7 +89,7 @@ def _fields(data: bytes, frame: CapturedFrame) -> Iterator[Node]:
     elif ethertype == IPV6 and len(data) >= at + IPV6_LEN:
         node, is_tcp, length = _ipv6(data, at)
     else:
-        yield from raw(data, "data", at, stop)
+        yield from raw(data, "data", at, stop, decides=True)
         return
     yield node
     # Where segmentation was left to the network card, the length is 0; short Ethernet frames are filled up.
@@ -85,7 +97,7 @@ def _fields(data: bytes, frame: CapturedFrame) -> Iterator[Node]:
     at = node.stop
     if is_tcp and at + TCP_LEN <= stop:
         begin = min(max(at + (data[at + 12] >> 4) * 4, at + TCP_LEN), stop)
-        children = (*numbers(data, at, _TCP, "big"), *raw(data, "options", at + TCP_LEN, begin))
+        children = (*numbers(data, at, _TCP, "big", _DECIDING), *raw(data, "options", at + TCP_LEN, begin))
         yield structure("tcp", "TCP header", at, begin, "RFC 9293 section 3.1", children)
         at = begin
     yield from raw(data, "data", at, stop)
@@ -94,21 +106,18 @@ def _fields(data: bytes, frame: CapturedFrame) -> Iterator[Node]:
 
 def _link(data: bytes, link_type: int, stop: int) -> Iterator[Node]:
     if link_type == LinkType.ETHERNET and stop == ETHERNET_LEN:
-        addresses = (
-            Node(name, spelling, "bytes", at, 6, data[at : at + 6].hex(), data[at : at + 6].hex(":"), "")
-            for name, spelling, at in (("destination", "Destination", 0), ("source", "Source", 6))
-        )
-        kind = numbers(data, 12, (("ether_type", "EtherType", 2, _ETHERTYPES),), "big")
+        addresses = (*_address(data, "destination", 0, 6), *_address(data, "source", 6, 6))
+        kind = numbers(data, 12, (("ether_type", "EtherType", 2, _ETHERTYPES),), "big", _DECIDING)
         yield structure("ethernet", "Ethernet header", 0, stop, "IEEE 802.3", (*addresses, *kind))
     else:
-        yield from raw(data, "link_header", 0, stop)
+        yield from raw(data, "link_header", 0, stop, decides=True)
 
 
 def _ipv4(data: bytes, at: int) -> tuple[Node, bool, int]:
     """The header, whether a TCP header follows, and the length of both and what follows; 0 where it is not given."""
     stop = min(at + max((data[at] & 15) * 4, IPV4_LEN), len(data))
     addresses = _addresses(data, at + 12, 4)
-    children = (*numbers(data, at, _IPV4, "big"), *addresses, *raw(data, "options", at + IPV4_LEN, stop))
+    children = (*numbers(data, at, _IPV4, "big", _DECIDING), *addresses, *raw(data, "options", at + IPV4_LEN, stop))
     is_fragment = int.from_bytes(data[at + 6 : at + 8], "big") & _FRAGMENT_BITS
     node = structure("ipv4", "IPv4 header", at, stop, "RFC 791 section 3.1", children)
     return node, data[at + 9] == TCP and not is_fragment, int.from_bytes(data[at + 2 : at + 4], "big")
@@ -116,14 +125,26 @@ def _ipv4(data: bytes, at: int) -> tuple[Node, bool, int]:
 
 def _ipv6(data: bytes, at: int) -> tuple[Node, bool, int]:
     stop = at + IPV6_LEN
-    children = (*numbers(data, at, _IPV6, "big"), *_addresses(data, at + 8, 16))
+    children = (*numbers(data, at, _IPV6, "big", _DECIDING), *_addresses(data, at + 8, 16))
     length = int.from_bytes(data[at + 4 : at + 6], "big")
     node = structure("ipv6", "IPv6 header", at, stop, "RFC 8200 section 3", children)
     return node, data[at + 6] == TCP, IPV6_LEN + length if length else 0
 
 
 def _addresses(data: bytes, at: int, size: int) -> Iterator[Node]:
-    for name, spelling in (("source_address", "Source Address"), ("destination_address", "Destination Address")):
-        address = data[at : at + size]
-        yield Node(name, spelling, "bytes", at, size, address.hex(), str(ip_address(address)), "")
-        at += size
+    yield from _address(data, "source_address", at, size)
+    yield from _address(data, "destination_address", at + size, size)
+
+
+def _address(data: bytes, name: str, at: int, size: int) -> Iterator[Node]:
+    """An address: of 6 bytes that of a network card, else that of a host."""
+    for node in raw(data, name, at, at + size, _card if size == 6 else _host):
+        yield replace(node, spelling=name.replace("_", " ").title())
+
+
+def _card(raw: bytes) -> str:
+    return raw.hex(":")
+
+
+def _host(raw: bytes) -> str:
+    return str(ip_address(raw))

@@ -3,7 +3,7 @@ layers, each with the fields in it and the frames behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
@@ -11,12 +11,14 @@ from analyzer.core.times import shown_time
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import Field, FieldMap
 from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
+from analyzer.interfaces.contents.lines import buffer_order
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.packets import Packets
 from analyzer.results.pdus import Fragment
 from analyzer.results.security import who_words
-from analyzer.results.view import CallView, Fact, Layer, Node, SideView
+from analyzer.results.view import CallView, Fact, Form, Layer, Node, SideView
+from analyzer.screens.viewmodel.forms import Fields, Forms, fields_of
 from analyzer.screens.viewmodel.pdu import pdu_tree
 from analyzer.screens.viewmodel.rows import frame_label, row_of
 from analyzer.screens.viewmodel.runs import place_of, runs_of
@@ -34,14 +36,19 @@ def the_call(analysis: Analysis, number: int) -> Call:
     return analysis.calls[number - 1]
 
 
+# Of a longer stub or buffer a display by forms shows no fields; at 80 bytes a node, a browser would hold 100 MB for one call.
+MAX_TREE_BYTES = 1 << 20
+
+
 def call_view(analysis: Analysis, number: int) -> CallView:
     """Call `number`, taken apart. Raises `InputError` where there is no such call."""
     call = the_call(analysis, number)
-    return CallView(row_of(call, analysis), tuple(_facts(call, analysis)), tuple(side_views(call, analysis.packets)))
+    return CallView(row_of(call, analysis), tuple(facts_of(call, analysis)), tuple(side_views(call, analysis.packets)))
 
 
-def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]:
-    """Request and response, as far as they were captured, from the frames up where there are packets."""
+def side_views(call: Call, packets: Packets | None = None, forms: Forms | None = None) -> Iterator[SideView]:
+    """Request and response, as far as they were captured, from the frames up where there are packets. With `forms`, layers have a
+    form in place of a tree."""
     names: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
     for name, side in names:
         if side is not None:
@@ -51,39 +58,52 @@ def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]
             if packets is not None:
                 from analyzer.screens.viewmodel.carriers import carrier_layers
 
-                carriers, lacking = carrier_layers(name, pdus, packets, has_smb=call.smb is not None)
+                carriers, lacking = carrier_layers(name, pdus, packets, forms, has_smb=call.smb is not None)
             yield SideView(
                 name=name,
                 missing=stub.value if isinstance(stub, Missing) else None,
                 buffer_kind=side.buffer_kind,
-                layers=(*carriers, *_layers(call, name, side, stub, carriers)),
+                layers=(*carriers, *_layers(call, name, side, stub, carriers, forms)),
                 problem=str(side.problem) if side.problem is not None else None,
                 lacking=lacking,
             )
 
 
 def _layers(
-    call: Call, name: SideName, side: Side, stub: TracedBytes | Missing, carriers: Sequence[Layer]
+    call: Call,
+    name: SideName,
+    side: Side,
+    stub: TracedBytes | Missing,
+    carriers: Sequence[Layer],
+    forms: Forms | None,
 ) -> Iterator[Layer]:
     fragments = side.pdus
     inner = [layer for layer in carriers if layer.kind != "frame"]
     for number, fragment in enumerate(fragments, 1):
         parent = place_of(fragment.pdu, inner) if inner else None
-        yield from _fragment_layers(name, number, len(fragments), fragment, parent)
+        yield from _fragment_layers(name, number, len(fragments), fragment, parent, forms)
     if isinstance(stub, Missing):
         return
-    fields = stub_fields(call, name)
+    fault = call.fault is not None
+    key = "stub", name, call.interface.uuid, call.opnum, call.syntax, side.big_endian, fault
+    fields = _kept(forms, key, stub.data, lambda: _form(stub_fields(call, name)))
     yield _layer(f"{name}.stub", "Stub", stub, fields)
     if side.buffer is not None and side.buffer_span is not None:
         start, _ = side.buffer_span
         kind = side.buffer_kind or "of a kind this program does not know"
-        yield _layer(
-            f"{name}.buffer", f"lpData, {kind}", side.buffer, buffer_fields(side), parent=f"{name}.stub", at=start
-        )
+        buffer = side.buffer
+        kind_and_order = side.buffer_kind, buffer_order(side)
+        fields = _kept(forms, kind_and_order, buffer.data, lambda: _form(buffer_fields(side)))
+        yield _layer(f"{name}.buffer", f"lpData, {kind}", buffer, fields, parent=f"{name}.stub", at=start)
 
 
 def _fragment_layers(
-    name: SideName, number: int, count: int, fragment: Fragment, parent: tuple[str, int] | None
+    name: SideName,
+    number: int,
+    count: int,
+    fragment: Fragment,
+    parent: tuple[str, int] | None,
+    forms: Forms | None,
 ) -> Iterator[Layer]:
     """A PDU as it was sent, where it lies in what carried it, and what is encrypted of it."""
     pdu, start, stop = fragment.pdu, fragment.stub_start, fragment.stub_stop
@@ -99,7 +119,7 @@ def _fragment_layers(
         steps=pdu.steps,
         parent=parent[0] if parent is not None else None,
         offset=parent[1] if parent is not None else 0,
-        tree=pdu_tree(data, start, stop),
+        **fields_of(forms, ("pdu", start, stop), data, lambda: _form_of_pdu(data, start, stop)),
         stub_start=start,
         stub_stop=stop,
     )
@@ -120,9 +140,7 @@ def _fragment_layers(
         )
 
 
-def _layer(
-    id: str, title: str, source: TracedBytes, fields: FieldMap | None, parent: str | None = None, at: int = 0
-) -> Layer:
+def _layer(id: str, title: str, source: TracedBytes, fields: Fields, parent: str | None = None, at: int = 0) -> Layer:
     return Layer(
         id=id,
         kind="buffer" if parent is not None else "stub",
@@ -132,15 +150,32 @@ def _layer(
         steps=source.steps,
         parent=parent,
         offset=at,
-        tree=node_of(fields.root) if fields is not None else None,
-        notes=fields.notes if fields is not None else (),
-        problem=str(fields.problem) if fields is not None and fields.problem is not None else None,
+        **fields,
     )
+
+
+def _form(fields: FieldMap | None) -> Form | None:
+    """The form of a stub or buffer."""
+    if fields is None:
+        return None
+    return Form(node_of(fields.root), fields.notes, str(fields.problem) if fields.problem is not None else None)
+
+
+def _form_of_pdu(data: bytes, start: int, stop: int) -> Form | None:
+    tree = pdu_tree(data, start, stop)
+    return Form(tree) if tree is not None else None
+
+
+def _kept(forms: Forms | None, key: tuple[object, ...], data: bytes, make: Callable[[], Form | None]) -> Fields:
+    """The fields of a stub or buffer; a long one has none by form, whose display would hold too much."""
+    if forms is None or len(data) <= MAX_TREE_BYTES:
+        return fields_of(forms, key, data, make)
+    return {"notes": (f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes",)}
 
 
 def buffer_layer(data: TracedBytes, kind: str, fields: FieldMap) -> Layer:
     """A buffer that came without a call."""
-    return _layer("buffer", kind, data, fields, parent="")
+    return _layer("buffer", kind, data, fields_of(None, kind, data.data, lambda: _form(fields)), parent="")
 
 
 def node_of(field: Field) -> Node:
@@ -157,10 +192,12 @@ def node_of(field: Field) -> Node:
         field.meaning,
         field.doc_ref,
         tuple(map(node_of, field.children)),
+        field.reads,
+        field.words,
     )
 
 
-def _facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
+def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
     """What carried a call and how it was secured, from the frames up."""
     for name, side in (("request", call.request), ("response", call.response)):
         if side is not None:

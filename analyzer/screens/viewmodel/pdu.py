@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.labels import label
 from analyzer.results.view import Node
+from analyzer.screens.viewmodel.nodes import bits, numbers, one_of, raw
 from analyzer.transport.rpc.call import level_name
 from analyzer.transport.rpc.pdu import FAULT_LEN, HEADER_LEN, OBJECT_UUID, SEC_TRAILER_LEN, Header, Ptype, read_header
 from analyzer.transport.rpc.status import fault_name
@@ -60,6 +61,10 @@ _AUTH_TYPES = {
 }
 
 
+# What the layout of a PDU depends on.
+_DECIDING = frozenset({"rpc_vers", "rpc_vers_minor", "PTYPE", "pfc_flags", "packed_drep", "frag_length", "auth_length"})
+
+
 def pdu_tree(data: bytes, stub_start: int, stub_stop: int) -> Node | None:
     """The fields of a PDU whose stub lies between the two; None where it is not the header of one."""
     try:
@@ -73,48 +78,42 @@ def pdu_tree(data: bytes, stub_start: int, stub_stop: int) -> Node | None:
     children += _numbers(data, at, body, header)
     at += sum(length for _, length in body)
     if ptype is Ptype.REQUEST and header.flags & OBJECT_UUID:
-        children += _bytes(data, "object", at, min(at + 16, stub_start))
+        children += raw(data, "object", at, min(at + 16, stub_start))
         at = min(at + 16, stub_start)
     at = max(at, stub_start if ptype is not Ptype.FAULT else min(FAULT_LEN, stub_start))
-    children += _bytes(data, "stub_data", at, stub_stop)
+    children += raw(data, "stub_data", at, stub_stop)
     trailer = len(data) - header.auth_length - SEC_TRAILER_LEN
     if header.auth_length and trailer >= stub_stop:
-        children += _bytes(data, "auth_pad", stub_stop, trailer)
+        children += raw(data, "auth_pad", stub_stop, trailer)
         children += _numbers(data, trailer, _TRAILER, header)
-        children += _bytes(data, "auth_value", trailer + SEC_TRAILER_LEN, len(data))
+        children += raw(data, "auth_value", trailer + SEC_TRAILER_LEN, len(data))
     else:
-        children += _bytes(data, "rest", stub_stop, len(data))
+        children += raw(data, "rest", stub_stop, len(data))
     return Node("pdu", "PDU", ptype.name, 0, len(data), None, None, "C706 section 12.6", tuple(children))
 
 
 def _numbers(data: bytes, at: int, fields: tuple[tuple[str, int], ...], header: Header) -> Iterator[Node]:
     for name, length in fields:
-        if at + length > len(data):
-            return
         if name == "packed_drep":
-            meaning = "little-endian integers" if header.order == "little" else "big-endian integers"
-            yield Node(name, name, "bytes", at, length, data[at : at + length].hex(), meaning, "")
+            words = _little if header.order == "little" else _big
+            yield from raw(data, name, at, min(at + length, len(data)), words, decides=True)
         else:
-            value = int.from_bytes(data[at : at + length], header.order)
-            yield Node(name, name, f"u{length}", at, length, value, _meaning(name, value), "")
+            yield from numbers(data, at, ((name, name, length, _WORDS.get(name)),), header.order, _DECIDING)
         at += length
 
 
-def _meaning(name: str, value: int) -> str | None:
-    match name:
-        case "PTYPE":
-            return label(Ptype, value)
-        case "pfc_flags":
-            return " | ".join(word for bit, word in _FLAGS.items() if value & bit) or None
-        case "auth_type":
-            return _AUTH_TYPES.get(value)
-        case "auth_level":
-            return level_name(value)
-        case "status":
-            return fault_name(value)
-    return None
+def _little(_: bytes) -> str:
+    return "little-endian integers"
 
 
-def _bytes(data: bytes, name: str, start: int, stop: int) -> Iterator[Node]:
-    if start < stop:
-        yield Node(name, name, "bytes", start, stop - start, data[start:stop].hex(), None, "")
+def _big(_: bytes) -> str:
+    return "big-endian integers"
+
+
+_WORDS: dict[str, Callable[[int], str | None]] = {
+    "PTYPE": lambda value: label(Ptype, value),
+    "pfc_flags": bits(_FLAGS),
+    "auth_type": one_of(_AUTH_TYPES),
+    "auth_level": level_name,
+    "status": fault_name,
+}

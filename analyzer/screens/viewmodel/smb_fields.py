@@ -132,6 +132,14 @@ _SMB1: tuple[FieldSpec, ...] = (
 )
 
 
+# What the layout of a message depends on, beside the four bytes that it begins with.
+_DECIDING = frozenset({"protocol_id", "compression_algorithm", "flags", "offset", "structure_size"}) | {
+    "command",
+    "next_command",
+    "word_count",
+}
+
+
 def sent_tree(data: bytes, *, is_framed: bool) -> Node:
     """A message as TCP carried it, with its framing header where that is there, and what encrypts or compresses it."""
     children: list[Node] = []
@@ -147,7 +155,7 @@ def sent_tree(data: bytes, *, is_framed: bool) -> Node:
         (COMPRESSION_MAGIC, _COMPRESSION, "COMPRESSION_TRANSFORM_HEADER", "[MS-SMB2] section 2.2.42"),
     ):
         if magic == wanted and len(data) >= (stop := at + size_of(fields_of)):
-            fields = tuple(numbers(data, at, fields_of, "little"))
+            fields = tuple(numbers(data, at, fields_of, "little", _DECIDING))
             children.append(structure(what.lower(), f"SMB2 {what}", at, stop, section, fields))
             at, name = stop, "encrypted" if wanted == TRANSFORM_MAGIC else "compressed"
             if wanted == COMPRESSION_MAGIC and not data[stop - 6] & _CHAINED:
@@ -177,7 +185,7 @@ def _compound(data: bytes) -> Iterator[Node]:
         stop = min(at + following, len(data)) if following >= HEADER_LEN else len(data)
         yield from _smb2(data, at, stop)
         at = stop
-    yield from raw(data, "data", at, len(data))
+    yield from raw(data, "data", at, len(data), decides=True)
 
 
 def _smb2(data: bytes, at: int, stop: int) -> Iterator[Node]:
@@ -194,30 +202,30 @@ def _smb2(data: bytes, at: int, stop: int) -> Iterator[Node]:
         *_TAIL,
     )
     body = at + HEADER_LEN
-    fields = tuple(numbers(data, at, header, "little"))
+    fields = tuple(numbers(data, at, header, "little", _DECIDING))
     yield structure("smb2_header", "SMB2 header", at, body, "[MS-SMB2] section 2.2.1", fields)
     fixed, section = _BODIES.get((command, is_answer), ((), ""))
     end = body + size_of(fixed)
     # A response that failed has the fields of an ERROR response instead ([MS-SMB2] section 2.2.2).
     size = int.from_bytes(data[body : body + 2], "little")
     if not fixed or end > stop or size & ~1 != size_of(fixed):
-        yield from raw(data, "body", body, stop)
+        yield from raw(data, "body", body, stop, decides=True)
         return
     name = f"SMB2 {_COMMANDS[command]} {'response' if is_answer else 'request'}"
-    yield structure("smb2_body", name, body, end, section, tuple(numbers(data, body, fixed, "little")))
+    yield structure("smb2_body", name, body, end, section, tuple(numbers(data, body, fixed, "little", _DECIDING)))
     yield from raw(data, "buffer", end, stop)
 
 
 def _smb1(data: bytes) -> Iterator[Node]:
     size = size_of(_SMB1)
-    header = tuple(numbers(data, 0, _SMB1, "little"))
+    header = tuple(numbers(data, 0, _SMB1, "little", _DECIDING))
     if len(data) <= size:
         yield from raw(data, "data", 0, len(data))
         return
     yield structure("smb_header", "SMB_Header", 0, size, "[MS-CIFS] section 2.2.3.1", header)
     words = min(size + 1 + 2 * data[size], len(data))
     fields = (
-        *numbers(data, size, _unnamed(("word_count", "WordCount", 1)), "little"),
+        *numbers(data, size, _unnamed(("word_count", "WordCount", 1)), "little", _DECIDING),
         *raw(data, "words", size + 1, words),
     )
     yield structure("smb_parameters", "SMB_Parameters", size, words, "[MS-CIFS] section 2.2.3.2", fields)

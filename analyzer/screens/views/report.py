@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 from importlib.metadata import version
 
@@ -46,21 +47,17 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
     def overview(self) -> Overview:
         return overview_of(self.analysis)
 
-    @cached_property
-    def findings(self) -> tuple[FindingView, ...]:
+    def findings(self) -> Iterator[FindingView]:
+        """The findings, which are made once; there may be several a call."""
         return finding_views(self.analysis, self.audit)
 
-    @cached_property
     def coverage(self) -> tuple[SectionCoverage, ...]:
-        """The coverage of each section, once the findings were made."""
-        assert self.findings is not None
+        """The coverage of each section, once all findings were made."""
         return coverage_views(self.audit)
 
-    @property
-    def nothing_found(self) -> str | None:
-        """What the audit says where it found nothing."""
-        verdicts = sum((Counter(one.verdicts) for one in self.coverage), Counter[str]())
-        return None if self.findings else nothing_found(verdicts)
+    def nothing_found(self) -> str:
+        """What an audit says that found nothing."""
+        return nothing_found(sum((Counter(one.verdicts) for one in self.coverage()), Counter[str]()))
 
     def series(self, most_readings: int | None) -> tuple[tuple[SeriesView, ...], int]:
         return series_views(self.analysis, most_readings)

@@ -352,7 +352,7 @@ def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: 
     made: list[Any] = []
     app.call_from_thread = lambda function, *given: made.append((function, *given))
     app._derive()
-    assert made == [(app._show_findings, ["finding"]), (app._show_series, (many[0],))]
+    assert made == [(app._show_findings, ("finding",)), (app._show_series, (many[0],))]
     pane = SimpleNamespace(show=stubs.noted("show"))
     app.query_one = lambda kind: pane
     app._show_findings(["a", "b"])

@@ -65,7 +65,7 @@ def test_readings_beyond_the_most_are_counted() -> None:
 def test_each_finding_leads_to_bytes_of_its_call(file: str) -> None:
     analysis = analysis_named(file)
     audit = Audit(analysis, profile=Profile.SPEC)
-    views = finding_views(analysis, audit)
+    views = list(finding_views(analysis, audit))
     records = [
         plain(finding_record(finding, analysis.capture)) for finding in Audit(analysis, profile=Profile.SPEC).findings()
     ]

@@ -1,0 +1,97 @@
+"""Trees of fields by their form: layers that are alike in layout in, one form for all of them out, and what differs.
+
+Most layers of a capture have the layout of another one. A field that decides on no other (`Node.reads`) may differ between two
+trees of one form; a display reads its value from the bytes. So a tree is made only of the first layer of a form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TypedDict
+
+from msgspec import Struct
+
+from analyzer.results.view import Form, Node
+
+# Forms are forgotten, all at once, when they hold more bytes than these.
+MAX_BYTES = 8 << 20
+# About so many bytes for each field.
+_OF_A_FIELD = 300
+
+
+class _Alike(Struct):
+    """Forms whose layers are told apart by the same bytes: those of `mask` within the first `stop` ones."""
+
+    mask: int
+    stop: int
+    forms: dict[int, Form]
+
+
+class Fields(TypedDict, total=False):
+    """The fields of a layer, as `Layer` takes them."""
+
+    tree: Node | None
+    form: Form
+    notes: tuple[str, ...]
+    problem: str | None
+
+
+class Forms:
+    """The forms met so far."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, list[_Alike]] = {}
+        # About so many bytes are remembered.
+        self.held = 0
+
+    def form(self, key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Form | None:
+        """The form of a layer. `key` is what its layout depends on beside its bytes, `make` makes a form of it."""
+        key = key, len(data)
+        known = self._known.get(key, ())
+        for alike in known:
+            form = alike.forms.get(int.from_bytes(data[: alike.stop], "little") & alike.mask)
+            if form is not None:
+                return form
+        form = make()
+        if form is not None and form.problem is None:
+            self._remember(key, data, form)
+        return form
+
+    def _remember(self, key: Hashable, data: bytes, form: Form) -> None:
+        deciding, count = _deciding(form.tree, len(data))
+        stop = len(deciding)
+        self.held += 3 * stop + _OF_A_FIELD * count
+        if self.held > MAX_BYTES:
+            self._known.clear()
+            self.held = 3 * stop + _OF_A_FIELD * count
+        mask = int.from_bytes(deciding, "little")
+        known = self._known.setdefault(key, [])
+        alike = next((one for one in known if one.mask == mask), None)
+        if alike is None:
+            known.append(alike := _Alike(mask, stop, {}))
+        alike.forms[int.from_bytes(data[:stop], "little") & mask] = form
+
+
+def fields_of(forms: Forms | None, key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Fields:
+    """The fields of a layer: where there are `forms`, by their form, else as a tree."""
+    form = make() if forms is None else forms.form(key, data, make)
+    if form is None:
+        return {}
+    if forms is None:
+        return {"tree": form.tree, "notes": form.notes, "problem": form.problem}
+    return {"form": form, "notes": form.notes, "problem": form.problem}
+
+
+def _deciding(tree: Node, length: int) -> tuple[bytes, int]:
+    """The bytes that decide on a form, as a mask up to the last of them; and how many fields the tree has."""
+    mask = bytearray(b"\xff") * length
+    nodes = list(tree.in_order())
+    leaves = [node for node in nodes if not node.children]
+    for node in leaves:
+        if node.reads:
+            mask[node.start : node.stop] = bytes(max(min(node.stop, length) - node.start, 0))
+    # Fields may lie in bytes of others.
+    for node in leaves:
+        if not node.reads:
+            mask[node.start : node.stop] = b"\xff" * max(min(node.stop, length) - node.start, 0)
+    return bytes(mask).rstrip(b"\0"), len(nodes)

@@ -1,0 +1,162 @@
+"""Trees by their form: what a display reads from the bytes is what a tree of these bytes says, whatever was met before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cache, partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.core.guid import guid_text
+from analyzer.interfaces.buffers import StubKind, map_fields
+from analyzer.interfaces.contents.fields import status_name
+from analyzer.results.packets import CapturedFrame
+from analyzer.results.view import Form, Node
+from analyzer.screens.viewmodel import forms as module
+from analyzer.screens.viewmodel.forms import Forms
+from analyzer.screens.viewmodel.frame import frame_tree
+from analyzer.screens.viewmodel.layers import _form, side_views
+from analyzer.screens.viewmodel.pdu import pdu_tree
+from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
+from tests.page import THREE, analysis_named
+
+Fields = list[tuple[Any, ...]]
+
+
+class Noting(Forms):
+    """Notes what is asked for: keys, bytes, and what makes a form of other bytes in their place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[Hashable, bytes, Callable[[], Form | None]]] = []
+
+    def form(self, key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Form | None:
+        self.asked.append((key, data, make))
+        return super().form(key, data, make)
+
+
+def fields(form: Form | None, data: bytes) -> Fields | None:
+    """The fields of a form in the bytes of a layer, as a display reads them."""
+    if form is None:
+        return None
+    named = {spot.position: spot.meaning(data) for spot in form.spots}
+    return [
+        (*_place(node), _read(node, data), named.get(position, node.meaning))
+        for position, node in enumerate(form.tree.in_order())
+    ]
+
+
+def _place(node: Node) -> tuple[Any, ...]:
+    return node.name, node.spelling, node.type, node.start, node.length, node.reference
+
+
+def _read(node: Node, data: bytes) -> Any:
+    raw = data[node.start : node.stop]
+    match node.reads:
+        case "le" | "be":
+            return int.from_bytes(raw, "little" if node.reads == "le" else "big")
+        case "guid-le" | "guid-be":
+            return guid_text(raw, "little" if node.reads == "guid-le" else "big")
+        case "bytes":
+            return raw.hex()
+    return node.value
+
+
+def said(form: Form | None) -> Any:
+    """What a tree says of the bytes that it was made of, its notes and its damage."""
+    if form is None:
+        return None
+    nodes = [(*_place(node), node.value, node.meaning) for node in form.tree.in_order()]
+    return nodes, form.notes, form.problem
+
+
+def shown(form: Form | None, data: bytes) -> Any:
+    return None if form is None else (fields(form, data), form.notes, form.problem)
+
+
+@cache
+def asked(file: str) -> list[tuple[Hashable, bytes, Callable[[], Form | None]]]:
+    analysis, forms = analysis_named(file), Noting()
+    for call in analysis.calls:
+        list(side_views(call, analysis.packets, forms))
+    return forms.asked
+
+
+@pytest.mark.parametrize("file", THREE)
+def test_what_is_read_by_a_form_is_what_a_tree_says(file: str) -> None:
+    forms = Forms()
+    made: list[Hashable] = []
+
+    def counted(key: Hashable, make: Callable[[], Form | None]) -> Form | None:
+        made.append(key)
+        return make()
+
+    for key, data, make in asked(file):
+        form = forms.form(key, data, partial(counted, key, make))
+        assert shown(form, data) == said(make()), key
+    assert len(made) < len(asked(file))
+
+
+def remade(key: Any, data: bytes) -> tuple[Hashable, Callable[[], Form | None]]:
+    """What would be asked for of such a layer with other bytes."""
+    match key:
+        case ("frame", link_type):
+            return key, lambda: Form(frame_tree(CapturedFrame(1, link_type, data, len(data))))
+        case ("sent", is_framed, _):
+            key = "sent", is_framed, data[4:8] if is_framed else data[:4]
+            return key, lambda: Form(sent_tree(data, is_framed=is_framed))
+        case ("message", _):
+            return ("message", data[:4]), lambda: Form(message_tree(data))
+        case ("pdu", start, stop):
+            return key, lambda: Form(tree) if (tree := pdu_tree(data, start, stop)) is not None else None
+        case ("stub", side, _, opnum, syntax, big_endian, _):
+            stub = StubKind("perflib-v2", opnum, side, syntax == "ndr64", big_endian)
+            return key, lambda: _form(map_fields(stub, data, status_name=status_name))
+        case (kind, order):
+            return key, lambda: _form(map_fields(kind, data, big_endian=order, status_name=status_name))
+    raise AssertionError(key)
+
+
+@cache
+def remembered(file: str) -> list[tuple[Any, bytes]]:
+    """A layer of each form of a capture, the shorter ones."""
+    forms = Forms()
+    found: list[tuple[Any, bytes]] = []
+
+    def noted(key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Form | None:
+        if len(data) < 2_000:
+            found.append((key, data))
+        return make()
+
+    for key, data, make in asked(file):
+        forms.form(key, data, partial(noted, key, data, make))
+    return found
+
+
+@pytest.mark.parametrize("file", [THREE[0], THREE[2]])
+@given(data=st.data())
+def test_other_bytes_never_get_a_form_that_is_not_theirs(file: str, data: st.DataObject) -> None:
+    key, before = data.draw(st.sampled_from(remembered(file)))
+    forms = Forms()
+    changed = bytearray(before)
+    for _ in range(4):
+        known, make = remade(key, bytes(changed))
+        form = forms.form(known, bytes(changed), make)
+        assert shown(form, bytes(changed)) == said(make()), (known, changed.hex())
+        if not changed:
+            return
+        at = data.draw(st.integers(0, len(changed) - 1))
+        changed[at] ^= data.draw(st.sampled_from((1, 2, 4, 16, 128, 255)))
+
+
+def test_forms_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 100_000)
+    forms = Forms()
+    for number in range(3_000):
+        data = number.to_bytes(40, "big")
+        made = Form(Node("a", "a", "text", 0, 40, data.hex(), None, ""))
+        assert forms.form("text", data, lambda made=made: made) is made  # type: ignore[misc]
+        assert forms.held <= 100_000
