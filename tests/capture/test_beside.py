@@ -9,11 +9,13 @@ from struct import pack
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analyzer.capture.digest import HashedFile, digest_of
 from analyzer.capture.embedded import embedded_secrets
 from analyzer.capture.file_kinds import capture_format, foreign_capture, looks_like
-from analyzer.capture.frame import Frame, rows_at
+from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, Frame, heads_of, rows_at
 from analyzer.capture.streams import capture_in
 from analyzer.results.evidence import FileDigest
 from tests.build.capture import KUZNETZOV, T0, Pcapng, as_given, frames_of, pcap, pcapng, read
@@ -196,3 +198,14 @@ def test_of_two_headers_the_one_that_fits_sixteen_records_is_taken() -> None:
     records[8 * 28 + 24 : 9 * 28] = pack("<I", 1 << 31)
     frames, problems, _ = read(BytesIO(pcap([], magic=KUZNETZOV) + bytes(records)))
     assert (as_given(frames), problems) == ([(0, b"")] * 20, [])
+
+
+# What is read of each frame is what stands there, and zero where the data does not reach.
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=12))
+def test_heads_are_the_bytes_around_each_start(data: bytes, places: list[int]) -> None:
+    starts = np.array(sorted(min(place, len(data)) for place in places), np.int64)
+    around = bytes(HEAD_BEFORE) + data + bytes(HEAD_LEN)
+    heads = heads_of(data, starts)
+    assert [head.tobytes() for head in heads] == [around[start : start + HEAD_LEN] for start in starts.tolist()]

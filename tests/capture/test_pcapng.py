@@ -1,5 +1,7 @@
 """pcapng files: sections, interfaces, clocks and every block that carries a frame."""
 
+from __future__ import annotations
+
 from io import BytesIO
 from struct import pack
 
@@ -7,7 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.capture.frame import Frame
+from analyzer.capture.pcapng import time_ns
 from analyzer.capture.speculative import SpeculativeScan
+from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
 from tests.build.capture import T0, Pcapng, as_given, frames_of, pcapng, read
 
 FRAMES = frames_of(300)
@@ -172,3 +178,257 @@ def test_times_beyond_64_bits_of_nanoseconds_stop_at_the_last_there_is(offset_s,
     last = (1 << 63) - 1
     assert [frame.time_ns for frame in frames] == [last if offset_s > 0 else -last] * count
     assert [problem.text for problem in problems] == [f"{count} time stamps lie outside of the years 1677 to 2262"]
+
+
+# Each field of a pcapng block at its bounds (draft-ietf-opsawg-pcapng, section 4): what is read, what is left, what is said.
+
+ORDERS = pytest.mark.parametrize("order", ["<", ">"])
+SECOND = 10**9
+
+
+def opened(file: Pcapng, **options: object) -> tuple[list[Frame], list[Problem]]:
+    return read(BytesIO(file.data), **options)[:2]
+
+
+def described(order: str, options: bytes, *, link_type: int = 1, snaplen: int = 0) -> Pcapng:
+    """An interface with these options, and one frame of 3,000,000 units on it."""
+    file = Pcapng(order).section().block(1, pack(order + "HHI", link_type, 0, snaplen) + options)
+    return file.enhanced(3_000_000, A)
+
+
+@ORDERS
+@pytest.mark.parametrize(
+    ("options", "at_ns"),
+    [
+        ([(9, b"\x03")], 3000 * SECOND),
+        ([(9, b"\x03\x00")], 3 * SECOND),  # a resolution is one byte
+        ([(9, b"")], 3 * SECOND),
+        ([(2, b"eth"), (9, b"\x03")], 3000 * SECOND),  # other options are passed over with their padding
+        ([(2, b"eth0"), (9, b"\x03")], 3000 * SECOND),
+        ([(2, b"ether"), (9, b"\x03")], 3000 * SECOND),
+        ([(0, b""), (9, b"\x03")], 3 * SECOND),  # nothing is read behind the end of options
+        ([(9, b"\x03"), (9, b"\x06")], 3 * SECOND),
+        ([(14, (5).to_bytes(8, "little"))], None),
+        ([(14, bytes(4))], 3 * SECOND),
+        ([(9, b"\x7f")], 0),  # finer than a nanosecond in 10**20 steps
+    ],
+)
+def test_options_of_an_interface_are_read_by_their_length(
+    order: str, options: list[tuple[int, bytes]], at_ns: int | None
+) -> None:
+    file = Pcapng(order)
+    packed = b"".join(file.option(code, value) for code, value in options)
+    if at_ns is None:
+        packed = file.option(14, pack(order + "q", -5))
+        at_ns = 3 * SECOND - 5 * SECOND
+    frames, problems = opened(described(order, packed))
+    assert [frame.time_ns for frame in frames] == [at_ns]
+    assert not problems
+
+
+def test_an_interface_too_short_to_say_anything_has_no_known_link_type_and_microseconds() -> None:
+    short = Pcapng().section().block(1, b"\1\0\0\0").enhanced(3_000_000, A)
+    frames, _ = opened(short)
+    assert [(frame.link_type, frame.time_ns) for frame in frames] == [(0xFFFF, 3 * SECOND)]
+    whole, _ = opened(described("<", b"", link_type=113))
+    assert [(frame.link_type, frame.time_ns) for frame in whole] == [(113, 3 * SECOND)]
+
+
+@pytest.mark.parametrize(("units", "per_s", "offset", "at_ns"), [(7, 4, 0, 1_750_000_000), (1, 3, -1, -666_666_667)])
+def test_a_time_is_rounded_down_to_whole_nanoseconds(units: int, per_s: int, offset: int, at_ns: int) -> None:
+    assert time_ns(units, per_s, offset) == at_ns
+
+
+@ORDERS
+@pytest.mark.parametrize(
+    ("wire", "snaplen", "held"), [(60, 0, 60), (60, 48, 48), (100, 0, 60), (60, 61, 60), (58, 0, 58)]
+)
+def test_a_simple_packet_holds_what_the_snapshot_length_left(order: str, wire: int, snaplen: int, held: int) -> None:
+    file = Pcapng(order).section().interface(snaplen=snaplen).enhanced(7_000_000, A).simple(A, wire=wire)
+    frames, problems = opened(file)
+    assert [(len(frame.data), frame.original_length, frame.time_ns) for frame in frames] == [
+        (60, 60, 7 * SECOND),
+        (held, wire, 7 * SECOND),
+    ]
+    (note,) = problems
+    assert (note.kind, note.frames) == ("note", ())
+    assert note.text.startswith("1 frames have no time stamp")
+
+
+def test_simple_packets_before_any_time_are_at_zero_and_after_a_block_keep_the_last_one() -> None:
+    file = Pcapng().section().interface().simple(A).enhanced(5_000_000, A).simple(A).simple(A)
+    file.interface(resolution=9).enhanced(4 * SECOND, A, interface=1).simple(A)
+    frames, problems = opened(file)
+    assert [frame.time_ns // SECOND for frame in frames] == [0, 5, 5, 5, 4, 4]
+    assert problems[0].text.startswith("4 frames")
+    raw = [frame.time_ns for frame in read(BytesIO(file.data), fast=False)[0]]
+    assert raw == [frame.time_ns for frame in frames]
+
+
+def test_a_simple_packet_without_an_interface_is_left_out() -> None:
+    frames, problems = opened(Pcapng().section().simple(A).interface().simple(A))
+    assert [frame.frame for frame in frames] == [2]
+    assert (problems[0].kind, problems[0].frames) == ("malformed", (1,))
+
+
+@ORDERS
+def test_an_obsolete_packet_counts_its_drops_beside_its_interface(order: str) -> None:
+    file = Pcapng(order).section().interface(1).interface(113)
+    file.obsolete(1_000_000, A, interface=1, drops=9).obsolete(2_000_000, A, interface=0, drops=0xFFFF)
+    frames, problems = opened(file)
+    assert [(frame.link_type, frame.time_ns // SECOND) for frame in frames] == [(113, 1), (1, 2)]
+    assert not problems
+
+
+@ORDERS
+@pytest.mark.parametrize(("captured", "is_read"), [(60, True), (0, True), (61, False), (64, False), (1 << 31, False)])
+def test_a_frame_longer_than_its_block_is_left_out(order: str, captured: int, is_read: bool) -> None:
+    head = pack(order + "IIIII", 0, 0, 9, captured, 60)
+    file = Pcapng(order).section().interface().enhanced(1, A).block(6, head + A).enhanced(2, A)
+    frames, problems = opened(file)
+    assert [len(frame.data) for frame in frames] == ([60, captured, 60] if is_read else [60, 60])
+    assert [problem.frames for problem in problems] == ([] if is_read else [(2,)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [
+        (9, True),
+        (0xBAD, True),
+        (0x40000BAD, True),
+        (0x204, True),
+        (0x208, True),
+        (0x216, True),
+        (0x217, True),
+        (0x221, True),
+        (0x222, True),
+        (5, False),
+        (7, False),
+        (8, False),
+        (11, False),
+        (0x205, False),
+        (0x220, False),
+    ],
+)
+def test_what_wireshark_gives_a_number_has_one_here(kind: int, counts: bool) -> None:
+    file = Pcapng().section().interface().enhanced(1, A).block(kind, bytes(24)).enhanced(2, A)
+    assert [frame.frame for frame in opened(file)[0]] == [1, 3 if counts else 2]
+
+
+def test_interfaces_beyond_the_bound_are_not_read_and_their_frames_left_out() -> None:
+    file = Pcapng().section().interface().interface(113).interface(101)
+    file.enhanced(1, A, interface=1).enhanced(2, A, interface=2)
+    frames, problems = opened(file, limits=Limits(interfaces=2))
+    assert [frame.link_type for frame in frames] == [113]
+    assert [(problem.kind, problem.text) for problem in problems if problem.kind == "limit"] == [
+        ("limit", "more than 2 interfaces are described; the rest are not read")
+    ]
+    assert not opened(file, limits=Limits(interfaces=3))[1]
+
+
+@ORDERS
+def test_names_are_read_with_their_bounds(order: str) -> None:
+    file = Pcapng(order).section()
+    four, six = bytes([10, 0, 0, 1]), bytes(15) + b"\1"
+    records = (
+        file.option(3, b"unknown")
+        + file.option(1, four)  # no name
+        + file.option(1, four + b"\0rest")  # an empty one
+        + file.option(1, four + b"first\0second\0")
+        + file.option(1, four + b"later\0")
+        + file.option(2, six + b"x" * 300)
+        + file.option(0, b"")
+        + file.option(1, bytes([10, 0, 0, 2]) + b"behind\0")
+    )
+    reader = read(BytesIO(file.block(4, records).interface().enhanced(1, A).data))[2]
+    assert dict(reader.info.names) == {"10.0.0.1": "first", "::1": "x" * 255}
+
+
+def test_names_beyond_the_bound_are_counted() -> None:
+    file = Pcapng().section().names([("10.0.0.1", "a"), ("10.0.0.2", "b"), ("10.0.0.1", "c"), ("10.0.0.3", "d")])
+    _, problems, reader = read(BytesIO(file.names([("10.0.0.4", "e")]).data), limits=Limits(address_names=2))
+    assert dict(reader.info.names) == {"10.0.0.1": "a", "10.0.0.2": "b"}
+    assert [problem.text for problem in problems] == ["more than 2 names of addresses; 2 are not read"]
+
+
+@ORDERS
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (0x544C534B, "a TLS key log"),
+        (0x57474B4C, "a WireGuard key log"),
+        (0x5353484B, "an SSH key log"),
+        (0x12345678, "secrets of type 0x12345678"),
+        (0x50435153, None),
+    ],
+)
+def test_secrets_are_named_by_their_kind(order: str, kind: int, words: str | None) -> None:
+    file = Pcapng(order).section().block(10, pack(order + "II", kind, 0))
+    problems = opened(file)[1]
+    assert [words in problem.text for problem in problems if words] == ([True] if words else [])
+    assert len(problems) == (words is not None)
+    assert not opened(Pcapng(order).section().block(10, b"KLST"))[1]
+
+
+@pytest.mark.parametrize(
+    ("head", "is_read"),
+    [
+        (pack("<III", 0x0A0D0D0A, 28, 0x1A2B3C4D), True),
+        (pack("<III", 0x0A0D0D0A, 28, 0x1A2B3C4E), False),
+        (pack("<III", 0x0A0D0D0A, 27, 0x1A2B3C4D), False),
+        (pack("<III", 0x0A0D0D0A, (16 << 20) + 1, 0x1A2B3C4D), False),
+        (pack("<II", 0x0A0D0D0A, 0x1C000000) + pack(">I", 0x1A2B3C4D), True),
+    ],
+)
+def test_a_section_header_must_be_whole(head: bytes, is_read: bool) -> None:
+    first = Pcapng().section().interface().enhanced(1, A)
+    order = "<" if head[8:12] != pack(">I", 0x1A2B3C4D) else ">"
+    second = Pcapng(order).section()
+    rest = Pcapng(order).interface().enhanced(2, A).data
+    frames, problems, _ = read(BytesIO(first.data + head + second.data[12:] + rest))
+    assert len(frames) == (2 if is_read else 1)
+    assert [(problem.kind, problem.frames, "section header" in problem.text) for problem in problems] == (
+        [] if is_read else [("malformed", (1,), True)]
+    )
+
+
+@pytest.mark.parametrize(("cut", "words"), [(12, "section header"), (11, "ends in the middle of a block")])
+def test_a_damaged_section_header_is_named_once_its_byte_order_is_there(cut: int, words: str) -> None:
+    file = Pcapng().section().interface().enhanced(1, A)
+    _, (problem,), _ = read(BytesIO(file.data + pack("<III", 0x0A0D0D0A, 28, 7)[:cut]))
+    assert words in problem.text
+
+
+@pytest.mark.parametrize("count", [16, 17])
+def test_any_number_of_clocks_gives_the_same_times(count: int) -> None:
+    file = Pcapng().section()
+    for number in range(count):
+        file.interface(resolution=number % 10, offset_s=-number)
+    for number in range(count):
+        file.enhanced(3 * 10 ** (number % 10), A, interface=number)
+    frames, problems = opened(file)
+    assert sorted(frame.time_ns for frame in frames) == sorted((3 - number) * SECOND for number in range(count))
+    assert [problem.text.partition(";")[0] for problem in problems] == [
+        f"the clock of the capture went back by 1.000 s at frame 2, and {count - 2} more times, by 1.000 s at most"
+    ]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("cut", [0, 1, 2, 3])
+def test_options_and_names_may_end_with_their_block(order: str, cut: int) -> None:
+    """Without the option that ends them (draft-ietf-opsawg-pcapng section 3.5): the last is read if all of it is there."""
+    file = Pcapng(order).section()
+    file.block(1, pack(order + "HHI", 1, 0, 0) + file.option(14, pack(order + "q", 5)))
+    record = bytes([192, 0, 2, 1]) + b"abcdefg\0"
+    body = pack(order + "HH", 1, len(record)) + record
+    if cut:
+        body = body[:2] + pack(order + "H", len(record) + cut) + body[4:]
+    file.block(4, body).enhanced(1_000_000, A)
+    frames, problems, reader = read(BytesIO(file.data))
+    assert [frame.time_ns for frame in frames] == [6 * SECOND]
+    assert not problems
+    assert dict(reader.info.names) == ({} if cut else {"192.0.2.1": "abcdefg"})
+    # Of no options and of no names, whatever the length of the block would be as an option.
+    for size in range(0, 40, 4):
+        other = Pcapng(order).section().interface().block(4, b"").block(0x99, bytes(size)).enhanced(1_000_000, A)
+        assert [frame.time_ns for frame in read(BytesIO(other.data))[0]] == [SECOND]

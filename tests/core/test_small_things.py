@@ -1,21 +1,24 @@
 """Times, frame ids, labels."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from enum import IntEnum
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from analyzer.core.arrays import distinct, first_places
+from analyzer.core.budget import MemoryBudget
 from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.kept import Kept
 from analyzer.core.labels import label
 from analyzer.core.naming import Name, Named, SampleNames, Texts
-from analyzer.core.times import (
-    earliest,
-    iso_time,
-    parse_duration,
-    parse_time,
-    shown_time,
-    systemtime_moment,
-)
+from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.times import earliest, iso_time, parse_duration, parse_time, shown_time, systemtime_moment
+from analyzer.core.win32 import win32_name, win32_numbers
 
 
 class Colour(IntEnum):
@@ -125,3 +128,96 @@ def test_the_source_of_a_counter_is_that_of_its_name_for_people() -> None:
     assert SampleNames(Named(), Named(english, local, 1031)).source == "well-known"
     assert SampleNames(Named(english), Named(None, local, 1031)).source == "capture"
     assert SampleNames(Named(english), Named()).source is None
+
+
+# Holders share a limit of memory; those silent longest give way.
+
+
+def test_what_a_holder_held_before_counts_no_more() -> None:
+    budget = MemoryBudget(100)
+    for _ in range(10):
+        assert budget.holds(1, 90) == []
+    assert budget.holds(1, 5) == []
+    assert budget.holds(2, 95) == []
+    budget.ends(2)
+    budget.ends(2)
+    assert budget.holds(3, 95) == []
+
+
+def test_one_that_is_too_large_alone_gives_way_itself() -> None:
+    budget = MemoryBudget(100)
+    assert budget.holds(1, 0) == []
+    assert budget.holds(2, 101) == [2]
+    assert budget.holds(3, 100) == []
+
+
+# What numpy does not do.
+
+
+@given(st.lists(st.integers(-5, 5)))
+def test_distinct_values_are_those_of_a_set_in_order(values: list[int]) -> None:
+    assert distinct(np.array(values, np.int64)).tolist() == sorted(set(values))
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_first_places_are_where_each_value_stands_first(values: list[int]) -> None:
+    places = first_places(np.array(values, np.int64))
+    assert places.tolist() == [at for at, value in enumerate(values) if value not in values[:at]]
+
+
+# What is kept, and what goes when there is no room.
+
+
+@given(st.lists(st.integers(0, 9), max_size=60), st.integers(0, 20))
+def test_the_values_used_last_are_kept_up_to_their_cost(keys: list[int], most: int) -> None:
+    """Each value costs its key; the plain definition is a list in the order of use."""
+    kept: Kept[str] = Kept(most)
+    used: list[int] = []
+    for key in keys:
+        made: list[int] = []
+        assert kept.get(key, lambda key=key, made=made: made.append(key) or str(key), int) == str(key)  # type: ignore[misc]
+        assert bool(made) == (key not in used)
+        used = [*(one for one in used if one != key), key]
+        while sum(used) > most and len(used) > 1:
+            del used[0]
+        assert (len(kept), kept.cost) == (len(used), sum(used))
+
+
+def test_nothing_can_be_a_value() -> None:
+    kept: Kept[None] = Kept(1)
+    made: list[int] = []
+    for _ in range(2):
+        assert kept.get("x", lambda: made.append(1), lambda _: 1) is None
+    assert made == [1]
+
+
+# Names of error codes, against the tables of another implementation (impacket's are those of [MS-ERREF]).
+
+
+@pytest.mark.needs("impacket")
+def test_win32_codes_have_the_names_of_the_specification() -> None:
+    """[MS-ERREF] section 2.2; those of the network management functions (NERR_) are in lmerr.h."""
+    from impacket.system_errors import ERROR_MESSAGES
+
+    ours = win32_numbers()
+    assert len(ours) == 155
+    assert {name: code for name, code in ours.items() if name.startswith("NERR_")} == {
+        "NERR_ServerNotStarted": 2114,
+        "NERR_LogonServerNotFound": 2215,
+    }
+    theirs = {name: ERROR_MESSAGES[code][0] for name, code in ours.items() if not name.startswith("NERR_")}
+    assert theirs == {name: name for name in theirs}
+    assert {win32_name(code) for code in ours.values()} == set(ours)
+
+
+@pytest.mark.needs("impacket")
+def test_nt_statuses_have_the_names_of_the_specification() -> None:
+    """[MS-ERREF] section 2.3.1; a status without a name here is shown as its number."""
+    from impacket.nt_errors import ERROR_MESSAGES
+
+    named = {status: nt_status_name(status) for status in range(0xC0000001, 0xC000A001)}
+    named = {status: name for status, name in named.items() if not name.startswith("0x")}
+    assert len(named) == 41
+    assert named == {status: ERROR_MESSAGES[status][0] for status in named}
+    assert nt_status_name(0xC0000123) == "0xc0000123"
+    assert nt_status_name(0x103) == "0x00000103"

@@ -13,8 +13,7 @@ from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.regular import RegularReader, read_regular
 from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
-from tests.interfaces.buffers.test_fast import assert_columns, assert_ready, assert_same, number
-from tests.interfaces.buffers.test_regular import assert_parts
+from tests.interfaces.buffers.test_regular import assert_columns, assert_parts, assert_ready, assert_same, number
 from tests.interfaces.buffers.test_regular_v1 import assert_block
 
 

@@ -13,7 +13,7 @@ from analyzer.interfaces.buffers import ReadyTrees, ready
 from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _Text
 from tests.build.buffers import Block, perf_data, wide
-from tests.interfaces.buffers.test_fast import assert_ready
+from tests.interfaces.buffers.test_regular import assert_ready
 
 
 def eight(number: int) -> bytes:

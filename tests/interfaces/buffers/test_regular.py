@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import numpy as np
+import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers.columns import plain_perf_data_rows
+from analyzer.interfaces.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.interfaces.buffers.columns import columns_of, plain_perf_data_rows
+from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.derived import values_of
+from analyzer.interfaces.buffers.ready import regular_json
 from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, PerfParts, RegularReader, read_regular
 from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.results.buffer import BufferKind
 from tests.build.buffers import Block, perf_data
-from tests.interfaces.buffers.strategies import perf_datas, u32
-from tests.interfaces.buffers.test_fast import counterset, number
+from tests.interfaces.buffers.strategies import any_buffer, perf_datas, u32
 
 
 def rows_of_parts(read: PerfParts) -> list[tuple[object, ...]]:
@@ -127,3 +136,116 @@ def test_what_a_reader_remembers_is_bounded() -> None:
         assert reader.read(perf_data([counterset([(number(1),)] * rows)])) is not None
     assert len(reader._known) == SameLayout.MAX_LAYOUTS
     assert reader._known.bytes_held <= MAX_BYTES
+
+
+# The fast path and the compiled parser say the same of every buffer, whole or damaged.
+
+
+def assert_same(data: bytes) -> None:
+    rows = perf_data_rows(data)
+    plain = plain_perf_data_rows(data)
+    assert str(rows.problem) == str(plain.problem)
+    assert replace(rows, problem=None) == replace(plain, problem=None)
+    made, stated = decode_buffer("perf-data", data), plain_decode("perf-data", data)
+    assert (made.tree, made.consumed, made.notes) == (stated.tree, stated.consumed, stated.notes)
+    assert str(made.problem) == str(stated.problem)
+    assert_columns(perf_data_columns(data), data)
+
+
+def assert_columns(columns: PerfColumns, data: bytes) -> None:
+    raw = [
+        (row.block, row.block_type, row.status, row.counter_id, row.instance, row.instance_id, row.data)
+        for row in plain_perf_data_rows(data).rows
+    ]
+    plain = columns_of(raw)
+    for name in ("block", "block_type", "status", "counter_id", "name", "instance_id", "data_size", "value", "is_int"):
+        mine, theirs = getattr(columns, name), getattr(plain, name)
+        assert mine.dtype == theirs.dtype
+        assert np.array_equal(mine, theirs), name
+    assert str(columns.problem) == str(plain_perf_data_rows(data).problem)
+    assert columns.names == plain.names
+    assert columns.texts == plain.texts
+
+
+@settings(deadline=None)
+@given(perf_datas())
+def test_whole_buffers(made: tuple[list[Block], bytes]) -> None:
+    assert_same(made[1])
+
+
+@settings(deadline=None, max_examples=300)
+@given(perf_datas(), st.data())
+def test_damaged_buffers(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
+    """Words replaced by small, great and any numbers, as sizes and counts are the words that matter; and cuts."""
+    data = bytearray(made[1])
+    for _ in range(draw.draw(st.integers(1, 3))):
+        at = 4 * draw.draw(st.integers(0, len(data) // 4 - 1))
+        word = draw.draw(st.one_of(st.integers(0, 64), u32, st.just(0xFFFFFFFF)))
+        data[at : at + 4] = word.to_bytes(4, "little")
+    assert_same(bytes(data[: draw.draw(st.sampled_from([len(data), len(data) - 1, len(data) // 2]))]))
+
+
+def number(value: int, size: int = 8) -> bytes:
+    return value.to_bytes(size, "little")
+
+
+def counterset(rows: list[tuple[bytes, ...]], name: str = "instance") -> Block:
+    named = tuple((f"{name} {at}", at) for at in range(len(rows)))
+    return Block(6, ids=tuple(range(len(rows[0]))), instances=named, values=tuple(rows))
+
+
+def test_instances_whose_values_have_other_sizes_are_noticed() -> None:
+    for odd in ((number(1), number(2, 4)), (number(1, 4), number(2)), (b"t\0e\0x\0t\0" + bytes(2), number(2))):
+        rows = [(number(1), number(2))] * 5
+        rows[3] = odd
+        data = perf_data([counterset(rows)])
+        assert read_regular(data) is not None
+        assert_same(data)
+
+
+def test_equal_names_of_two_blocks_are_one_name() -> None:
+    data = perf_data([counterset([(number(1),)] * 2), counterset([(number(2),)] * 2)])
+    assert perf_data_columns(data).names == ("instance 0", "instance 1")
+    assert_same(data)
+
+
+@settings(deadline=None)
+@given(perf_datas(), st.data())
+def test_ready_json_is_the_tree(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
+    data = bytearray(made[1])
+    at = 4 * draw.draw(st.integers(0, len(data) // 4 - 1))
+    data[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
+    trees = ReadyTrees()
+    for whole in (made[1], bytes(data)):
+        assert_ready(trees, "perf-data", whole)
+        regular = regular_json(whole)
+        assert regular is None or regular == orjson.dumps(plain_decode("perf-data", whole).tree)
+
+
+def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
+    stated = plain_decode(kind, data)
+    for _ in range(2):
+        tree = trees.tree(kind, data)
+        assert tree is not None
+        assert isinstance(tree.text, Raw)
+        assert (bytes(tree.text), tree.notes) == (orjson.dumps(stated.tree), stated.notes)
+        assert str(tree.problem) == str(stated.problem)
+
+
+@settings(deadline=None)
+@given(any_buffer(), st.data())
+def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) -> None:
+    """Whole or damaged, as one that was met before too: what else is to be stated of it is stated again."""
+    kind, whole = cast(BufferKind, made[0]), made[1]
+    trees = ReadyTrees()
+    for data in (whole, whole[: draw.draw(st.integers(0, len(whole)))], whole + b"\0"):
+        assert_ready(trees, kind, data)
+
+
+def test_few_met_before_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReadyTrees, "MAX_BYTES", 100_000)
+    trees = ReadyTrees()
+    for number in range(2_000):
+        assert_ready(trees, "guid", number.to_bytes(16, "little"))
+    assert trees._cached.cost <= trees.MAX_BYTES
+    assert 100 < len(trees._cached) < 2_000

@@ -83,46 +83,6 @@ def grid(rows: int, columns: int, *, kind: int = 6, name: str = "instance") -> B
 ERROR, ONE = Block(0, status=0x1069), Block(1, values=((eight(5),),))
 
 
-def test_short_buffers_are_read_value_by_value(ways: Callable[[bytes], dict[str, int]]) -> None:
-    """An array costs some microseconds to make, which is what a kilobyte takes without."""
-    at_limit, beyond = perf_data([ERROR] * 61), perf_data([ERROR] * 62)
-    assert (len(at_limit), len(beyond)) == (_SHORT, _SHORT + 16)
-    assert ways(at_limit) == {"_one_by_one": 1}
-    assert ways(beyond) == {"_in_arrays": 1}
-
-
-@pytest.mark.parametrize(
-    ("rows", "columns", "expected"),
-    [
-        # Below 24 instances and 400 values in all, one after the other; each has its name read.
-        (_FEW - 1, 17, {"_number_shape": 1, "_instances": 1, "utf16_text": 23}),
-        (19, 21, {"_number_shape": 1, "_instances": 1, "utf16_text": 19}),
-        (20, 20, {"_number_shape": 1, "_instances_by_size": 1, "_aligned_values": 1, "utf16_text": 20}),
-        (_FEW - 1, 18, {"_number_shape": 1, "_instances_by_size": 1, "_aligned_values": 1, "utf16_text": 23}),
-        # From 24 on names are one text; up to 8 sizes a row is searched for, beyond that the sizes are followed.
-        (_FEW, 1, {"_number_shape": 1, "_instances_by_search": 1, "_aligned_values": 1}),
-        (_FEW, _SEARCHED_SIZES, {"_number_shape": 1, "_instances_by_search": 1, "_aligned_values": 1}),
-        (_FEW, _SEARCHED_SIZES + 1, {"_number_shape": 1, "_instances_by_size": 1, "_aligned_values": 1}),
-    ],
-)
-def test_instances_are_read_together_where_there_are_enough(
-    rows: int, columns: int, expected: dict[str, int], ways: Callable[[bytes], dict[str, int]]
-) -> None:
-    assert (_FEW, _FEW_VALUES, _SEARCHED_SIZES) == (24, 400, 8)
-    assert ways(perf_data([grid(rows, columns)])) == {"_in_arrays": 1, **expected}
-
-
-@pytest.mark.parametrize(("count", "one_by_one"), [(_FEW - 1, True), (_FEW, False), (_FEW + 1, False)])
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_blocks_of_as_many_values_are_read_together(
-    count: int, number: int, one_by_one: bool, ways: Callable[[bytes], dict[str, int]]
-) -> None:
-    values = (tuple(map(eight, range(number))),)
-    block = Block(2, ids=tuple(range(number)), values=values) if number > 1 else Block(1, values=values)
-    found = ways(perf_data([block] * count + [ERROR] * 40))
-    assert found == {"_in_arrays": 1, **({"_number_shape": count} if one_by_one else {})}
-
-
 def packed_rows(rows: int, columns: int, *, held: int = 4, end: bytes = b"\0\0") -> bytes:
     """A counterset whose values of 4 bytes have no padding, so that what is behind them lies between words."""
     made = b""
@@ -144,113 +104,112 @@ def whole(*blocks: bytes) -> bytes:
     return pack("<II3Q8H", 48 + len(body), len(blocks), 1, 2, 3, *[0] * 8) + body
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(30, 1), (30, 2), (31, 2), (30, 3), (26, 9)])
-def test_values_between_words_are_read_by_their_columns(
-    rows: int, columns: int, ways: Callable[[bytes], dict[str, int]]
+def named_block(names: list[bytes]) -> bytes:
+    """Instances with these names, as they are padded, and a value each."""
+    inner = b"".join(
+        pack("<II", 8 + len(name), row) + name + counter_data(eight(row)) for row, name in enumerate(names)
+    )
+    return whole(pack("<4I", 0, 4, 24 + len(inner), 0) + pack("<II", 8 + len(inner), len(names)) + inner)
+
+
+def with_name(name: str) -> bytes:
+    """Forty instances, of which one has this name."""
+    raw = (name + "\0").encode("utf-16-le", "surrogatepass")
+    usual = [instance_header(f"instance {row}", row)[8:] for row in range(40)]
+    return named_block([*usual[:20], raw + bytes(-len(raw) % 8), *usual[21:]])
+
+
+SHAPE, ARRAYS = {"_number_shape": 1}, {"_in_arrays": 1}
+BY_SIZE, BY_SEARCH = {"_instances_by_size": 1, "_aligned_values": 1}, {"_instances_by_search": 1, "_aligned_values": 1}
+PACKED = {"_instances_by_size": 1, "_packed_values": 1}
+NAMED = (ARRAYS | SHAPE | BY_SEARCH, 40)
+FAKE = pack("<II", 8, 16)
+ODD = [
+    # One value that is text, among many that are numbers; instances of two shapes; no counters, and instances all the same.
+    Block(1, values=((wide("some text"),),)),
+    Block(6, ids=(1,), instances=(("a", 1), ("b", 2)), values=((eight(1),), (b"1234",))),
+    Block(6, ids=(1,), instances=(("a", 1), ("b", 2), ("c", 3)), values=((eight(1),), (b"1234",), (eight(1),))),
+    Block(6, ids=(1,), instances=(("a", 1),), values=((wide("text"),),)),
+]
+# A buffer, and how often each way is taken to read it.
+TAKEN: list[tuple[bytes, dict[str, int]]] = [
+    # An array costs some microseconds to make, as much as a kilobyte takes without.
+    (perf_data([ERROR] * 61), {"_one_by_one": 1}),
+    (perf_data([ERROR] * 62), ARRAYS),
+    # Below 24 instances and 400 values in all, one after the other; each has its name read.
+    *(
+        (perf_data([grid(rows, columns)]), ARRAYS | SHAPE | found | {"utf16_text": rows})
+        for rows, columns, found in (
+            *((23, 17, {"_instances": 1}), (19, 21, {"_instances": 1}), (20, 20, BY_SIZE), (23, 18, BY_SIZE)),
+        )
+    ),
+    # From 24 on names are one text; up to 8 sizes a row is searched for, beyond that the sizes are followed.
+    *(
+        (perf_data([grid(24, columns)]), ARRAYS | SHAPE | found)
+        for columns, found in ((1, BY_SEARCH), (8, BY_SEARCH), (9, BY_SIZE))
+    ),
+    (perf_data([grid(2, 1026)]), ARRAYS | SHAPE | BY_SIZE | {"utf16_text": 2}),
+    # Blocks of as many values are read together from 24 on.
+    *(
+        (perf_data([block] * count + [ERROR] * 40), ARRAYS | ({"_number_shape": count} if count < 24 else {}))
+        for count in (23, 24, 25)
+        for block in (ONE, *(Block(2, ids=tuple(range(n)), values=(tuple(map(eight, range(n))),)) for n in (2, 3)))
+    ),
+    # Values between words are read by their columns; names begin and end at multiples of 4 there, and are one text.
+    *(
+        (whole(packed_rows(rows, columns)), ARRAYS | SHAPE | PACKED | {"_instances_by_search": 1})
+        for rows, columns in ((30, 1), (30, 2), (31, 2), (30, 3))
+    ),
+    (whole(packed_rows(26, 9)), ARRAYS | SHAPE | PACKED),
+    (whole(packed_rows(40, 2, end=bytes(4))), ARRAYS | SHAPE | PACKED | {"_instances_by_search": 1, "utf16_text": 40}),
+    # Numpy gives each column of such a row a name; a forged row has thousands.
+    (whole(packed_rows(2, 1024)), ARRAYS | SHAPE | PACKED | {"utf16_text": 2}),
+    (whole(packed_rows(2, 1025)), ARRAYS | SHAPE | {"_instances_by_size": 1, "utf16_text": 2, "_one_by_one": 1}),
+    # What arrays do not hold is read value by value.
+    *((perf_data([ERROR] * 60 + [block] + [ONE] * 3), ARRAYS | {"_one_by_one": 1}) for block in ODD),
+    (perf_data([ERROR] * 60 + [ONE] * 3), ARRAYS | {"_number_shape": 3}),
+    # Values that look like sizes make more places where a row may begin than there are rows.
+    (
+        perf_data(
+            [Block(6, ids=(1, 2), instances=tuple((f"i{row}", row) for row in range(30)), values=((FAKE, FAKE),) * 30)]
+        ),
+        ARRAYS | SHAPE | BY_SIZE | {"_instances_by_search": 1},
+    ),
+    # A name without a first character, with more behind its NUL, or no UTF-16: then all of the block are read one by one.
+    *((with_name(name), ARRAYS | SHAPE | BY_SEARCH) for name in ("some name", "\u0100\u0100\u0100", "\U0001f600")),
+    *((with_name(name), ARRAYS | SHAPE | BY_SEARCH | {"utf16_text": 40}) for name in ("", "abc\0def", "\ud800x")),
+    (named_block(["four".encode("utf-16-le")] * 40), ARRAYS | SHAPE | BY_SEARCH | {"utf16_text": 40}),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), TAKEN, ids=map(str, range(len(TAKEN))))
+def test_a_sound_buffer_is_read_in_the_way_that_its_size_is_worth(
+    data: bytes, expected: dict[str, int], ways: Callable[[bytes], dict[str, int]]
 ) -> None:
-    """Their names begin and end at multiples of 4, and are one text."""
-    searched = {"_instances_by_search": 1} if columns <= _SEARCHED_SIZES else {}
-    expected = {"_in_arrays": 1, "_number_shape": 1, **searched, "_instances_by_size": 1, "_packed_values": 1}
-    assert ways(whole(packed_rows(rows, columns))) == expected
-
-
-def test_very_wide_rows_between_words_are_read_value_by_value(ways: Callable[[bytes], dict[str, int]]) -> None:
-    """Numpy gives each column of such a row a name; a forged row has thousands."""
-    assert _MOST_PACKED == _LONGEST_PLAN == 1024
-    at_limit, beyond = ways(whole(packed_rows(2, 1024))), ways(whole(packed_rows(2, 1025)))
-    assert at_limit["_packed_values"] == 1
-    assert "_one_by_one" not in at_limit
-    assert beyond["_one_by_one"] == 1
-    assert "_packed_values" not in beyond
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        # One value that is text, among many that are numbers; instances of two shapes; no counters, and instances all the same.
-        Block(1, values=((wide("some text"),),)),
-        Block(6, ids=(1,), instances=(("a", 1), ("b", 2)), values=((eight(1),), (b"1234",))),
-        Block(6, ids=(1,), instances=(("a", 1), ("b", 2), ("c", 3)), values=((eight(1),), (b"1234",), (eight(1),))),
-        Block(6, ids=(1,), instances=(("a", 1),), values=((wide("text"),),)),
-    ],
-)
-def test_what_arrays_do_not_hold_is_read_value_by_value(block: Block, ways: Callable[[bytes], dict[str, int]]) -> None:
-    found = ways(perf_data([ERROR] * 60 + [block] + [ONE] * 3))
-    assert (found["_in_arrays"], found["_one_by_one"]) == (1, 1)
-    assert "_one_by_one" not in ways(perf_data([ERROR] * 60 + [ONE] * 3))
+    assert (_FEW, _FEW_VALUES, _SEARCHED_SIZES, _MOST_PACKED, _LONGEST_PLAN, _SHORT) == (24, 400, 8, 1024, 1024, 1024)
+    found = ways(data)
+    if "_one_by_one" not in expected:
+        assert found == expected
+    else:
+        assert {way: found.get(way) for way in (*expected, "_in_arrays")} == {"_in_arrays": None, **expected}
 
 
 @pytest.mark.parametrize("first", [grid(30, 2), grid(2, 2), Block(4), Block(6, ids=(1, 2))])
 def test_a_buffer_may_end_between_words_behind_instances_alone(
     first: Block, ways: Callable[[bytes], dict[str, int]]
 ) -> None:
-    odd = packed_rows(31, 2)
-    assert len(odd) % 8 == 4
-    assert "_one_by_one" not in ways(whole(*[ERROR.encoded()] * 60, first.encoded(), odd))
-    single = pack("<4I", 0, 1, 28, 0) + pack("<II", 4, 12) + b"1234"
-    assert ways(whole(*[ERROR.encoded()] * 60, first.encoded(), single))["_one_by_one"] == 1
+    before = [*[ERROR.encoded()] * 60, first.encoded()]
+    assert "_one_by_one" not in ways(whole(*before, packed_rows(31, 2)))
+    assert ways(whole(*before, pack("<4I", 0, 1, 28, 0) + pack("<II", 4, 12) + b"1234"))["_one_by_one"] == 1
 
 
 @pytest.mark.parametrize("rows", [2, 30, 60])
 @pytest.mark.parametrize("kind", [4, 6])
 def test_names_are_one_text_where_each_is_whole(rows: int, kind: int, ways: Callable[[bytes], dict[str, int]]) -> None:
     """Names of any length up to what pads them, with the last before the end of the buffer and more behind it."""
+    grids = [grid(rows, 1, kind=kind, name="n" * length) for length in range(8) for _ in range(8)]
     for behind in ([], [ONE] * 3):
-        data = perf_data(
-            [grid(rows, 1, kind=kind, name="n" * length) for length in range(8) for _ in range(8)] + behind
-        )
-        found = ways(data)
-        if rows >= _FEW:
-            assert "utf16_text" not in found
-        else:
-            assert found["utf16_text"] == 64 * rows
-
-
-@pytest.mark.parametrize(
-    ("name", "is_one_text"),
-    [
-        ("some name", True),
-        ("\u0100\u0100\u0100", True),
-        ("\U0001f600", True),
-        ("", False),
-        ("abc\0def", False),
-        ("\ud800x", False),
-    ],
-)
-def test_a_name_that_is_not_whole_is_read_alone(
-    name: str, is_one_text: bool, ways: Callable[[bytes], dict[str, int]]
-) -> None:
-    """Without a first character, with more behind its NUL, or no UTF-16; then all of the block are read one by one."""
-    raw = (name + "\0").encode("utf-16-le", "surrogatepass")
-    raw += bytes(-len(raw) % 8)
-    rows = [instance_header(f"instance {row}", row) + counter_data(eight(row)) for row in range(40)]
-    rows[20] = pack("<II", 8 + len(raw), 20) + raw + counter_data(eight(20))
-    inner = b"".join(rows)
-    block = pack("<4I", 0, 4, 24 + len(inner), 0) + pack("<II", 8 + len(inner), 40) + inner
-    found = ways(whole(block))
-    assert found.get("utf16_text", 0) == (0 if is_one_text else 40)
-    assert "_one_by_one" not in found
-
-
-def test_a_name_without_a_nul_is_read_alone(ways: Callable[[bytes], dict[str, int]]) -> None:
-    rows = [pack("<II", 16, row) + "four".encode("utf-16-le") + counter_data(eight(row)) for row in range(40)]
-    inner = b"".join(rows)
-    block = pack("<4I", 0, 4, 24 + len(inner), 0) + pack("<II", 8 + len(inner), 40) + inner
-    assert ways(whole(block))["utf16_text"] == 40
-
-
-def test_a_row_beside_itself_is_followed_by_its_sizes(ways: Callable[[bytes], dict[str, int]]) -> None:
-    """Values that look like sizes make more places where a row may begin than there are rows."""
-    fake = pack("<II", 8, 16)
-    named = tuple((f"i{row}", row) for row in range(30))
-    data = perf_data([Block(6, ids=(1, 2), instances=named, values=((fake, fake),) * 30)])
-    assert ways(data) == {
-        "_in_arrays": 1,
-        "_number_shape": 1,
-        "_instances_by_search": 1,
-        "_instances_by_size": 1,
-        "_aligned_values": 1,
-    }
+        assert ways(perf_data(grids + behind)).get("utf16_text", 0) == (0 if rows >= _FEW else 64 * rows)
 
 
 @pytest.mark.parametrize("size", [8, 4])
