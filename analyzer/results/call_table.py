@@ -387,6 +387,22 @@ class CallTable:
         found: npt.NDArray[np.bool_] = known[self.column("context")]
         return found
 
+    def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Of all rows: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where there is
+        none, or it does not lie there in one piece."""
+        import numpy as np
+
+        start, unsealed = self.column(f"{side}_buffer_start"), self.column(f"{side}_unsealed")
+        lengths = self.column(f"{side}_buffer_stop").astype(np.int64) - start
+        places = self.column(f"{side}_pdus_place").astype(np.int64) + start
+        places += self.column(f"{side}_origins")
+        # What was unsealed lies behind the PDUs, without what is around it.
+        places += np.where(unsealed >= 0, self.column(f"{side}_whole"), self.column(f"{side}_stub_start"))
+        number = self.column(f"{side}_pdus")
+        is_whole = (number == 1) | ((unsealed >= 0) & (number < _APART))
+        places[(start < 0) | (self.column("rare") > 0) | ~is_whole] = -1
+        return places, lengths
+
     # Taking calls
 
     def append(self, call: Call) -> int:

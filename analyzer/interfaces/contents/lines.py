@@ -19,6 +19,7 @@ from analyzer.core.times import iso_time
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import BufferDecode, ReadyTrees, decode_buffer, find_damage
+from analyzer.interfaces.buffers.regular import RegularReader
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import (
@@ -31,7 +32,7 @@ from analyzer.results.call import (
     SideName,
     SideRecord,
 )
-from analyzer.results.call_table import Tally
+from analyzer.results.call_table import OrderedCalls, Tally
 from analyzer.results.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, StreamRecord, SummaryRecord
 from analyzer.results.connection import SmbSession
 from analyzer.results.name_tables import value_in_words
@@ -100,13 +101,30 @@ class Damages:
         # For each call a bit for each side of which it is known that nothing is wrong.
         self._sound = bytearray()
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
+        self._reader: RegularReader | None = None
 
     def note(self, number: int, name: SideName, side: Side, damage: DecodeError | None) -> None:
         """A side was decoded: what is wrong with its buffer."""
         if damage is not None:
             self._buffers[number, name] = damage
         elif side.problem is None:
-            self._set(number, name)
+            self.note_sound(number, name)
+
+    def note_sound(self, number: int, name: SideName) -> None:
+        """Nothing is wrong with a side."""
+        self._set(number, name)
+
+    def note_without_buffers(self, calls: OrderedCalls) -> None:
+        """Notes what the columns of all calls state: with a side without a buffer, and without a problem, nothing is wrong."""
+        import numpy as np
+
+        count = len(calls)
+        self._sound.extend(bytes(max(count + 1 - len(self._sound), 0)))
+        sound = np.frombuffer(self._sound, np.uint8)[1 : count + 1]
+        # A problem is among what few calls have.
+        is_plain = calls.column("rare") == 0
+        for name, bit in _BITS.items():
+            sound[is_plain & (calls.column(f"{name}_buffer_kind") < 0)] |= bit
 
     def note_absent(self, number: int, name: SideName, side: Side | None) -> None:
         """A side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
@@ -131,8 +149,17 @@ class Damages:
     def of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
         """What is wrong with the buffer of a side; it is decoded where that was not done before."""
         known = self._buffers.get((number, name))
-        if known is not None or self._known(number) & _BITS[name]:
-            return known
+        if known is None and not self._known(number) & _BITS[name]:
+            known = self._found(side)
+            self.note(number, name, side, known)
+        return known
+
+    def _found(self, side: Side) -> DecodeError | None:
+        """What is wrong with the buffer of a side, which is decoded; one of a layout that was met before is compared with that."""
+        if side.buffer_kind == "perf-data" and side.buffer_span is not None:
+            self._reader = self._reader or RegularReader()
+            if self._reader.read(side.buffer_data) is not None:
+                return None
         return buffer_damage(side)
 
 
@@ -332,6 +359,7 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
     """
     yield from analysis.problems
     damages = damages if damages is not None else Damages()
+    damages.note_without_buffers(analysis.calls)
     for number in range(1, len(analysis.calls) + 1):
         if damages.is_sound(number):
             continue

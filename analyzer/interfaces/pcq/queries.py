@@ -312,11 +312,19 @@ class QueryHandles:
         return self._channels.setdefault(number, _Channel())
 
 
-def block_types(data: bytes) -> BlockTypes | None:
-    """The shape of a data answer, without looking into its blocks; None where not even its header is there."""
+def promised_blocks(data: bytes) -> int | None:
+    """How many blocks a data answer has by its header, of which no more is needed; None where that is not there."""
     if len(data) < DATA_HEADER.size:
         return None
-    promised = DATA_NUMBERS.unpack_from(data)[1]
+    promised: int = DATA_NUMBERS.unpack_from(data)[1]
+    return promised
+
+
+def block_types(data: bytes) -> BlockTypes | None:
+    """The shape of a data answer, without looking into its blocks; None where not even its header is there."""
+    promised = promised_blocks(data)
+    if promised is None:
+        return None
     types: list[int] = []
     at = DATA_HEADER.size
     while len(types) < promised and at + BLOCK.size <= len(data):

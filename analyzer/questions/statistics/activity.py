@@ -15,17 +15,24 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, UnsetType, field
 
+from analyzer.core.kept import Kept
 from analyzer.core.naming import Named
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import PerfColumns, decode_buffer, perf_data_columns, winperf_rows
+from analyzer.interfaces.buffers.regular import Layout, RegularReader
+from analyzer.interfaces.contents.lines import Damages
 from analyzer.interfaces.pcq.samples import counterset_of
+from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
+from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, PerformanceRead
+from analyzer.results.call_table import Context
 from analyzer.results.capture import OmissionRecord
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words
@@ -59,6 +66,7 @@ MAX_IMAGES = 100_000
 MAX_POLLED = 20_000_000
 # What stands for the target of calls that stayed encrypted.
 SEALED = "something that is sealed"
+_EMPTY = "empty answer"
 # Value names are the client's to choose; more different ones than that say nothing more.
 MAX_DETAILS = 32
 
@@ -130,9 +138,10 @@ def omissions(found: Findings) -> Iterator[OmissionRecord]:
         yield OmissionRecord(text=text)
 
 
-def findings(analysis: Analysis) -> Findings:
-    """Activities in the order of their first calls, images in the order of their first sighting."""
-    return _Search(analysis).found()
+def findings(analysis: Analysis, damages: Damages | None = None) -> Findings:
+    """Activities in the order of their first calls, images in the order of their first sighting. What is wrong with the answers to
+    polls is noted in `damages`."""
+    return _Search(analysis, Damages() if damages is None else damages).found()
 
 
 def category_of(name: str | None) -> Category | None:
@@ -158,16 +167,20 @@ class _Deeds(Struct):
 
     def take(self, number: int, call: Call, *, holds: bool, is_damaged: bool) -> None:
         """One more call, whose answer `holds` something."""
-        time_ns = call.time_ns
+        is_read = call.outcome == "answered" and holds
+        self.take_answer(number, call.time_ns, None if is_read else _ending(call, is_damaged=is_damaged))
+        self.failed += call.outcome in ("refused", "asked")
+        self.refused += call.outcome == "refused" and not call.asks_size
+
+    def take_answer(self, number: int, time_ns: int, ending: str | None) -> None:
+        """One more call, and why it showed nothing, where that is so."""
         self.first_ns = min(self.first_ns, time_ns) if self.calls else time_ns
         self.last_ns = max(self.last_ns, time_ns)
         self.calls.append(number)
-        self.failed += call.outcome in ("refused", "asked")
-        if call.outcome == "answered" and holds:
+        if ending is None:
             self.read.append(number)
         else:
-            self.unread[_ending(call, is_damaged=is_damaged)] += 1
-            self.refused += call.outcome == "refused" and not call.asks_size
+            self.unread[ending] += 1
 
 
 class _Sightings(Struct):
@@ -197,13 +210,29 @@ _Seen = tuple[_ImageKey, int | None]
 _Tried = tuple[Source, int]
 
 
+class _Poll(NamedTuple):
+    """What is the same of all polls whose answers are of one layout, to one query, by one caller: the deeds, and why they showed
+    nothing where that is so."""
+
+    deeds: tuple[tuple[_Deeds, str | None], ...]
+    # They are kept, so that no others can have their identity.
+    layout: Layout
+    view: QueryView
+
+
 class _Search:
-    def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
+    # Of layouts of answers, by query and caller, so many deeds are kept.
+    MAX_KEPT = 100_000
+
+    def __init__(self, analysis: Analysis, damages: Damages) -> None:
+        self._analysis, self._damages = analysis, damages
+        self._reader = RegularReader()
+        self._polls: Kept[_Poll] = Kept(self.MAX_KEPT)
         self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
         self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
         self._kept = self._forgotten = self._forgotten_polls = 0
         self._polled_sets: dict[int, tuple[str, ...]] = {}
+        self._show_images: dict[int, bool] = {}
         # Calls that asked with too small a buffer, by query handle or read: they count where no other of it was answered.
         self._tries: dict[_Tried, Integers] = {}
         self._answered: set[_Tried] = set()
@@ -212,7 +241,23 @@ class _Search:
         self._frames: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...] | UnsetType]] = {}
 
     def found(self) -> Findings:
-        for number, call in self._analysis.shown:
+        calls, shown = self._analysis.calls, ShownCalls(self._analysis)
+        is_perflib = shown.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
+        is_winreg = shown.in_context(lambda context: context.interface.uuid == winreg.INTERFACE)
+        is_wanted = is_perflib | (is_winreg & (shown.column("rare") > 0))
+        (places, lengths), views = shown.buffers("response"), shown.views
+        is_poll = is_perflib & shown.answered & (shown.column("opnum") == Opnum.QUERY_COUNTER_DATA)
+        is_poll &= (places >= 0) & (views >= 0) & shown.is_one("response_buffer_kind", "perf-data")
+        columns = shown.numbers, is_poll, views, shown.column("context"), shown.column("first_time"), places, lengths
+        contexts, log = calls.table.contexts, calls.table.log
+        for number, is_plain, view, context, time_ns, place, length in zip(
+            *(column[is_wanted].tolist() for column in columns), strict=True
+        ):
+            if is_plain:
+                data = log.read(place, length)
+                if self._plain_poll(number, time_ns, calls.states[view], contexts[context], data):
+                    continue
+            call = calls[number - 1]
             if call.is_perflib:
                 self._perflib(number, call)
             elif call.is_winreg and call.read is not None:
@@ -367,6 +412,47 @@ class _Search:
             if call.outcome == "answered":
                 self._answered.add(tried)
 
+    def _plain_poll(self, number: int, time_ns: int, view: QueryView, context: Context, data: bytes) -> bool:
+        """Notes a poll that was answered, by the layout of its answer; False where the call has to be looked at."""
+        read = self._reader.read(data)
+        if read is None:
+            return False
+        self._damages.note_sound(number, "response")
+        if view.held is None or self._may_show_images(view, context):
+            return False
+        tried: _Tried = "perflib-v2", view.number
+        self._tries.pop(tried, None)
+        self._answered.add(tried)
+        if polled := self._countersets(view, view.held):
+            key = id(read.layout), id(view), id(context)
+            poll = self._polls.get(
+                key, lambda: self._poll_of(read.layout, view, context, polled, data), lambda made: len(made.deeds)
+            )
+            for deeds, ending in poll.deeds:
+                deeds.take_answer(number, time_ns, ending)
+        return True
+
+    def _poll_of(self, layout: Layout, view: QueryView, context: Context, polled: Sequence[str], data: bytes) -> _Poll:
+        catalog, who = self._analysis.catalogs.of(context.server), Who(*who_of(context))
+        shown = _sets_shown(view, perf_data_columns(data))
+        deeds = []
+        for guid in polled:
+            which, category, name = _counterset(guid, catalog)
+            one = self._deeds.setdefault(("poll", who, which, False), _Deeds(category, name))
+            # A block that nothing attributes to a counterset may be of any that is held.
+            deeds.append((one, None if guid in shown or None in shown else _EMPTY))
+        return _Poll(tuple(deeds), layout, view)
+
+    def _may_show_images(self, view: QueryView, context: Context) -> bool:
+        """Whether answers to a query may state processes."""
+        known = self._show_images.get(id(view))
+        if known is None:
+            catalog = self._analysis.catalogs.of(context.server)
+            sets = {view.counterset, *(known.counterset for known in view.blocks.values())}
+            known = any(one is not None and _is_of_images(one, catalog) for one in sets)
+            self._show_images[id(view)] = known
+        return known
+
     def _note_poll(self, number: int, call: Call) -> None:
         assert call.query is not None
         catalog = self._analysis.catalogs.of(call.server)
@@ -466,7 +552,7 @@ def _ending(call: Call, *, is_damaged: bool) -> str:
         case "unreadable":
             return call.state
         case _:
-            return "damaged answer" if is_damaged else "empty answer"
+            return "damaged answer" if is_damaged else _EMPTY
 
 
 def _as(read: PerformanceRead) -> str:

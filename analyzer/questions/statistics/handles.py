@@ -9,21 +9,29 @@ ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, overload
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analyzer.interfaces.buffers.layout import DATA_HEADER
 from analyzer.interfaces.pcq.layer import identifiers_of
-from analyzer.interfaces.pcq.queries import block_types
+from analyzer.interfaces.pcq.queries import promised_blocks
+from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallState, Side
+from analyzer.results.call_table import Context, OrderedCalls
 from analyzer.results.connection import Bound
 from analyzer.results.handle import End, EventKind, Origin, Violation
 from analyzer.results.perflib import Opnum
 from analyzer.results.query import Identifier, QueryView
 from analyzer.results.record import Endpoint
+
+if TYPE_CHECKING:
+    from analyzer.questions.statistics.shown import Numbers
 
 
 class HandleEvent(Struct, frozen=True):
@@ -65,15 +73,26 @@ class HandleEvents(Sequence[HandleEvent]):
             self.append(event)
 
     def append(self, event: HandleEvent) -> None:
-        number = len(self._alike)
+        key: tuple[object, ...] = (len(self._alike),)
         if event.kind == "poll":
             key = (event.client, event.channel, event.state, event.status, event.fault, id(event.view), event.blocks)
-            number = self._numbers.setdefault((*key, event.violations), number)
-        if number == len(self._alike):
-            self._alike.append(event)
-        self._calls.append(event.call)
-        self._times.append(event.time_ns)
+            key = (*key, event.violations)
+        self.append_alike(event.call, event.time_ns, key, lambda: event)
+
+    def append_alike(self, call: int, time_ns: int, key: tuple[object, ...], make: Callable[[], HandleEvent]) -> None:
+        """Appends an event that differs from others of its key in number and time alone; the first one is made."""
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._alike)
+            self._alike.append(make())
+        self._calls.append(call)
+        self._times.append(time_ns)
         self._kinds.append(number)
+
+    @property
+    def calls(self) -> Sequence[int]:
+        """The numbers of the calls."""
+        return self._calls
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -140,17 +159,41 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     }
     lifetimes: dict[int, _Lifetime] = {}
     unread: dict[int, int] = {}
-    for number, call in enumerate(analysis.calls, 1):
-        if not call.is_perflib:
-            continue
-        if call.query is None:
-            if call.state != "complete":
-                unread[call.channel] = number
-        elif call.opnum is not None:
-            lifetime = lifetimes.get(call.query.number)
+    calls = analysis.calls
+    contexts, states, log = calls.table.contexts, calls.states, calls.table.log
+    every = ShownCalls(replace(analysis, part=None))
+    is_perflib = every.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
+    columns = [every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")]
+    columns += [every.views, every.is_one("state", "complete"), every.answered, *_polls(every)]
+    for (
+        number,
+        context,
+        opnum,
+        time_ns,
+        state,
+        status,
+        fault,
+        view,
+        is_complete,
+        is_answered,
+        is_poll,
+        place,
+        length,
+    ) in zip(*(column[is_perflib].tolist() for column in (every.numbers, *columns)), strict=True):
+        if view < 0:
+            if not is_complete:
+                unread[contexts[context].channel] = number
+        elif opnum >= 0:
+            query = states[view]
+            lifetime = lifetimes.get(query.number)
             if lifetime is None:
-                lifetime = lifetimes[call.query.number] = _Lifetime(call, groups)
-            lifetime.take(number, call)
+                lifetime = lifetimes[query.number] = _Lifetime(contexts[context].server, query, calls, groups)
+            lifetime.use(contexts[context], is_answered=is_answered)
+            if not is_poll:
+                lifetime.take(number)
+                continue
+            blocks = promised_blocks(log.read(place, length)) if length else None
+            lifetime.take_poll(number, time_ns, (context, state, status, fault, view, blocks))
     evidence = _Evidence(analysis, unread)
     return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
 
@@ -165,6 +208,15 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         replace(one, events=HandleEvents(event for event in one.events if shown.holds(event.call))) for one in lifetimes
     )
     return tuple(lifetime for lifetime in found if lifetime.events)
+
+
+def _polls(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
+    """Which calls are polls of which columns state everything; where the header of the answer lies, and how long it is."""
+    places, lengths = calls.buffers("response")
+    has_blocks = calls.is_one("response_buffer_kind", "perf-data") & (calls.column("response_buffer_start") >= 0)
+    is_poll = (calls.column("opnum") == Opnum.QUERY_COUNTER_DATA) & (calls.column("request_buffer_kind") < 0)
+    is_poll &= calls.is_one("response_buffer_kind", "perf-data", None) & (~has_blocks | (places >= 0))
+    return is_poll, places, np.where(has_blocks, np.minimum(lengths, DATA_HEADER.size), 0)
 
 
 class _Evidence:
@@ -190,39 +242,54 @@ class _Evidence:
 
 
 class _Lifetime:
-    def __init__(self, call: Call, groups: dict[int, int]) -> None:
-        assert call.query is not None
-        self._server = call.server
-        self._query = call.query
-        self._groups = groups
+    def __init__(self, server: Endpoint, query: QueryView, calls: OrderedCalls, groups: dict[int, int]) -> None:
+        self._server, self._query, self._calls, self._groups = server, query, calls, groups
         self._clients: dict[Endpoint, None] = {}
         self._channels: dict[int, None] = {}
         self._events = HandleEvents()
         self._opened: int | None = None
         self._closed: int | None = None
         self._tried_to_close = False
-        self._last_frame = -1
         # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
         self._home: int | None = None
+        # What is wrong with its last use.
+        self._violations: tuple[Violation, ...] = ()
 
-    def take(self, number: int, call: Call) -> None:
-        assert call.query is not None
-        assert call.opnum is not None
-        if self._home is None and call.outcome == "answered":
-            self._home = call.channel
-        self._clients[call.client] = None
-        self._channels[call.channel] = None
-        for side in (call.request, call.response):
-            if side is not None:
-                self._last_frame = max(self._last_frame, side.last_frame)
+    def use(self, context: Context, *, is_answered: bool) -> None:
+        """It is used once more."""
+        channel = context.channel
+        if self._home is None and is_answered:
+            self._home = channel
+        self._clients[context.client] = None
+        self._channels[channel] = None
         violations: list[Violation] = []
         if self._closed is not None:
             violations.append("after-close")
-        if self._home not in (None, call.channel):
-            here, there = self._groups.get(call.channel), self._groups.get(self._home)
+        if self._home not in (None, channel):
+            here, there = self._groups.get(channel), self._groups.get(self._home)
             is_other = here is not None and there is not None and here != there
             violations.append("other-association" if is_other else "other-channel")
-        event = HandleEvent(
+        self._violations = tuple(violations)
+
+    def take_poll(self, number: int, time_ns: int, what: tuple[int | None, ...]) -> None:
+        """A poll; those of which the same is stated are alike."""
+        self._events.append_alike(number, time_ns, (*what, self._violations), lambda: self._event(number))
+
+    def take(self, number: int) -> None:
+        """Any other call."""
+        event = self._event(number)
+        self._events.append(event)
+        if event.kind == "open":
+            self._opened = number
+        elif event.kind == "close" and self._closed is None:
+            if event.succeeded:
+                self._closed = number
+            self._tried_to_close |= event.state != "complete"
+
+    def _event(self, number: int) -> HandleEvent:
+        call = self._calls[number - 1]
+        assert call.query is not None
+        return HandleEvent(
             _kind(call),
             number,
             call.time_ns,
@@ -235,15 +302,14 @@ class _Lifetime:
             asked=_identifiers(call.request),
             identifiers=_identifiers(call.response),
             blocks=_blocks(call.response),
-            violations=tuple(violations),
+            violations=self._violations,
         )
-        self._events.append(event)
-        if event.kind == "open":
-            self._opened = number
-        elif event.kind == "close" and self._closed is None:
-            if event.succeeded:
-                self._closed = number
-            self._tried_to_close |= call.state != "complete"
+
+    @property
+    def _last_frame(self) -> int:
+        """The last frame of all its calls."""
+        calls = (self._calls[number - 1] for number in self._events.calls)
+        return max(side.last_frame for call in calls for side in (call.request, call.response) if side is not None)
 
     def lifetime(self, evidence: _Evidence) -> HandleLifetime:
         origin, end = self._origin(evidence), self._end(evidence)
@@ -280,7 +346,7 @@ class _Lifetime:
         last = self._events[-1].call
         if any(evidence.unread.get(channel, last) > last for channel in self._channels):
             return "unknown", "a call that was not read may have closed it"
-        if evidence.lost_frame > self._last_frame:
+        if evidence.lost_frame >= 0 and evidence.lost_frame > self._last_frame:
             return "unknown", "bytes were lost after its last use"
         return "never closed", None
 
@@ -308,5 +374,4 @@ def _identifiers(side: Side | None) -> tuple[Identifier, ...] | None:
 def _blocks(side: Side | None) -> int | None:
     if side is None or side.buffer is None or side.buffer_kind != "perf-data":
         return None
-    shape = block_types(side.buffer.data)
-    return shape.promised if shape is not None else None
+    return promised_blocks(side.buffer.part(0, min(len(side.buffer), DATA_HEADER.size)))

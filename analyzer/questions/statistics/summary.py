@@ -19,8 +19,11 @@ from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.contents.lines import buffer_damage, numbered
 from analyzer.interfaces.pcq.layer import identifiers_of
+from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.results import winreg
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, PerformanceRead
+from analyzer.results.call import Call, InterfaceFacts, PerformanceRead
+from analyzer.results.call_table import Context
 from analyzer.results.name_tables import table_language, value_in_words
 from analyzer.results.perflib import Opnum
 from analyzer.results.record import Endpoint
@@ -63,8 +66,8 @@ def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int
     return numbered(ids, analysis.capture)
 
 
-def interface_label(call: Call) -> str:
-    return call.interface.name or call.interface.uuid or "unknown"
+def interface_label(interface: InterfaceFacts) -> str:
+    return interface.name or interface.uuid or "unknown"
 
 
 def method_label(call: Call) -> str:
@@ -115,7 +118,7 @@ def method_stats(analysis: Analysis) -> list[MethodStatsRecord]:
     """By interface, then by method number."""
     found: dict[tuple[str, str], _Method] = {}
     for number, call in analysis.shown:
-        one = found.setdefault((interface_label(call), method_label(call)), _Method(call.opnum))
+        one = found.setdefault((interface_label(call.interface), method_label(call)), _Method(call.opnum))
         one.calls += 1
         one.failed += call.outcome == "refused"
         one.retried += call.asks_size
@@ -183,24 +186,31 @@ class _Polled(Struct):
 
 def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     """Query handles in the order of their numbers, then values read through winreg in the order of their first read."""
-    queries: dict[int, _Polled] = {}
+    shown = ShownCalls(analysis)
+    polls = (shown.views >= 0) & (shown.column("opnum") == Opnum.QUERY_COUNTER_DATA)
+    times, is_done = shown.column("first_time"), shown.answered
+    handles: list[tuple[str, _Polled]] = []
+    for number, places in shown.by_handle(polls).items():
+        first = shown.context(places[0])
+        polled = _Polled((first.server, first.client), None, len(places))
+        polled.first, polled.last = ((int(shown.numbers[at]), int(times[at])) for at in (places[0], places[-1]))
+        polled.done = array("q", times[places[is_done[places]]].tobytes())
+        handles.append((f"q{number}", polled))
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
-    for number, call in analysis.shown:
-        is_done = call.outcome == "answered"
-        if call.query is not None and call.opnum == Opnum.QUERY_COUNTER_DATA:
-            of_query = queries.setdefault(call.query.number, _Polled((call.server, call.client)))
-            of_query.take(number, call.time_ns, is_new=True, is_done=is_done)
+    # What is read is among what few calls have.
+    of_winreg = shown.in_context(lambda context: context.interface.uuid == winreg.INTERFACE)
+    for number, call in shown.looked_at(of_winreg & (shown.column("rare") > 0)):
         # A table of names is not polled.
-        elif call.is_winreg and call.read is not None and not _is_table(call.read):
+        if call.read is not None and not _is_table(call.read):
             key = call.key_number, call.read.value_name.casefold()
             of_value = reads.get(key)
             if of_value is None:
                 words = value_in_words(call.read.value_name, analysis.name_tables.of(call.server), call.read.key)
                 of_value = reads[key] = _Polled((call.server, call.client), words)
-            of_value.take(number, call.time_ns, is_new=last.get(key) != call.read.number, is_done=is_done)
+            is_new = last.get(key) != call.read.number
+            of_value.take(number, call.time_ns, is_new=is_new, is_done=call.outcome == "answered")
             last[key] = call.read.number
-    handles = [(f"q{number}", polled) for number, polled in sorted(queries.items())]
     handles += [(f"k{key}" if key is not None else "?", polled) for (key, _), polled in reads.items()]
     return [_polls(handle, polled, analysis) for handle, polled in handles]
 
@@ -250,7 +260,7 @@ class _Identity(Struct):
 _Who = tuple[str | None, str, str, str | None]
 
 
-def who_of(call: Call) -> _Who:
+def who_of(call: Call | Context) -> _Who:
     """The account that made a call as far as it is known, its client's address, the server's, and the account it claimed to be
     where the server granted another."""
     auth = call.auth
@@ -332,7 +342,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
 
     def note(kind: ErrorKind, code: int, call: Call, number: int) -> None:
-        one = found.setdefault((kind, code, interface_label(call), method_label(call)), _Errors())
+        one = found.setdefault((kind, code, interface_label(call.interface), method_label(call)), _Errors())
         one.count += 1
         if len(one.calls) < MOST_CALLS:
             one.calls[number] = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -18,13 +19,16 @@ from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S
 from analyzer.core.win32 import win32_name
-from analyzer.interfaces.contents.lines import all_problems
+from analyzer.interfaces.contents.lines import Damages, all_problems
 from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.statistics.activity import SEALED, Activity, Findings, findings
 from analyzer.questions.statistics.handles import shown_lifetimes
-from analyzer.questions.statistics.summary import interface_label, is_performance, method_label, poll_stats, who_of
+from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.summary import interface_label, method_label, poll_stats, who_of
+from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call
+from analyzer.results.call import Call, InterfaceFacts
+from analyzer.results.call_table import Context
 from analyzer.results.next_command import next_command
 from analyzer.results.security import Decryption
 from analyzer.results.service import service_facts
@@ -79,31 +83,39 @@ class Triaged(Struct, frozen=True):
 
 def unreadable(file: str, reason: str) -> Triaged:
     """A file that no analysis could be made of."""
-    return Triaged(_file(file, "unreadable", reason, None, (), Findings((), (), 0), {}, ()))
+    return Triaged(_file(file, "unreadable", reason, None, None, Findings((), (), 0), {}, ()))
 
 
 def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
     """What the analysis of one file amounts to. `nothing` says why there is no performance call, None where there is one, or
     something that may hide one."""
-    numbered = [(number, call) for number, call in analysis.shown if is_performance(call)]
     if nothing is None and analysis.part is not None and not (analysis.shown or analysis.shown_sessions):
         nothing = f"No call passes: {analysis.part.words}."
     if nothing is not None:
-        return Triaged(_file(file, "nothing", nothing, analysis, (), Findings((), (), 0), {}, ()))
-    found = findings(analysis)
+        return Triaged(_file(file, "nothing", nothing, analysis, None, Findings((), (), 0), {}, ()))
+    calls, damages = _Calls(analysis), Damages()
+    found = findings(analysis, damages)
     names = {ip: names[0] for ip, names in machine_names(analysis).items()}
     listed = sorted(
-        _Search(analysis, numbered, found, names).all(),
+        _Search(analysis, calls, found, names, damages).all(),
         key=lambda item: (SEVERITIES.index(item.severity), item.first_time_ns or 0),
     )
     ranked = tuple(_ranked(item, rank, file, analysis) for rank, item in enumerate(listed, 1))
-    outcome: Outcome = "performance traffic" if numbered else "unclear"
+    outcome: Outcome = "performance traffic" if calls.performance.any() else "unclear"
     return Triaged(
-        _file(file, outcome, _sentence(numbered, analysis), analysis, numbered, found, names, ranked),
+        _file(file, outcome, _sentence(calls, analysis), analysis, calls, found, names, ranked),
         ranked,
         tuple(_process(image, file, analysis, names) for image in found.images),
         next_command(analysis, "stats"),
     )
+
+
+class _Calls(ShownCalls):
+    """The calls that are shown, and which of them are about performance."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        super().__init__(analysis)
+        self.performance = self.may_be_performance()
 
 
 class _Item(Struct):
@@ -127,14 +139,16 @@ class _Search:
     def __init__(
         self,
         analysis: Analysis,
-        numbered: Sequence[tuple[int, Call]],
+        calls: _Calls,
         found: Findings,
         names: dict[str, str],
+        damages: Damages,
     ) -> None:
         self._analysis = analysis
-        self._numbered = numbered
+        self._calls = calls
         self._found = found
         self._names = names
+        self._damages = damages
 
     def all(self) -> Iterator[_Item]:
         yield from self._activities()
@@ -240,11 +254,11 @@ class _Search:
             yield from self._let_in(kind, caller, of_session)
 
     def _let_in(self, kind: TriageKind, caller: str, of_session: str) -> Iterator[_Item]:
-        by_who: dict[Who, list[int]] = {}
-        for number, call in self._numbered:
-            if call.auth.guest if kind == "guest" else call.auth.anonymous:
-                by_who.setdefault(Who(*who_of(call)), []).append(number)
-        for who, numbers in by_who.items():
+        calls = self._calls
+        is_so = attrgetter("auth.guest" if kind == "guest" else "auth.anonymous")
+        by_who = calls.by(_who_in, calls.performance & calls.in_context(lambda context: bool(is_so(context))))
+        for who, places in by_who.items():
+            numbers = calls.numbers[places].tolist()
             text = f"{_count(len(numbers), 'performance call')} of {caller} at {self._host(who.server_ip)}"
             if who.claimed_user is not None:
                 text += f", who claimed to be {who.claimed_user}"
@@ -348,11 +362,10 @@ class _Search:
             )
 
     def _refused_calls(self) -> Iterator[_Item]:
-        by_who: dict[Who, list[int]] = {}
-        for number, call in self._numbered:
-            if _ERROR_ACCESS_DENIED in (call.status, call.fault):
-                by_who.setdefault(Who(*who_of(call)), []).append(number)
-        for who, numbers in by_who.items():
+        calls = self._calls
+        is_denied = (calls.column("status") == _ERROR_ACCESS_DENIED) | (calls.column("fault") == _ERROR_ACCESS_DENIED)
+        for who, places in calls.by(_who_in, calls.performance & is_denied).items():
+            numbers = calls.numbers[places].tolist()
             text = f"{_count(len(numbers), 'performance call')} of {_who(who)} refused: access denied"
             command = self._command("timeline", filter="status == 5 || fault == 5")
             yield self._of_calls("medium", "refused-call", text, command, numbers, who)
@@ -360,9 +373,9 @@ class _Search:
     # What is not known
 
     def _encrypted(self) -> Iterator[_Item]:
-        sealed = [(number, call) for number, call in self._numbered if call.state == "sealed"]
+        sealed = self._calls.looked_at(self._calls.performance & self._calls.is_one("state", "sealed"))
         if sealed:
-            numbers = [number for number, _ in sealed]
+            numbers = sealed.numbers
             reasons = Counter(call.reason or "no key" for _, call in sealed)
             text = f"{_count(len(sealed), 'performance call')} stayed encrypted: {_listed(reasons)}"
             command = self._command("timeline", filter="state == sealed")
@@ -386,11 +399,12 @@ class _Search:
             )
 
     def _others(self) -> Iterator[_Item]:
-        others = [(number, call) for number, call in self._analysis.shown if not is_performance(call)]
+        calls, others = self._calls, ~self._calls.performance
+        may_start = calls.in_context(lambda context: context.interface.name in _SERVICE_METHODS)
         started = [
             (number, call)
-            for number, call in others
-            if method_label(call) in _SERVICE_METHODS.get(call.interface.name or "", ())
+            for number, call in calls.looked_at(others & may_start)
+            if method_label(call) in _SERVICE_METHODS[call.interface.name or ""]
         ]
         if started:
             methods = Counter(_set_up(call) for _, call in started)
@@ -399,24 +413,31 @@ class _Search:
                 "high",
                 "service",
                 f"a service or task was set up on {self._host(first.server.ip)}: {_listed(methods)}",
-                self._command("timeline", interfaces=_interfaces(call for _, call in started)),
+                self._command("timeline", interfaces=_interfaces(call.interface for _, call in started)),
                 [number for number, _ in started],
                 Who(*who_of(first)),
             )
-        if others:
-            counts = Counter(interface_label(call) for _, call in others)
+        if others.any():
+            by_interface = calls.by(attrgetter("interface"), others)
+            counts = Counter[str]()
+            for interface, places in by_interface.items():
+                counts[interface_label(interface)] += len(places)
             words = [f"{name} {count:,}" for name, count in counts.most_common()]
             yield self._of_calls(
                 "info",
                 "other-calls",
-                f"{_count(len(others), 'other DCERPC call')}: {_listed(words)}",
-                self._command("timeline", interfaces=_interfaces(call for _, call in others)),
-                [number for number, _ in others],
+                f"{_count(counts.total(), 'other DCERPC call')}: {_listed(words)}",
+                self._command("timeline", interfaces=_interfaces(by_interface)),
+                calls.numbers[others].tolist(),
                 None,
             )
 
     def _losses(self) -> Iterator[_Item]:
-        lost = [one for one in all_problems(self._analysis) if one.kind in ("gap", "truncated", "malformed", "limit")]
+        lost = [
+            one
+            for one in all_problems(self._analysis, self._damages)
+            if one.kind in ("gap", "truncated", "malformed", "limit")
+        ]
         if lost:
             kinds = Counter(one.kind for one in lost)
             # Behind what was lost may be what a selection asks for.
@@ -455,9 +476,9 @@ def _saw(who: Who, image: ImageRecord) -> bool:
     return any((seen.user, seen.client_ip) == (who.user, who.client_ip) for seen in image.seen_by)
 
 
-def _interfaces(calls: Iterable[Call]) -> tuple[str, ...]:
+def _interfaces(interfaces: Iterable[InterfaceFacts]) -> tuple[str, ...]:
     # Calls whose bind was not captured have no interface to name.
-    names = dict.fromkeys(interface_label(call) for call in calls if call.interface.uuid is not None)
+    names = dict.fromkeys(interface_label(one) for one in interfaces if one.uuid is not None)
     return tuple(names)[:_MOST_NAMES]
 
 
@@ -507,13 +528,17 @@ def _file(
     outcome: Outcome,
     text: str,
     analysis: Analysis | None,
-    numbered: Sequence[tuple[int, Call]],
+    calls: _Calls | None,
     found: Findings,
     names: dict[str, str],
     ranked: Sequence[TriageFinding],
 ) -> TriageFile:
     facts = analysis.capture if analysis is not None else None
-    who = dict.fromkeys(Who(*who_of(call)) for _, call in numbered)
+    who, sealed, times = list[Who](), 0, list[int]()
+    if calls is not None:
+        who = list(calls.by(_who_in, calls.performance))
+        sealed = int((calls.performance & calls.is_one("state", "sealed")).sum())
+        times = calls.column("first_time")[calls.performance].tolist()
     severities = Counter(finding.severity for finding in ranked)
     return TriageFile(
         file=file,
@@ -523,32 +548,32 @@ def _file(
         first_time_ns=facts.first_time_ns if facts is not None else None,
         last_time_ns=facts.last_time_ns if facts is not None else None,
         calls=len(analysis.shown) if analysis is not None else 0,
-        performance_calls=len(numbered),
-        encrypted_calls=sum(call.state == "sealed" for _, call in numbered),
-        first_performance_ns=numbered[0][1].time_ns if numbered else None,
-        last_performance_ns=numbered[-1][1].time_ns if numbered else None,
+        performance_calls=len(times),
+        encrypted_calls=sealed,
+        first_performance_ns=times[0] if times else None,
+        last_performance_ns=times[-1] if times else None,
         who=tuple(who),
         servers=tuple(TriageHost(ip, names.get(ip)) for ip in dict.fromkeys(one.server_ip for one in who)),
         processes=len(found.images),
-        decrypted_with=tuple(dict.fromkeys(_keys_wanted(analysis))) if analysis is not None else (),
+        decrypted_with=tuple(dict.fromkeys(_keys_wanted(analysis, calls))) if analysis is not None else (),
         findings={severity: severities[severity] for severity in SEVERITIES if severities[severity]},
     )
 
 
-def _sentence(numbered: Sequence[tuple[int, Call]], analysis: Analysis) -> str:
-    if not numbered:
+def _sentence(calls: _Calls, analysis: Analysis) -> str:
+    count = int(calls.performance.sum())
+    if not count:
         kinds = Counter(problem.kind for problem in analysis.problems)
         return f"no performance call was read, but something that may hide some was not: {_listed(kinds)}"
-    perflib = sum(call.is_perflib for _, call in numbered)
-    parts = [f"{perflib:,} of PerflibV2"] if perflib else []
-    if registry := sum(call.is_winreg for _, call in numbered):
+    of_perflib = calls.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
+    perflib_calls = int((calls.performance & of_perflib).sum())
+    parts = [f"{perflib_calls:,} of PerflibV2"] if perflib_calls else []
+    if registry := count - perflib_calls:
         parts.append(f"{registry:,} of the registry")
-    return (
-        f"{_count(len(numbered), 'performance call')} ({' and '.join(parts)}) of {len(analysis.shown):,} DCERPC calls"
-    )
+    return f"{_count(count, 'performance call')} ({' and '.join(parts)}) of {len(analysis.shown):,} DCERPC calls"
 
 
-def _keys_wanted(analysis: Analysis) -> Iterator[str]:
+def _keys_wanted(analysis: Analysis, calls: _Calls | None) -> Iterator[str]:
     """What would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
     for session in analysis.shown_sessions:
         if session.encrypted_messages > session.decrypted_messages and session.decryption in (
@@ -558,13 +583,8 @@ def _keys_wanted(analysis: Analysis) -> Iterator[str]:
             yield _key_for(session.identity.mechanism, session.identity.claimed, session.identity.service)
         elif session.encrypted_messages > session.decrypted_messages and session.decryption is Decryption.NO_HANDSHAKE:
             yield f"the keys of SMB session {session.session_id:#x}, whose setup was not captured (--smb-session-key)"
-    for _, call in analysis.shown:
-        auth = call.security
-        if (
-            is_performance(call)
-            and auth.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
-            and auth.identity is not None
-        ):
+    for auth in calls.by(attrgetter("security"), calls.performance) if calls is not None else ():
+        if auth.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY) and auth.identity is not None:
             yield _key_for(auth.mechanism, auth.identity.account, auth.identity.service)
 
 
@@ -578,13 +598,17 @@ def _set_up(call: Call) -> str:
     """What was set up: a service and what it runs, where the call states that, else the method."""
     facts = service_facts(call)
     if facts is None or facts.name is None:
-        return f"{interface_label(call)}.{method_label(call)}"
+        return f"{interface_label(call.interface)}.{method_label(call)}"
     refused = f" (refused: {win32_name(call.status) or call.status})" if call.status else ""
     return f'service "{facts.name}"' + (f' runs "{facts.image_path}"' if facts.image_path else "") + refused
 
 
 def _numbers(frames: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({number_of(frame) for frame in frames}))[:_MOST_NUMBERS]
+
+
+def _who_in(context: Context) -> Who:
+    return Who(*who_of(context))
 
 
 def _who(who: Who) -> str:

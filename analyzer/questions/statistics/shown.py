@@ -1,0 +1,124 @@
+"""The calls that are shown, as columns: what statistics ask of all of them without looking at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from analyzer.core.arrays import distinct
+from analyzer.results import perflib, winreg
+from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.call_table import Context
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Mask = npt.NDArray[np.bool_]
+    Numbers = npt.NDArray[Any]
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class ShownCalls:
+    """The columns of the calls that are shown, in their order; each is read when it is asked for, and kept."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._calls = analysis.calls
+        self.numbers: Numbers = np.array(analysis.shown.numbers, np.int64)
+        self._read: dict[str, Numbers] = {}
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def column(self, name: str) -> Numbers:
+        """The numbers of a column of the table of calls."""
+        if name not in self._read:
+            self._read[name] = self._calls.column(name)[self.numbers - 1]
+        return self._read[name]
+
+    @property
+    def views(self) -> Numbers:
+        """Where the states of query handles are, -1 for none."""
+        found: Numbers = np.array(self._calls.views, np.int64)[self.numbers - 1]
+        return found
+
+    def context(self, at: int) -> Context:
+        """What the call at a place has in common with others."""
+        found: Context = self._calls.table.contexts[self.column("context")[at]]
+        return found
+
+    def looked_at(self, which: Mask) -> Selected:
+        """Some of the calls."""
+        return Selected(self._calls, self.numbers[which].tolist())
+
+    # What columns state together
+
+    def by_handle(self, which: Mask) -> dict[int, Numbers]:
+        """The places of some calls on query handles by the number of the handle, in the order of these numbers."""
+        places = np.flatnonzero(which)
+        handles = np.array([state.number for state in self._calls.states], np.int64)[self.views[places]]
+        different = distinct(handles)
+        groups = _split(places, np.searchsorted(different, handles), len(different))
+        return dict(zip(different.tolist(), groups, strict=True))
+
+    def in_context(self, test: Callable[[Context], bool]) -> Mask:
+        """Whether a test holds for what a call has in common with others."""
+        known = np.array([test(context) for context in self._calls.table.contexts], np.bool_)
+        found: Mask = known[self.column("context")]
+        return found
+
+    def by(self, key: Callable[[Context], _Key], which: Mask) -> dict[_Key, Numbers]:
+        """The places of some calls by what they have in common, in the order of the first of each."""
+        contexts = self._calls.table.contexts
+        places, codes = np.flatnonzero(which), self.column("context")[which]
+        keys: dict[_Key, int] = {}
+        numbers = np.zeros(len(contexts), np.int64)
+        for code in _in_order(codes):
+            numbers[code] = keys.setdefault(key(contexts[code]), len(keys))
+        groups = _split(places, numbers[codes], len(keys))
+        return dict(zip(keys, groups, strict=True))
+
+    @property
+    def refused(self) -> Mask:
+        """As `Call.outcome` has it."""
+        return (self.column("fault") >= 0) | (self.column("status") > 0)
+
+    @property
+    def answered(self) -> Mask:
+        """As `Call.outcome` has it."""
+        return ~self.refused & self.is_one("state", "complete")
+
+    def is_one(self, name: str, *values: Any) -> Mask:
+        """Whether the numbers of a column stand for one of some values."""
+        column, meaning = self.column(name), self._calls.table.meaning(name)
+        return np.isin(column, [number for number in distinct(column).tolist() if meaning(number) in values])
+
+    def buffers(self, side: str) -> tuple[Numbers, Numbers]:
+        """As `CallTable.buffers` has it."""
+        rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
+        places, lengths = self._calls.table.buffers(side)
+        return places[rows], lengths[rows]
+
+    def may_be_performance(self) -> Mask:
+        """Whether a call is about performance counters, or may be as far as the capture states it (`is_performance`)."""
+        found = self.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
+        of_winreg = self.in_context(lambda context: context.interface.uuid == winreg.INTERFACE)
+        unread = of_winreg & (self.column("request_side") != 0)
+        may_be = of_winreg & ~unread & (self.column("rare") > 0)
+        found |= unread
+        for at, (_, call) in zip(np.flatnonzero(may_be), self.looked_at(may_be), strict=True):
+            found[at] = call.key is not None or call.read is not None
+        return found
+
+
+def _in_order(codes: Numbers) -> Sequence[int]:
+    """The different codes, in the order of the first of each."""
+    return list(dict.fromkeys(codes.tolist()))
+
+
+def _split(places: Numbers, codes: Numbers, count: int) -> list[Numbers]:
+    """Places by their codes, from 0."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(places[order], np.searchsorted(codes[order], np.arange(1, count))) if count else []
