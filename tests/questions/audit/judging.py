@@ -11,7 +11,7 @@ from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.analysis import Analysis
 from tests.build.calls import analysis_of
-from tests.questions.audit import evidence, verdicts
+from tests.questions.audit import examples
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,6 @@ def judged_analysis(code: str, analysis: Analysis, *, profile: Profile = Profile
     (rule,) = (rule for rule in every_rule() if rule.code == code)
     audit = Audit(analysis, profile=profile, rules=[rule])
     findings = tuple(audit.findings())
-    evidence.check(findings)
     coverage = {name: audit.coverage[name] for name in rule.requirements}
-    verdicts.check(findings, coverage)
+    examples.check(findings, coverage)
     return Verdict(findings, coverage)

@@ -1,7 +1,7 @@
 """A conversation in which nothing is wrong, with one of its calls altered: sealed, lost in part, repeated, elsewhere, refused.
 
 `altered/` holds what all rules say then, a file an alteration: the findings with their calls and bytes; and of requirements that
-are judged otherwise than in the sound conversation, how often and how, with a checksum of the reasons.
+are judged otherwise than in the sound conversation, how often, how and why.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from struct import pack
 from typing import Any
-from zlib import crc32
 
 import pytest
 from msgspec.structs import replace
@@ -23,6 +22,7 @@ from analyzer.transport.rpc.events import Exchange
 from tests.build.calls import analysis_of, sealed, with_stub
 from tests.build.rpc import CHANNEL
 from tests.questions.audit.conversation import perflib
+from tests.questions.audit.examples import sections
 from tests.questions.audit.handles import bound, closed
 from tests.written import is_as_written
 
@@ -91,7 +91,7 @@ def said(events: list[Event]) -> tuple[list[str], dict[str, str]]:
     counts = {}
     for name, coverage in audit.coverage.items():
         judged = ", ".join(f"{count} {one.value}" for one, count in sorted(coverage.counts.items()) if count)
-        counts[name] = f"{judged} ({crc32(repr(sorted(coverage.reasons)).encode()):08x})"
+        counts[name] = f"{judged} ({'; '.join(sorted(coverage.reasons))})" if coverage.reasons else judged
     return findings, counts
 
 
@@ -113,7 +113,7 @@ def altered(name: str) -> Iterator[str]:
         for key, count in counts.items():
             if count != sound()[1][key]:
                 alike.setdefault(count, []).append(key)
-        yield from (f"  {count}: {' '.join(keys)}" for count, keys in alike.items())
+        yield from (f"  {count or 'not judged'}: {sections(keys)}" for count, keys in alike.items())
 
 
 def test_nothing_is_wrong_with_the_conversation() -> None:

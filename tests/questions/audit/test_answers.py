@@ -1,8 +1,7 @@
-"""Data answers of which one number, or where something stands, is another: every flaw that is found, and what was read in spite of
-it.
+"""Data answers of which one number, or where something stands, is another: every flaw that is found.
 
-`tests/questions/audit/sweeps/answers-*.txt` hold it, a file a buffer: where, the change, each flaw with its bytes, and a
-checksum of what was read of the blocks. `tests/written.py` says how to write them anew.
+`sweeps/answers-*.txt` hold it, a file a buffer and a line a flaw: where, the change, the flaw with its bytes, what was expected and
+seen. What is read in spite of flaws, `readings/` holds. `tests/written.py` says how to write them anew.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack, pack_into
-from zlib import crc32
 
 import pytest
 
@@ -32,7 +30,7 @@ from tests.questions.audit.test_data_answers import COUNTERS, COUNTERSET, ERROR,
 from tests.written import is_as_written
 
 SWEEPS = Path(__file__).with_name("sweeps")
-CHANGES = {"-4": -4, "-1": -1, "+1": 1, "+4": 4, "+8": 8}
+CHANGES = {"-4": -4, "-1": -1, "+1": 1, "+8": 8}
 ODD = Block(6, ids=(1, 2, 3), instances=(("a", 0), ("bb", 1), ("", 2)), values=((b"1", b"22222222", b""),) * 3)
 BUFFERS = {
     "plain": [SINGLE, COUNTERS, ERROR],
@@ -42,26 +40,13 @@ BUFFERS = {
 }
 
 
-def told(answer: DataAnswer) -> str:
-    """All of an answer that rules may ask for."""
-    blocks = [
-        (
-            *(block.number, block.at, block.status, block.kind, block.size, block.reserved, block.stop, block.ids),
-            *(block.ids_at, block.ids_size, block.instances_at, block.num_instances, block.is_whole, block.misplaced),
-            *(block.moved_by_ids, block.num_values, sorted(number for _, number in block.shapes)),
-            [(*row[:4], tuple(row.shape.data_sizes), tuple(row.shape.sizes)) for row in block.rows],
-            [row.value(answer.data, column) for row in block.rows for column in range(len(row.shape.sizes))],
-            list(block.names(answer.data)),
-        )
-        for block in answer.blocks
-    ]
-    flaws = [
-        f"\n  {flaw.kind.name} {flaw.path.removeprefix('lpData.')} {flaw.span[0]}:{flaw.span[1]} "
-        f"expected {flaw.expected}, seen {flaw.seen}, {flaw.block_type}"
+def told(answer: DataAnswer) -> list[str]:
+    """The flaws of an answer, and how many blocks were found."""
+    return [
+        f"{flaw.kind.name} {flaw.path.removeprefix('lpData.')} {flaw.span[0]}:{flaw.span[1]} "
+        f"expected {flaw.expected}, seen {flaw.seen}, in a block of type {flaw.block_type}, {len(answer.blocks)} blocks"
         for flaw in answer.flaws
     ]
-    read = repr((answer.header, answer.is_walked, blocks)).encode()
-    return f"{len(answer.blocks)} blocks {crc32(read):08x}" + "".join(flaws)
 
 
 def changed(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -81,11 +66,9 @@ def changed(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def sweep(data: bytes) -> Iterator[str]:
-    base = told(read_answer(data))
-    yield f"sound: {base}\n"
+    assert told(read_answer(data)) == []
     for name, other in changed(data):
-        if (found := told(read_answer(other))) != base:
-            yield f"{name}: {found}\n"
+        yield from (f"{name}: {line}\n" for line in told(read_answer(other)))
 
 
 @pytest.mark.parametrize("buffer", BUFFERS)

@@ -25,7 +25,7 @@ from analyzer.questions.audit.evidence import Evidence, SideEvidence
 from analyzer.questions.audit.findings import Finding
 from analyzer.transport.rpc.events import Exchange
 from tests.build.calls import analysis_of, with_stub
-from tests.questions.audit import evidence
+from tests.questions.audit import examples
 from tests.questions.audit.conversation import full_conversation, registry
 
 Change = Callable[[bytes], bytes]
@@ -589,7 +589,7 @@ def test_the_responsible_rule_speaks_and_no_other(pattern: str) -> None:
                     MADE["exact"] += is_exact
                     if not is_exact and _points_elsewhere(leaf.key, way.caught_by) is None:
                         wrong.append(f"{leaf.path}, way {number} of {way.caught_by}: points elsewhere")
-                    evidence.check(blamed, f"{leaf.key} {leaf.path} {position}.{number}")
+                    examples.check(blamed, name=f"{leaf.key} {leaf.path} {position}.{number}")
                     MADE["mutations"] += 1
                     MADE["caught"] += bool(reported & responsible)
                     if not reported & responsible:

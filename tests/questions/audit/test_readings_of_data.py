@@ -99,13 +99,17 @@ def answer_of(*blocks: Made, length: int = 0, count: int = 0, gap: int = 0) -> b
     return head + body
 
 
-def described(answer: DataAnswer) -> Iterator[str]:
-    yield f"  header {answer.header} walked {answer.is_walked} rereads {answer.rereads}"
+def described(words: str, answer: DataAnswer) -> Iterator[str]:
+    stated = (
+        f"states {answer.header[0]} bytes and {answer.header[1]} blocks" if answer.header is not None else "no header"
+    )
+    yield f"{words}: {stated}, {'walked' if answer.is_walked else 'not walked'}, {answer.rereads} bytes left to read again"
     for block in answer.blocks:
         yield (
             f"  {block.number} at {block.at}:{block.stop} {block.status}/{block.kind}/{block.size}/{block.reserved} "
             f"ids {block.ids} at {block.ids_at}+{block.ids_size} instances {block.num_instances} at {block.instances_at} "
-            f"{'whole' if block.is_whole else 'not whole'} {block.num_values} values, moved {block.moved_by_ids}, {block.misplaced}"
+            f"{'whole' if block.is_whole else 'not whole'} {block.num_values} values of {list(block.names(answer.data))}, "
+            f"moved {block.moved_by_ids}, {block.misplaced}"
         )
         for number, row in enumerate(block.rows):
             values = [
@@ -114,7 +118,6 @@ def described(answer: DataAnswer) -> Iterator[str]:
             shape = list(row.shape.sizes), list(row.shape.data_sizes)
             path = value_path(block, number, 1)
             yield f"    {row.header_size} {row.instance_id} {row.name_at} {row.begin} {shape} {values} {path}"
-        yield f"    {list(block.names(answer.data))}"
     for flaw in answer.flaws:
         yield f"  {flaw.kind.name} {flaw.path} {flaw.span} {flaw.expected!r} {flaw.seen!r} {flaw.block_type}"
 
@@ -183,7 +186,7 @@ def with_wrong(block: Made, *names: str) -> Made:
 def readings(cases: Iterator[tuple[str, bytes]]) -> str:
     lines = []
     for words, data in cases:
-        lines += [words, *described(read_answer(data))]
+        lines += described(words, read_answer(data))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,8 +1,7 @@
 """Every word of sound buffers moved a little and as far as it goes: what all rules say of each, on both sides of every bound.
 
-`tests/questions/audit/sweeps/` holds it, a file a buffer: the word, the change, each finding with its bytes, what was expected
-and seen, and a checksum of how often each requirement was judged, where any of it is another than of the sound buffer.
-`tests/written.py` says how to write them anew.
+`sweeps/` holds it, a file a buffer and a line a finding: where the word is, the change, the finding with its bytes, and what was
+expected and seen. `tests/written.py` says how to write them anew.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Literal
-from zlib import crc32
 
 import pytest
 from msgspec.structs import replace
@@ -30,10 +28,8 @@ from tests.written import IS_WRITING
 SWEEPS = Path(__file__).with_name("sweeps")
 # How a word of 4 bytes is changed.
 CHANGES: dict[str, Callable[[int], int]] = {
-    "-4": lambda value: value - 4,
     "-1": lambda value: value - 1,
     "+1": lambda value: value + 1,
-    "+4": lambda value: value + 4,
     "+8": lambda value: value + 8,
     "0": lambda value: 0,
     "max": lambda value: 0xFFFFFFFF,
@@ -96,8 +92,8 @@ def changed(side: Side, data: bytes) -> Side:
     return with_stub(side, side.stub.replaced(stub[:start] + data + stub[stop:], "changed"))
 
 
-def said(analysis: Analysis, call: Call) -> tuple[list[str], str]:
-    """What the rules say of a call alone, of which the rest of the capture is known; and a checksum of what was counted."""
+def said(analysis: Analysis, call: Call) -> list[str]:
+    """What the rules say of a call alone, of which the rest of the capture is known."""
     audit = Audit(replace(analysis, calls=[call]), profile=Profile.SPEC, rules=pages())
     findings = []
     for finding in audit.findings():
@@ -105,8 +101,7 @@ def said(analysis: Analysis, call: Call) -> tuple[list[str], str]:
         where = f"{place.start}:{place.stop}" if place is not None else "-"
         words = f"expected {judgement.expected}, seen {judgement.seen}"
         findings.append(f"{finding.rule.code} {judgement.outcome.value} {judgement.requirement} {where} {words}")
-    counts = [(name, sorted(one.counts.items()), sorted(one.reasons.items())) for name, one in audit.coverage.items()]
-    return findings, f"{crc32(repr(counts).encode()):08x}"
+    return findings
 
 
 @cache
@@ -120,7 +115,7 @@ def case(buffer: str) -> tuple[Analysis, Call, bytes]:
 
 
 @cache
-def said_of(buffer: str) -> tuple[list[str], str]:
+def said_of(buffer: str) -> list[str]:
     """What is said of the sound buffer."""
     analysis, call, _ = case(buffer)
     return said(analysis, call)
@@ -134,7 +129,7 @@ def sweep(buffer: str, start: int, stop: int) -> Iterator[str]:
     side = call.request if name == "request" else call.response
     assert side is not None
     if start == 0:
-        yield f"sound: {base}\n"
+        yield from (f"sound: {line}\n" for line in base)
     for at in range(start, min(stop, len(data) - 3), 4):
         value = int.from_bytes(data[at : at + 4], order)
         for change, apply in CHANGES.items():
@@ -142,9 +137,7 @@ def sweep(buffer: str, start: int, stop: int) -> Iterator[str]:
             moved = changed(side, data[:at] + word + data[at + 4 :])
             other = replace(call, request=moved) if name == "request" else replace(call, response=moved)
             found = said(analysis, other)
-            if found != base:
-                findings, counts = found
-                yield f"{at} {change}: counts {counts}\n" + "".join(f"  {line}\n" for line in findings)
+            yield from (f"{at} {change}: {line}\n" for line in found if line not in base)
 
 
 @cache
@@ -180,4 +173,4 @@ def test_what_rules_say_of_a_word_that_is_changed(buffer: str, start: int) -> No
 
 @pytest.mark.parametrize("buffer", BUFFERS)
 def test_a_file_has_the_words_of_its_buffer_alone(buffer: str) -> None:
-    assert max(written(buffer)) < len(case(buffer)[2])
+    assert max(written(buffer), default=0) < len(case(buffer)[2])
