@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import product
 from typing import NamedTuple, Protocol
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct, field
 
+from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of
 from analyzer.interfaces.buffers.layout import (
     BLOCK,
@@ -41,6 +41,8 @@ from analyzer.questions.audit.verdicts import Violation
 BLOCK_HEADER = BLOCK.size
 # A block of so many counters or instances is not searched for the one instance that has too few or too many values.
 _MOST_COUNTERS, _MOST_ROWS = 512, 4096
+# Of so many values the layouts of answers are kept.
+MAX_VALUES = 1_000_000
 # So many bytes of an answer are read again at most; a forged one must not cost more than it states.
 _MOST_REREAD = 4 << 20
 
@@ -180,6 +182,10 @@ class DataAnswer(Struct):
     # The number of its layout, where answers of the same layout have the same one.
     layout: int | None = None
 
+    def note(self, kind: FlawKind, path: str, at: int, expected: object, seen: object) -> None:
+        """Adds a flaw of the number of 4 bytes at `at`."""
+        self.flaws.append(Flaw(kind, path, (at, at + 4), f"{expected}", f"{seen}"))
+
     def of(self, *kinds: FlawKind, block_types: tuple[int, ...] | None = None) -> list[Flaw]:
         """The flaws of these kinds, in blocks of these types. Of values alike in many instances, the first is among them."""
         return [
@@ -198,20 +204,26 @@ class AnswerReader:
 
     def __init__(self) -> None:
         self._regular = RegularReader()
-        self._known: WeakKeyDictionary[Layout, DataAnswer] = WeakKeyDictionary()
+        # An answer keeps its layout alive, so that no other can have its identity.
+        self._known: Kept[tuple[Layout, DataAnswer]] = Kept(MAX_VALUES)
         self._layouts = 0
 
     def read(self, data: bytes) -> DataAnswer:
         regular = self._regular.read(data)
         if regular is None:
             return _irregular(data)
-        known = self._known.get(regular.layout)
-        if known is None:
-            known = _of_layout(data, regular.layout)
-            if self._regular.remembers(regular.layout):
-                self._layouts += 1
-                known.layout = self._layouts
-                self._known[regular.layout] = known
+        layout = regular.layout
+
+        def make() -> tuple[Layout, DataAnswer]:
+            made = _of_layout(data, layout)
+            self._layouts += 1
+            made.layout = self._layouts
+            return layout, made
+
+        if self._regular.remembers(layout):
+            known = self._known.get(id(layout), make, lambda _: len(layout.data_sizes))[1]
+        else:
+            known = _of_layout(data, layout)
         return DataAnswer(data, DATA_HEADER.unpack_from(data), known.blocks, known.flaws, layout=known.layout)
 
 
@@ -241,7 +253,7 @@ def _irregular(data: bytes) -> DataAnswer:
     answer.header = DATA_HEADER.unpack_from(data)
     _walk(answer, answer.header[1])
     if answer.header[0] != len(data):
-        answer.flaws.append(Flaw(FlawKind.TOTAL, "lpData.total_size", (0, 4), f"{len(data)}", f"{answer.header[0]}"))
+        answer.note(FlawKind.TOTAL, "lpData.total_size", 0, len(data), answer.header[0])
     return answer
 
 
@@ -285,11 +297,8 @@ def _grid_rows(data: bytes, grid: Grid) -> Iterator[Row]:
 
 
 def _ids_size(answer: DataAnswer, block: Block, natural: int) -> None:
-    at = block.ids_at
-    stated = f"{natural} or {rounded(natural)}" if natural % 8 else f"{natural}"
-    answer.flaws.append(
-        Flaw(FlawKind.IDS_SIZE, f"{block.path}.body.counters.size", (at, at + 4), stated, f"{block.ids_size}")
-    )
+    wanted = f"{natural} or {rounded(natural)}" if natural % 8 else natural
+    answer.note(FlawKind.IDS_SIZE, f"{block.path}.body.counters.size", block.ids_at, wanted, block.ids_size)
 
 
 def _row_path(block: Block, number: int) -> str:
@@ -310,10 +319,8 @@ def _look_at_values(answer: DataAnswer, block: Block) -> None:
     seen: set[int] = set()
     for number, row in enumerate(block.rows):
         if row.header_size % 8:
-            at = row.name_at - 8
-            path = f"{_row_path(block, number)}.header.size"
-            wanted = f"{rounded(row.header_size)}"
-            answer.flaws.append(Flaw(FlawKind.INSTANCE_UNPADDED, path, (at, at + 4), wanted, f"{row.header_size}"))
+            path, wanted = f"{_row_path(block, number)}.header.size", rounded(row.header_size)
+            answer.note(FlawKind.INSTANCE_UNPADDED, path, row.name_at - 8, wanted, row.header_size)
         shape = row.shape
         if id(shape) in seen:
             continue
@@ -321,9 +328,8 @@ def _look_at_values(answer: DataAnswer, block: Block) -> None:
         for column, (held, size) in enumerate(zip(shape.data_sizes, shape.sizes, strict=True)):
             if size % 8 or size < 8 + held:
                 kind = FlawKind.VALUE_SIZE if size < 8 + held or size != 8 + held else FlawKind.VALUE_UNPADDED
-                at = row.value_at(column) - 4
                 path = f"{value_path(block, number, column)}.size"
-                answer.flaws.append(Flaw(kind, path, (at, at + 4), f"{rounded(8 + held)}", f"{size}"))
+                answer.note(kind, path, row.value_at(column) - 4, rounded(8 + held), size)
 
 
 def _look_at_alignment(block: Block) -> None:
@@ -386,7 +392,7 @@ def _walk(answer: DataAnswer, promised: int) -> None:
 
 
 def _block_count(answer: DataAnswer, promised: int, there: str) -> None:
-    answer.flaws.append(Flaw(FlawKind.BLOCK_COUNT, "lpData.num_blocks", (4, 8), there, f"{promised}"))
+    answer.note(FlawKind.BLOCK_COUNT, "lpData.num_blocks", 4, there, promised)
 
 
 def _blocks_from(data: bytes, at: int) -> int | None:
@@ -465,9 +471,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
     path = block.path
     fits = BLOCK_HEADER <= size <= len(data) - at
     if kind not in KINDS:
-        answer.flaws.append(
-            Flaw(FlawKind.BLOCK_TYPE, f"{path}.block_type", (at + 4, at + 8), "0, 1, 2, 4 or 6", f"{kind}")
-        )
+        answer.note(FlawKind.BLOCK_TYPE, f"{path}.block_type", at + 4, "0, 1, 2, 4 or 6", kind)
         block.is_whole = False
         if not fits:
             block.stop = at
@@ -478,8 +482,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
         found = (_filling(answer, block, stop, only_as_stated=False) for stop in stops)
         content = next((one for one in found if one is not None), None)
         if content is not None:
-            wanted = f"{rounded(size)}"
-            answer.flaws.append(Flaw(FlawKind.BLOCK_UNPADDED, f"{path}.size", (at + 8, at + 12), wanted, f"{size}"))
+            answer.note(FlawKind.BLOCK_UNPADDED, f"{path}.size", at + 8, rounded(size), size)
             _take(answer, block, content)
             block.stop = at + rounded(size)
             return block
@@ -492,16 +495,13 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
     content = _content(data, block, len(data), _Way(), by_count=True)
     if content is not None and content.end != at + size and _is_block(data, content.end) and not leads_on:
         block.stop = content.end
-        answer.flaws.append(
-            Flaw(FlawKind.BLOCK_SIZE, f"{path}.size", (at + 8, at + 12), f"{content.end - at}", f"{size}")
-        )
+        answer.note(FlawKind.BLOCK_SIZE, f"{path}.size", at + 8, content.end - at, size)
         _take(answer, block, content)
         block.is_whole = False
         return block
     block.is_whole = False
     if not fits:
-        wanted = f"{BLOCK_HEADER} to {len(data) - at}"
-        answer.flaws.append(Flaw(FlawKind.BLOCK_SIZE, f"{path}.size", (at + 8, at + 12), wanted, f"{size}"))
+        answer.note(FlawKind.BLOCK_SIZE, f"{path}.size", at + 8, f"{BLOCK_HEADER} to {len(data) - at}", size)
         block.stop = at
         return block
     # The whole content, or where the part of it that can be read ends.
@@ -673,27 +673,19 @@ def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
         if content.ids_size not in (natural, rounded(natural)) and stated == len(content.ids):
             _ids_size(answer, block, natural)
         if stated != len(content.ids):
-            span = (at + 4, at + 8)
-            path_ids = f"{path}.counters.num_counters"
-            answer.flaws.append(Flaw(FlawKind.IDS_COUNT, path_ids, span, f"{len(content.ids)}", f"{stated}"))
-    if block.kind == COUNTERS and content.ids is not None:
-        values = len(content.rows[0].shape.sizes)
+            answer.note(FlawKind.IDS_COUNT, f"{path}.counters.num_counters", at + 4, len(content.ids), stated)
+        values = len(content.rows[0].shape.sizes) if block.kind == COUNTERS else len(content.ids)
         if values != len(content.ids):
-            span = (at + 4, at + 8)
-            path_ids = f"{path}.counters.num_counters"
-            answer.flaws.append(Flaw(FlawKind.VALUE_COUNT, path_ids, span, f"{values}", f"{len(content.ids)}"))
+            answer.note(FlawKind.VALUE_COUNT, f"{path}.counters.num_counters", at + 4, values, len(content.ids))
     if content.instances_at is not None:
         start = content.instances_at
         block.instances_at, block.num_instances = start, content.stated_instances
-        if content.stated_instances != len(content.rows):
-            span = (start + 4, start + 8)
-            seen = f"{content.stated_instances}"
-            path_count = f"{path}.instances.num_instances"
-            answer.flaws.append(Flaw(FlawKind.INSTANCE_COUNT, path_count, span, f"{len(content.rows)}", seen))
+        found, stated = len(content.rows), content.stated_instances
+        if stated != found:
+            answer.note(FlawKind.INSTANCE_COUNT, f"{path}.instances.num_instances", start + 4, found, stated)
         if content.total_size != content.end - start:
-            wanted, seen = f"{content.end - start}", f"{content.total_size}"
-            path_size = f"{path}.instances.total_size"
-            answer.flaws.append(Flaw(FlawKind.INSTANCES_SIZE, path_size, (start, start + 4), wanted, seen))
+            total = f"{path}.instances.total_size"
+            answer.note(FlawKind.INSTANCES_SIZE, total, start, content.end - start, content.total_size)
     if block.kind == COUNTERSET and content.ids is not None:
         for number, row in enumerate(block.rows):
             if (values := len(row.shape.sizes)) != len(content.ids):
@@ -716,16 +708,16 @@ def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
             at = row.name_at - 8
             stated = INSTANCE_HEADER.unpack_from(answer.data, at)[0]
             if stated != row.header_size:
-                path = f"{_row_path(block, number)}.header.size"
-                answer.flaws.append(Flaw(FlawKind.INSTANCE_SIZE, path, (at, at + 4), f"{row.header_size}", f"{stated}"))
+                answer.note(
+                    FlawKind.INSTANCE_SIZE, f"{_row_path(block, number)}.header.size", at, row.header_size, stated
+                )
         if sum(row.shape.sizes) == following - row.begin:
             continue
         for column, (held, size) in enumerate(zip(row.shape.data_sizes, row.shape.sizes, strict=True)):
             if size != rounded(8 + held):
                 kind = FlawKind.VALUE_UNPADDED if size == 8 + held else FlawKind.VALUE_SIZE
                 at = row.begin + sum(rounded(8 + other) for other in row.shape.data_sizes[:column]) + 4
-                path = f"{value_path(block, number, column)}.size"
-                answer.flaws.append(Flaw(kind, path, (at, at + 4), f"{rounded(8 + held)}", f"{size}"))
+                answer.note(kind, f"{value_path(block, number, column)}.size", at, rounded(8 + held), size)
                 if kind is FlawKind.VALUE_SIZE:
                     break
         # From here on its values are where their lengths put them.

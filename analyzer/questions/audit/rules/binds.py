@@ -249,10 +249,8 @@ def called_after_refusal(evidence: Evidence) -> Iterator[Judgement]:
         before = refused.get((later.channel, later.context_id))
         if before is None or later.request is None or min(later.request.frames, default=-1) < max(before.frames):
             continue
-        at, message = (
-            At("request", "pdu.20:22"),
-            "the client called on a presentation context that the server had refused",
-        )
+        at = At("request", "pdu.20:22")
+        message = "the client called on a presentation context that the server had refused"
         yield failed(CallEvidence(number, later), at, message, "a context that was accepted", before.reason)
 
 

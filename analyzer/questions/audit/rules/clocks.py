@@ -47,10 +47,8 @@ class _ServerClocks(Watch[CallEvidence]):
         header = call.reply.answer.header if call.reply.is_readable else None
         if header is None:
             return None
-        before, now = (
-            self._last.get(call.server),
-            _Before(header[2], header[3], header[4], call.reply.side.last_time_ns),
-        )
+        before = self._last.get(call.server)
+        now = _Before(header[2], header[3], header[4], call.reply.side.last_time_ns)
         self._last[call.server] = now
         return before, now
 
@@ -93,10 +91,8 @@ class ClockRunsBack(_ServerClocks):
         before, now = taken
         frequency = now.frequency
         if frequency == 0 or (before is not None and before.frequency != frequency):
-            at, message = (
-                At("response", "lpData.perf_freq", (24, 32)),
-                "the frequency of the performance clock changed or is zero",
-            )
+            at = At("response", "lpData.perf_freq", (24, 32))
+            message = "the frequency of the performance clock changed or is zero"
             yield failed(
                 call, at, message, before.frequency if before is not None else "above 0", frequency, of=FREQUENCY
             )
@@ -183,10 +179,8 @@ def system_time_implausible(call: CallEvidence, answer: DataAnswer) -> Iterator[
     if is_plausible and abs(seconds - call.reply.side.last_time_ns / 1e9) > 86400:
         yield inconclusive("the time differs from the capture's clock by more than a day", call, EPOCH)
     else:
-        at, message = (
-            At("response", "lpData.perf_time_100ns", (16, 24)),
-            "the system time is of no time such traffic is of",
-        )
+        at = At("response", "lpData.perf_time_100ns", (16, 24))
+        message = "the system time is of no time such traffic is of"
         yield judge(is_plausible, call, at, message, "a time from 2000 to 2100", time_100ns, of=EPOCH)
     moment = _moment(date)
     apart = moment.timestamp() - seconds if moment is not None and is_plausible else None

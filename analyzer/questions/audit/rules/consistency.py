@@ -84,10 +84,8 @@ class CounterDescribedDifferently(Watch[CallEvidence]):
             if field is None:
                 yield passed()
                 continue
-            message, sure = (
-                f"a counter is described otherwise than by RequestCode {first_code} in call {number}",
-                Confidence.MEDIUM,
-            )
+            message = f"a counter is described otherwise than by RequestCode {first_code} in call {number}"
+            sure = Confidence.MEDIUM
             expected, seen = f"{first[field]:#x}", f"{record[field]:#x}"
             yield failed(call, f"{path}.{field}", message, expected, seen, confidence=sure)
 
@@ -155,10 +153,8 @@ class LcidNotIgnored(Watch[CallEvidence]):
             if plain is None:
                 yield inconclusive("the same was not asked without a language", call, IGNORED)
                 continue
-            known, message = (
-                _NOTE_4 if call.status and not plain[0] else None,
-                "the answer differs from that without a language",
-            )
+            known = _NOTE_4 if call.status and not plain[0] else None
+            message = "the answer differs from that without a language"
             expected, seen = _words(plain), _words(answer)
             yield judge(plain == answer, call, "", message, expected, seen, of=IGNORED, deviation=known)
 

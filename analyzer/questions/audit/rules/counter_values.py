@@ -97,10 +97,8 @@ def _size_flaws(answer: DataAnswer, column: Column) -> Iterator[Flaw]:
         if column.type == _TEXT:
             text = answer.data[at : at + held]
             is_right = held % 2 == 0 and text.endswith(b"\0\0")
-            expected, seen = (
-                "an even number of bytes that ends in a NUL",
-                f"{held} bytes ending in {text[-2:].hex(' ')}",
-            )
+            expected = "an even number of bytes that ends in a NUL"
+            seen = f"{held} bytes ending in {text[-2:].hex(' ')}"
         else:
             is_right = held == wanted
             expected = f"{wanted} bytes for type {column.type:#010x} of counter {column.counter_id}"

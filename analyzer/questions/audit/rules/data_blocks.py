@@ -343,10 +343,8 @@ def instance_padding_not_zero(call: CallEvidence, answer: DataAnswer) -> Iterato
             padding = room[utf16_length(room) + 2 :]
             looked_at += bool(padding)
             if any(padding):
-                path, span = (
-                    f"{block.path}.body.instances.instances[{number}].header",
-                    (row.begin - len(padding), row.begin),
-                )
+                path = f"{block.path}.body.instances.instances[{number}].header"
+                span = (row.begin - len(padding), row.begin)
                 violations.append(Violation(path, span, bytes(len(padding)).hex(" "), padding.hex(" ")))
     yield from judgements(call, looked_at, violations, "the padding after an instance name is not zero")
 

@@ -207,10 +207,8 @@ def _in_order(call: OfCall, side: SideEvidence | None) -> Iterator[Judgement]:
         yield passed()
     elif fits(data, "big"):
         little, big = _number(data, at, "little"), _number(data, at, "big")
-        where, message = (
-            At(call.judged_side, f"lpData.{path}", (at, at + 4)),
-            "the numbers in the buffer are big-endian",
-        )
+        where = At(call.judged_side, f"lpData.{path}", (at, at + 4))
+        message = "the numbers in the buffer are big-endian"
         yield failed(call, where, message, f"{big} in little-endian bytes", f"{little}, which is {big} big-endian")
     else:
         yield inconclusive("the numbers of the buffer make sense in neither byte order", call)

@@ -142,10 +142,8 @@ def unknown_request_code_not_refused(call: CallEvidence) -> Iterator[Judgement]:
     """
     code = call.asked["RequestCode"]
     if code not in tuple(RequestCode) and call.status not in _ELSEWHERE:
-        message, expected = (
-            f"the server did not refuse RequestCode {code} for what it is",
-            "ERROR_INVALID_PARAMETER (0x57)",
-        )
+        message = f"the server did not refuse RequestCode {code} for what it is"
+        expected = "ERROR_INVALID_PARAMETER (0x57)"
         yield judge(call.status == INVALID_PARAMETER, call, "status", message, expected, returned(call))
 
 
@@ -194,16 +192,12 @@ class UnknownCountersetServed(Watch[CallEvidence]):
             return
         # Success, and a buffer that is too small for the answer: the counterset was found.
         elif call.status in (0, ERROR_NOT_ENOUGH_MEMORY):
-            at, message = (
-                At("request", "CounterSetGuid"),
-                "the server answered about a counterset that it does not list",
-            )
+            at = At("request", "CounterSetGuid")
+            message = "the server answered about a counterset that it does not list"
             yield failed(call, at, message, _GUID_NOT_FOUND, guid, confidence=sure)
         else:
-            is_kept, message = (
-                call.status == GUID_NOT_FOUND,
-                "the server denied a counterset that it does not list by another error",
-            )
+            is_kept = call.status == GUID_NOT_FOUND
+            message = "the server denied a counterset that it does not list by another error"
             yield judge(is_kept, call, "status", message, _GUID_NOT_FOUND, returned(call), confidence=sure)
 
 
@@ -287,10 +281,8 @@ def instances_contradict_registration(call: CallEvidence) -> Iterator[Judgement]
     elif call.status == INVALID_REGINFO:
         yield passed(REGINFO)
     elif call.status == 0 and not size:
-        message, expected = (
-            "the server listed no instances and called that success",
-            "ERROR_WMI_INSTANCE_NOT_FOUND (0x1069)",
-        )
+        message = "the server listed no instances and called that success"
+        expected = "ERROR_WMI_INSTANCE_NOT_FOUND (0x1069)"
         yield warned(call, "pdwOutSize", message, expected, "0 bytes", of=NONE_ACTIVE)
     elif call.status == 0:
         kind = instance_type_of(call, call.asked["CounterSetGuid"])

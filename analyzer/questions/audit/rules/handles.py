@@ -152,10 +152,8 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
             call, message = evidence.call(event.call), "the client used a handle that the server had not given out"
             yield failed(call, at, message, "a handle that the server gave out", lifetime.handle, of=of)
         elif "other-association" in event.violations:
-            call, message = (
-                evidence.call(event.call),
-                "the client used a handle outside the association group that it was opened in",
-            )
+            call = evidence.call(event.call)
+            message = "the client used a handle outside the association group that it was opened in"
             expected, sure = f"the group that call {lifetime.opened} opened it in", Confidence.MEDIUM
             yield warned(call, at, message, expected, lifetime.handle, of=UNCHANGED, confidence=sure)
             if OPENED in of:
@@ -299,10 +297,8 @@ def handle_invalid_after_refused_close(evidence: Evidence) -> Iterator[Judgement
             if later is None:
                 yield inconclusive("the handle was not used again", refused)
                 continue
-            is_kept, path = (
-                later.fault not in _GONE and later.status not in _GONE,
-                "pdu" if later.fault is not None else "status",
-            )
+            is_kept = later.fault not in _GONE and later.status not in _GONE
+            path = "pdu" if later.fault is not None else "status"
             message = f"a handle is gone, though the server refused to close it in call {event.call}"
             call, seen = evidence.call(later.call), f"{later.fault or later.status or 0:#x}"
             yield judge(is_kept, call, path, message, "a handle that is open", seen)
@@ -339,10 +335,8 @@ def handle_left_open(evidence: Evidence) -> Iterator[Judgement]:
         if lifetime.end == "closed" or any(event.kind == "close" for event in lifetime.events):
             yield passed()
         elif lifetime.end == "never closed" and evidence.analysis.closed.issuperset(lifetime.channels):
-            message, seen = (
-                "the client ended without closing a query handle",
-                f"{len(lifetime.events)} calls on it, and the end of the pipe",
-            )
+            message = "the client ended without closing a query handle"
+            seen = f"{len(lifetime.events)} calls on it, and the end of the pipe"
             yield warned(evidence.call(lifetime.opened), "phQuery", message, "CloseQueryHandle", seen)
         else:
             yield inconclusive(lifetime.reason or "the capture ends before the pipe does")
@@ -448,10 +442,8 @@ def counter_of_another_query_reported(evidence: Evidence) -> Iterator[Judgement]
             key = (block.counterset, block.counter_id, (block.name or "").casefold())
             others = holders.get((lifetime.server.ip, key), set())
             if key not in held and others and lifetime.number not in others:
-                message, at = (
-                    "a query holds a counter that was added to another one",
-                    At("response", block.path, block.whole),
-                )
+                message = "a query holds a counter that was added to another one"
+                at = At("response", block.path, block.whole)
                 expected = f"the {len(held)} counters that were added to q{lifetime.number}"
                 yield failed(call, at, message, expected, f"{block.described}, which was added to q{min(others)}")
                 break

@@ -143,10 +143,8 @@ def instance_list_malformed(call: CallEvidence) -> Iterator[Judgement]:
     while at < len(data):
         size, most = int.from_bytes(data[at : at + 4], "little"), len(data) - at
         if most < _HEADER or not _LEAST <= size <= most:
-            where, message = (
-                At("response", "lpData", (at, min(at + 4, len(data)))),
-                "an instance does not lead to the next, or out of the answer",
-            )
+            where = At("response", "lpData", (at, min(at + 4, len(data))))
+            message = "an instance does not lead to the next, or out of the answer"
             yield failed(call, where, message, f"{_LEAST} to {most}", size, of=(CHAIN, HEADER))
             return
         yield from _instance(call, data[at + _HEADER : at + size], at, size)
@@ -196,10 +194,8 @@ def instances_not_distinct(call: CallEvidence) -> Iterator[Judgement]:
     instances = call.reply.tree.get("instances", ())
     for number, instance in enumerate(instances if len(instances) > 1 else ()):
         name, instance_id = instance["name"], instance["instance_id"]
-        is_kept, message = (
-            (name.casefold(), instance_id) not in seen,
-            "two instances have the same name and the same id",
-        )
+        is_kept = (name.casefold(), instance_id) not in seen
+        message = "two instances have the same name and the same id"
         path, wanted, shown = f"lpData.instances[{number}]", "another name or id", f"{name} ({instance_id})"
         yield judge(is_kept, call, path, message, wanted, shown, say=warned, deviation=_NOTE_3)
         seen.add((name.casefold(), instance_id))

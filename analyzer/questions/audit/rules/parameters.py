@@ -50,10 +50,8 @@ def request_code_out_of_range(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the request is sealed, was not captured, or does not decode.
     """
-    code, message = (
-        call.asked["RequestCode"],
-        "the client asked for a kind of registration information that does not exist",
-    )
+    code = call.asked["RequestCode"]
+    message = "the client asked for a kind of registration information that does not exist"
     yield judge(code in tuple(RequestCode), call, "RequestCode", message, "1 to 10", code)
 
 

@@ -389,10 +389,8 @@ def _indices_answered(call: CallEvidence) -> Iterator[Judgement]:
     if not _can_be_counted(answer):
         yield inconclusive(_UNCOUNTABLE, call)
         return
-    beyond, seen = (
-        sorted(index for index in query.blocks if index >= len(answer.blocks)),
-        f"{len(answer.blocks)} blocks",
-    )
+    beyond = sorted(index for index in query.blocks if index >= len(answer.blocks))
+    seen = f"{len(answer.blocks)} blocks"
     violations = [Violation("lpData.num_blocks", (4, 8), f"a block at position {index}", seen) for index in beyond]
     message = "the answer has no block at a position that QueryCounterInfo reported"
     yield from judgements(call, len(query.blocks), violations, message)

@@ -76,10 +76,8 @@ def counterset_record_miscounted(call: CallEvidence) -> Iterator[Judgement]:
         if number:
             yield passed(COUNTER, count=number)
         return
-    message, expected = (
-        "NumCounters is not the number of counter records that follow",
-        f"{(size - _RECORD) / _COUNTER:g}",
-    )
+    message = "NumCounters is not the number of counter records that follow"
+    expected = f"{(size - _RECORD) / _COUNTER:g}"
     of = (COUNT, RECORD, FORM, LAYOUT, COUNTER) if is_cut else (COUNT, RECORD, FORM, LAYOUT)
     yield failed(call, "lpData.num_counters", message, expected, number, of=of)
 
@@ -284,16 +282,12 @@ def attributes_exclude_each_other(call: CallEvidence) -> Iterator[Judgement]:
         seen, message = f"{bits:#x}", "an attribute has bits that do not exist"
         yield judge(not bits & ~0x1F, call, at, message, "bits of 0x1f", seen, of=BITS)
         if bits & _NO_DISPLAY:
-            is_kept, message = (
-                not bits & (_NO_GROUPS | _REAL | _HEX),
-                "a counter that is not for display says how it is displayed",
-            )
+            is_kept = not bits & (_NO_GROUPS | _REAL | _HEX)
+            message = "a counter that is not for display says how it is displayed"
             yield judge(is_kept, call, at, message, "0x2 without 0x4, 0x8 and 0x10", seen, of=HIDDEN)
         if bits & _HEX:
-            is_kept, message = (
-                not bits & (_NO_GROUPS | _REAL),
-                "a counter is displayed in hexadecimal and in another way as well",
-            )
+            is_kept = not bits & (_NO_GROUPS | _REAL)
+            message = "a counter is displayed in hexadecimal and in another way as well"
             yield judge(is_kept, call, at, message, "0x10 without 0x4 and 0x8", seen, of=HEX, deviation=_COMBINED)
         if bits & _BY_REFERENCE:
             yield passed(REFERENCE)

@@ -132,10 +132,8 @@ def served_below_privacy(call: CallEvidence) -> Iterator[Judgement]:
     elif status is None:
         yield inconclusive("what the server answered to a request that was not sealed is not known", call)
     else:
-        message, expected = (
-            "the server did not refuse a request that was not sealed",
-            "ERROR_ACCESS_DENIED (5), or a fault",
-        )
+        message = "the server did not refuse a request that was not sealed"
+        expected = "ERROR_ACCESS_DENIED (5), or a fault"
         confidence = Confidence.HIGH if status == 0 else Confidence.MEDIUM
         yield failed(call, "status", message, expected, returned(call), confidence=confidence)
 

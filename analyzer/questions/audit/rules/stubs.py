@@ -449,10 +449,8 @@ def answer_sizes_disagree(call: CallEvidence) -> Iterator[Judgement]:
     elif call.status == 0:
         yield _unequal_sizes(call, room, out, needed)
     elif call.status == ERROR_NOT_ENOUGH_MEMORY and needed <= room:
-        message, expected = (
-            "the buffer was called too small, but is as large as what is needed",
-            f"above dwInSize, {room}",
-        )
+        message = "the buffer was called too small, but is as large as what is needed"
+        expected = f"above dwInSize, {room}"
         yield failed(call, "pdwRtnSize", message, expected, needed, of=(rtn_size, too_small))
     elif call.status == ERROR_NOT_ENOUGH_MEMORY:
         yield passed(rtn_size)
@@ -514,15 +512,10 @@ def machine_name_not_terminated(call: AskedEvidence) -> Iterator[Judgement]:
         path = f"stub[{counts.start}:{counts.start + max(len(text), 2)}]"
         yield failed(call, path, "the name of the machine does not end in a NUL", "a NUL", "none")
     elif nul != len(units) - 1:
-        path, message = (
-            f"stub[{counts.start + 2 * nul}:{counts.start + 2 * nul + 2}]",
-            "the name of the machine has a NUL in its middle",
-        )
+        path = f"stub[{counts.start + 2 * nul}:{counts.start + 2 * nul + 2}]"
+        message = "the name of the machine has a NUL in its middle"
         yield failed(call, path, message, f"one at {len(units) - 1}", f"one at {nul}")
     else:
-        room, used, message = (
-            counts.max_count,
-            counts.actual_count.value,
-            "the name of the machine has more room than characters",
-        )
+        room, used = counts.max_count, counts.actual_count.value
+        message = "the name of the machine has more room than characters"
         yield judge(room.value == used, call, room.path, message, used, room.value, say=warned)

@@ -89,10 +89,8 @@ def _lengths(call: CallEvidence, item: Structure, size: int) -> Iterator[Judgeme
     fields = item.fields
     total, definition, header = fields["total_byte_length"], fields["definition_length"], fields["header_length"]
     is_kept, path = total >= definition and item.start + total <= size, f"{item.path}.total_byte_length"
-    message, expected = (
-        "the object does not end in the block, or ends before its definitions do",
-        f"{definition} to {size - item.start}",
-    )
+    message = "the object does not end in the block, or ends before its definitions do"
+    expected = f"{definition} to {size - item.start}"
     yield judge(is_kept, call, path, message, expected, total, of=TOTAL)
     path, message = f"{item.path}.header_length", "the header of an object has another size than on the wire"
     yield judge(header == OBJECT_LENGTH, call, path, message, OBJECT_LENGTH, header, of=HEADER)
@@ -116,10 +114,8 @@ def _counts(call: CallEvidence, item: Structure, block: WinperfBlock) -> Iterato
         message = "an object of metadata alone has bytes behind its definitions"
         yield judge(behind <= 0, call, path, message, "none", f"{behind} bytes", of=INSTANCES, say=warned)
     else:
-        is_kept, message = (
-            number in (PERF_NO_INSTANCES, instances),
-            "there are not as many instances as NumInstances says",
-        )
+        is_kept = number in (PERF_NO_INSTANCES, instances)
+        message = "there are not as many instances as NumInstances says"
         yield judge(is_kept, call, path, message, number, instances, of=INSTANCES)
 
 
@@ -145,10 +141,8 @@ def _follow(call: CallEvidence, item: Structure, block: WinperfBlock) -> int:
 def _names(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
     page, level = item.fields["code_page"], item.fields["detail_level"]
     names = [(instance.get("definition") or {}).get("name") or "" for instance in item.fields.get("instances") or ()]
-    is_kept, message = (
-        not any("\ufffd" in name for name in names),
-        "names of instances do not decode in the object's code page",
-    )
+    is_kept = not any("\ufffd" in name for name in names)
+    message = "names of instances do not decode in the object's code page"
     yield judge(is_kept, call, f"{item.path}.code_page", message, "names in this code page", page, of=CODE_PAGE)
     path, message = f"{item.path}.detail_level", "the object has a detail level that does not exist"
     yield judge(level in _DETAIL_LEVELS, call, path, message, "100, 200, 300 or 400", level, of=DETAIL, say=warned)
@@ -266,10 +260,8 @@ def winperf_instance_malformed(call: CallEvidence, block: WinperfBlock) -> Itera
                 break
             yield _instance_name(call, instance, item.fields.get("code_page", 0))
             number, path = instance.fields["unique_id"], f"{instance.path}.unique_id"
-            is_kept, message = (
-                number == _NO_UNIQUE_ID or number not in seen,
-                "two instances of an object have the same UniqueID",
-            )
+            is_kept = number == _NO_UNIQUE_ID or number not in seen
+            message = "two instances of an object have the same UniqueID"
             yield judge(is_kept, call, path, message, "-1, or a number once", number, of=UNIQUE)
             seen.add(number)
             parent, path = instance.fields["parent_object_title_index"], f"{instance.path}.parent_object_title_index"
