@@ -134,7 +134,7 @@ def test_records_series_and_findings_are_whole(file: str) -> None:
                 made[side]["has_buffer"] = bool(buffer)
         assert head == exact(made)
     series, _ = series_views(analysis)
-    assert [(one["path"], [whole(value) for value in one["values"]]) for one in found["series"]] == [
+    assert [(one["path"], [whole(value) for value in one["values"]]) for one in found["series"]["series"]] == [
         (one.path, list(one.values)) for one in series
     ]
     findings = finding_views(analysis, Audit(analysis, profile=Profile.SPEC))

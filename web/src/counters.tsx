@@ -7,22 +7,25 @@ import { compact, count, seconds, shown, ticks } from "./text";
 
 const MOST_PLOTTED = 12;
 
-interface Props { theme: string; leftOut: number; onCall: (number: number) => void }
+interface Props { theme: string; onCall: (number: number) => void }
 
 const numberOf = (value: Series["values"][number]): number | null =>
   value === null ? null : typeof value === "number" ? value : Number(value.$int);
 
-export function Counters({ theme, leftOut, onCall }: Props) {
+export function Counters({ theme, onCall }: Props) {
   const [series, setSeries] = useState<Series[] | null>(null);
+  const [leftOut, setLeftOut] = useState(0);
   const [chosen, setChosen] = useState<number[]>([]);
   const [search, setSearch] = useState("");
   const [hidden, setHidden] = useState(false);
   useEffect(() => {
-    void block<Series[]>("series").then((found) => {
-      setSeries(found ?? []);
+    void block<{ left_out: number; series: Series[] }>("series").then((read) => {
+      const found = read?.series ?? [];
+      setSeries(found);
+      setLeftOut(read?.left_out ?? 0);
       // Something to look at: the series that change most often.
       const moving = new Map<string, Series>();
-      for (const one of found ?? []) if (!one.hidden && !moving.has(one.path) && new Set(one.values.map(numberOf)).size > 2) moving.set(one.path, one);
+      for (const one of found) if (!one.hidden && !moving.has(one.path) && new Set(one.values.map(numberOf)).size > 2) moving.set(one.path, one);
       setChosen([...moving.values()].slice(0, 3).map((one) => one.number));
     });
   }, []);

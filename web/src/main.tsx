@@ -246,7 +246,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
       <main id="main" role="tabpanel" aria-labelledby={`view-${view}`}>
         {view === "overview" && <Overview head={head} audit={audit} onFinding={(at) => { setFocus(at); setView("audit"); }} onFilter={(text) => { setFilter(text); setView("calls"); }} />}
         {view === "calls" && calls}
-        {view === "counters" && <Counters theme={shade} leftOut={head.readings_left_out} onCall={(number) => { setSelected(number); setView("calls"); }} />}
+        {view === "counters" && <Counters theme={shade} onCall={(number) => { setSelected(number); setView("calls"); }} />}
         {view === "audit" && <AuditView head={head} audit={audit} focus={focus} onOpen={open} />}
       </main>
       <dialog ref={help} aria-labelledby="keys-title">

@@ -53,7 +53,6 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
     title = escape(report.title)
-    series, readings_left_out = report.series(MAX_READINGS)
     base = analysis.capture.first_time_ns or 0
     head = {
         "title": report.title,
@@ -63,7 +62,6 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
         "heads": HEADS_IN_BLOCK,
         "details": DETAILS_IN_BLOCK,
         "profile": report.profile,
-        "readings_left_out": readings_left_out,
         "evidence": evidence,
     }
     yield f"""<!DOCTYPE html>
@@ -89,8 +87,8 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
-    yield from _block("series", series_block(series, base))
     yield from _calls(report)
+    yield _script("series", packed(series_block(*report.series(MAX_READINGS), base)))
     yield b"</body>\n</html>\n"
 
 

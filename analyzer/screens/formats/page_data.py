@@ -11,8 +11,10 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.core.output.json import document, dumps
 from analyzer.interfaces.contents.lines import call_record, delta_before
@@ -180,6 +182,8 @@ class Shared:
         self.size = 0
         self._numbers: dict[Any, int] = {}
         self._texts = _Texts()
+        # A form that is forgotten elsewhere is not held here.
+        self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
         self._forms: list[bytes] = []
         self._outlines: list[Any] = []
 
@@ -207,8 +211,8 @@ class Shared:
 
     def form(self, form: Form) -> int:
         """The number of a form."""
-        if (known := self._numbers.get(form)) is None:
-            known = self._numbers[form] = len(self._forms)
+        if (known := self._form_numbers.get(form)) is None:
+            known = self._form_numbers[form] = len(self._forms)
             self._forms.append(dumps(_shape(form.tree)))
             self.size += len(self._forms[-1])
         return known
@@ -311,6 +315,10 @@ def audit_block(report: Report) -> Iterator[bytes]:
     yield b"]," + dumps(rest)[1:]
 
 
-def series_block(series: Sequence[SeriesView], base: int) -> list[dict[str, Any]]:
-    """Series; times count from the first frame."""
-    return [exact(one) | {"times_ns": [time - base for time in one.times_ns]} for one in series]
+def series_block(series: Iterable[SeriesView], left_out: int, base: int) -> Iterator[bytes]:
+    """Series as the JSON of their block in parts, behind the number of readings left out; times count from the first frame."""
+    before = b'{"left_out":%d,"series":[' % left_out
+    for one in series:
+        yield before + dumps(replace(one, times_ns=tuple([time - base for time in one.times_ns])))
+        before = b","
+    yield b"]}" if before == b"," else before + b"]}"

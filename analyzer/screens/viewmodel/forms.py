@@ -60,10 +60,13 @@ class Forms:
     def _remember(self, key: Hashable, data: bytes, form: Form) -> None:
         deciding, count = _deciding(form.tree, len(data))
         stop = len(deciding)
-        self.held += 3 * stop + _OF_A_FIELD * count
+        cost = 3 * stop + _OF_A_FIELD * count
+        if cost > MAX_BYTES // 4:
+            return
+        self.held += cost
         if self.held > MAX_BYTES:
             self._known.clear()
-            self.held = 3 * stop + _OF_A_FIELD * count
+            self.held = cost
         mask = int.from_bytes(deciding, "little")
         known = self._known.setdefault(key, [])
         alike = next((one for one in known if one.mask == mask), None)

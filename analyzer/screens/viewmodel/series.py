@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct, field
 
 from analyzer.questions.series.formulas import type_name
@@ -33,7 +35,7 @@ class _Readings(Struct):
         self.values.append(float(formatted.value) if formatted.value is not None else None)
 
 
-def series_views(analysis: Analysis, most_readings: int | None = None) -> tuple[tuple[SeriesView, ...], int]:
+def series_views(analysis: Analysis, most_readings: int | None = None) -> tuple[Iterator[SeriesView], int]:
     """The series in the order of their first readings, and how many readings were left out.
 
     With `most_readings`, readings beyond so many, over all series, are only counted.
@@ -46,7 +48,7 @@ def series_views(analysis: Analysis, most_readings: int | None = None) -> tuple[
             continue
         taken += 1
         found.setdefault(point.series.number, _Readings(point.series)).take(point)
-    return tuple(_view(found[number]) for number in sorted(found)), left_out
+    return (_view(found.pop(number)) for number in sorted(found)), left_out
 
 
 def _view(readings: _Readings) -> SeriesView:

@@ -59,5 +59,5 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
         """What an audit says that found nothing."""
         return nothing_found(sum((Counter(one.verdicts) for one in self.coverage()), Counter[str]()))
 
-    def series(self, most_readings: int | None) -> tuple[tuple[SeriesView, ...], int]:
+    def series(self, most_readings: int | None) -> tuple[Iterator[SeriesView], int]:
         return series_views(self.analysis, most_readings)

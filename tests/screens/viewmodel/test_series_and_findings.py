@@ -32,7 +32,8 @@ def analysis_named(file: str) -> Analysis:
 @pytest.mark.parametrize("file", THREE)
 def test_the_readings_are_those_of_counters(file: str) -> None:
     analysis = analysis_named(file)
-    views, left_out = series_views(analysis)
+    found, left_out = series_views(analysis)
+    views = list(found)
     records = list(plains(counter_records(analysis, selection_of((), dict))))
     shown = {
         (view.number, call, time): value
