@@ -86,13 +86,18 @@ class Seen:
 @dataclass(frozen=True)
 class Contestant:
     """A program. `packets` limits the capture it gets, because it would need minutes; its time is then scaled. `ends` are the exit
-    codes of one that did its work."""
+    codes of one that did its work. `before` is run once, and not measured.
+
+    In the words of commands, `{out}` is a file, `{new}` a directory that is not there, and `{case}` is kept for the others on the
+    same capture.
+    """
 
     name: str
     command: Callable[[Capture], list[str]]
     seen: Callable[[Path], Seen] | None = None
     packets: int | None = None
     ends: tuple[int, ...] = (0,)
+    before: Callable[[Capture], list[str]] | None = None
 
 
 _SESSION = f"""
@@ -200,6 +205,17 @@ NOTEBOOK = Contestant(
     packets=20_000,
 )
 AUDIT = Contestant("pcq-analyzer audit", _ours("audit", "--format", "jsonl"), ends=(0, 10, 11))
+SAVE = Contestant("pcq-analyzer save", _ours("save", "--force", "-o", "{out}"))
+OPENING = Contestant(
+    "pcq-analyzer sessions, of the case",
+    lambda one: [sys.executable, "-m", "analyzer", "sessions", "{case}", "--format", "jsonl"],
+    before=_ours("save", "--force", "-o", "{case}"),
+)
+REPORT = Contestant("pcq-analyzer report", _ours("report", "--force", "-o", "{out}"))
+TRIAGE = Contestant("pcq-analyzer triage", _ours("triage", "--format", "jsonl"), ends=(0, 10, 11))
+COLLECT = Contestant("pcq-analyzer collect, one worker", _ours("collect", "--workers", "1", "-o", "{new}"))
+# What is made of an analysis as a whole.
+WHOLE = (AUDIT, TRIAGE, SAVE, OPENING, REPORT, COLLECT)
 # Until the first call is written; then the pipe is closed.
 FIRST_LINE = Contestant("pcq-analyzer timeline, first call", _first_lines(OURS.command))
 CAT = Contestant("cat", lambda one: ["cat", str(one.path)])

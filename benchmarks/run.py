@@ -67,9 +67,10 @@ def say(text: str, out: TextIO = sys.stderr) -> None:
 
 
 def measured(
-    command: Sequence[str], directory: Path, output: Path | None = None, ends: Sequence[int] = (0,)
+    command: Sequence[str], directory: Path, output: Path | None = None, ends: Sequence[int] = (0,), name: str = ""
 ) -> tuple[float, float]:
-    """Processor seconds of a command and its children, and the peak memory of the largest of them in MB."""
+    """Processor seconds of a command and its children, and the peak memory of the largest of them in MB; `name` is that of its
+    capture."""
     # A process of its own in between: the kernel counts waited-for children, and only theirs is wanted.
     probe = (
         "import json, resource, subprocess, sys\n"
@@ -78,7 +79,9 @@ def measured(
         "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
         "print(json.dumps([code, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6]))\n"
     )
-    filled = [word.replace("{out}", str(directory / "out.parquet")) for word in command]
+    places = {"{out}": directory / "out", "{new}": directory / "new", "{case}": directory / f"{name}.case"}
+    shutil.rmtree(places["{new}"], ignore_errors=True)
+    filled = [str(places.get(word, word)) for word in command]
     done = subprocess.run(
         [sys.executable, "-c", probe, str(output or os.devnull), *filled],
         stdout=subprocess.PIPE,
@@ -110,8 +113,11 @@ def limited(capture: Capture, packets: int | None, directory: Path) -> Capture:
 
 def run(score: Score, capture: Capture, directory: Path, output: Path | None = None) -> None:
     """One turn of one contestant."""
-    capture = limited(capture, score.contestant.packets, directory)
-    seconds, rss_mb = measured(score.contestant.command(capture), directory, output, score.contestant.ends)
+    capture, contestant = limited(capture, score.contestant.packets, directory), score.contestant
+    name = capture.path.name
+    if contestant.before is not None and not (directory / f"{name}.case").exists():
+        measured(contestant.before(capture), directory, name=name)
+    seconds, rss_mb = measured(contestant.command(capture), directory, output, contestant.ends, name)
     score.seconds.append(seconds)
     score.rss_mb = max(score.rss_mb, rss_mb)
     say(f"  {capture.name}: {score.contestant.name}: {seconds:.2f} s, {rss_mb:.0f} MB")
@@ -176,8 +182,10 @@ def _group(name: str, slow: int) -> list[Contestant]:
     peers, tshark = _peers(), [contestants.TSHARK] if shutil.which("tshark") else []
     match name:
         case "recorded":
-            return [OURS, contestants.AUDIT]
-        case "tiny" | "winperf":
+            return [OURS, *contestants.WHOLE]
+        case "tiny":
+            return [OURS, *contestants.WHOLE, *peers]
+        case "winperf":
             return [OURS, contestants.AUDIT, *peers]
         case "blocks":
             return [OURS, contestants.SAMPLES, contestants.AUDIT, *tshark]
