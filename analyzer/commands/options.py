@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from analyzer.capture.reader import ReadBound
     from analyzer.core.limits import Limits
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.pipeline.run import InSessions
     from analyzer.pipeline.stream import Stream
     from analyzer.questions.filters.bounds import TimeBound
     from analyzer.results.analysis import Analysis
@@ -304,7 +305,7 @@ class CaptureReading(Struct, frozen=True):
         files: list[str],
         *,
         pdus: bool = False,
-        in_sessions: bool = True,
+        in_sessions: InSessions = "all",
         progress: Callable[[int, int], None] | None = None,
     ) -> Analysis:
         """Reads the captures; `-` is standard input. `pdus` and `in_sessions` as for `pipeline.run.analyze`; where nobody else

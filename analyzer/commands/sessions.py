@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from analyzer.commands.exits import exit_of
@@ -17,6 +19,9 @@ from analyzer.commands.options import (
     command,
 )
 
+if TYPE_CHECKING:
+    from analyzer.pipeline.run import InSessions
+
 
 @command
 def sessions(
@@ -29,10 +34,9 @@ def sessions(
     """Every SMB session: who, on what, how it is protected, and which key decrypted it."""
     from analyzer.screens.views.sessions import Sessions
 
-    # Calls select sessions, names of calls get pseudonyms too, and text states what keys decrypted of calls.
+    # Text states what keys decrypted of calls.
     has_words = output_format is EntryFormat.text and bool(reading.keyring)
-    in_sessions = has_words or selection.selection.words is not None or reading.pseudonyms is not None
-    analysis = reading.analysis(files, in_sessions=in_sessions)
+    analysis = reading.analysis(files, in_sessions="all" if has_words else _of_sessions("none", selection, reading))
     writing.write(Sessions(selection.of(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 
@@ -48,6 +52,12 @@ def hosts(
     """Every machine that took part, with the names that the traffic gives it, and where each comes from."""
     from analyzer.screens.views.sessions import Hosts
 
-    analysis = reading.analysis(files)
+    analysis = reading.analysis(files, in_sessions=_of_sessions("naming", selection, reading))
     writing.write(Hosts(selection.of(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
+
+
+def _of_sessions(enough: InSessions, selection: CallSelection, reading: CaptureReading) -> InSessions:
+    """Which calls of SMB sessions are to be read where, as a rule, some are enough: by calls sessions are selected, and all names
+    get pseudonyms."""
+    return enough if selection.selection.words is None and reading.pseudonyms is None else "all"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from analyzer.transport.smb.state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
+# Of the calls that SMB sessions carry: all are read, or no more than states who took part, or none.
+InSessions = Literal["all", "naming", "none"]
 _Listed = TypeVar("_Listed")
 Source = str | Path | BinaryIO
 
@@ -125,7 +127,7 @@ def analyze(
     hashing: bool = False,
     pseudonyms: Pseudonyms | None = None,
     bound: ReadBound | None = None,
-    in_sessions: bool = True,
+    in_sessions: InSessions = "all",
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
@@ -137,7 +139,7 @@ def analyze(
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were; with
     `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
-    there, as if they ended there. Unless `in_sessions`, the calls that SMB sessions carry are not read.
+    there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
@@ -205,10 +207,11 @@ def _read(
     redactor: Sequence[Layer] = (),
     failed: Callable[[Exception], None] | None = None,
     tickets: Tickets | None = None,
-    in_sessions: bool = True,
+    in_sessions: InSessions = "all",
 ) -> Analysis:
     """Takes the segments that are waiting through all layers and the second reading."""
     from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.interfaces.pcq.naming import NamingExchanges
     from analyzer.interfaces.resolution.resolve import resolved
     from analyzer.interfaces.winperf.layer import KeyFollower
     from analyzer.transport.channel.channels import OutsideSessions
@@ -217,8 +220,12 @@ def _read(
     pcq = PerflibLayer(learner)
     above = (*redactor, *_decoders(pcq, follower))
     below, rpc = _layers(keyring, limits, pdus=pdus, tickets=tickets)
-    between = [] if in_sessions else [OutsideSessions()]
-    events: list[Iterator[Event]] = [_Chain([*below, *between, rpc, *above]).run(waiting.pop())]
+    around_rpc: Mapping[InSessions, list[Layer]] = {
+        "all": [rpc],
+        "naming": [rpc, NamingExchanges()],
+        "none": [OutsideSessions(), rpc],
+    }
+    events: list[Iterator[Event]] = [_Chain([*below, *around_rpc[in_sessions], *above]).run(waiting.pop())]
     collected = _collected(events, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
     collected.problems += notes

@@ -5,18 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from analyzer.interfaces.pcq.naming import NAMING
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.perflib import Opnum
 from analyzer.results.security import Identity
 
 _GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-# The methods whose request names the machine that is asked ([MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.4).
-_NAMING = (
-    Opnum.ENUMERATE_COUNTER_SET,
-    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
-    Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-    Opnum.OPEN_QUERY_HANDLE,
-)
 # A name and what stated it.
 Named = tuple[str, str]
 
@@ -44,7 +37,7 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
             note(ip, iter(((name, source),)))
     calls = analysis.calls
     shared = set(calls.first_of_contexts(range(1, len(calls) + 1)))
-    for number, call in Selected(calls, sorted(shared.union(calls.of_perflib(_NAMING)))):
+    for number, call in Selected(calls, sorted(shared.union(calls.of_perflib(NAMING)))):
         if number in shared and call.security.identity is not None:
             note_ends(call.client.ip, call.server.ip, call.security.identity)
         if call.is_perflib and call.request is not None:
