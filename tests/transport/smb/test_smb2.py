@@ -20,32 +20,25 @@ from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, Chann
 from analyzer.transport.smb.framing import Message
 from analyzer.transport.smb.layer import SmbLayer
 from analyzer.transport.smb.state import may_be_dcerpc
-from analyzer.transport.tcp.events import Connection, Direction, Recognised
+from analyzer.transport.tcp.events import Connection, Direction
 from analyzer.transport.tcp.recognition import Recognition
 from tests.build import auth
 from tests.build.chain import through, to_channels
 from tests.build.smb import (
-    CANCEL,
     CCM_128,
     CCM_256,
     CLIENT,
-    CLOSE,
     CREATE,
     GCM_128,
     GCM_256,
     IOCTL,
-    LOGOFF,
     MORE_PROCESSING,
-    NEGOTIATE,
     OVERFLOW,
-    PENDING,
     READ,
     SERVER,
     SESSION_ID,
     SESSION_KEY,
     SETUP,
-    TREE,
-    TREE_DISCONNECT,
     WRITE,
     Talk,
     chained,
@@ -64,8 +57,6 @@ from tests.build.smb import (
     setup_response,
     smb2,
     stream,
-    tree_request,
-    tree_response,
     with_hole,
     write_request,
     write_response,
@@ -107,41 +98,6 @@ def session_of(events: Iterable[Event]) -> SmbSession:
     return session
 
 
-def test_a_transceive_gives_both_directions() -> None:
-    events = run(stream(Talk().begin().tree().open().transceive(ASK, SAY).close().sent))
-    assert stated(events) == [(0, True, ASK), (0, False, SAY)]
-    data = only(events, ChannelBatch)
-    assert all(item.fresh for item in data)
-    channel = data[0].channel
-    assert (channel.pipe, channel.transport, str(channel.server)) == ("winreg", "ncacn_np", "10.0.0.1:445")
-    assert channel.impersonation == 2
-    assert only(events, ChannelClosed) == [ChannelClosed(channel)]
-    info = data[0].smb
-    assert info is not None
-    assert (info.dialect, info.session_id, info.encrypted) == ("3.1.1", SESSION_ID, False)
-    session = session_of(events)
-    assert (session.trees, session.pipes) == (("\\\\FILES\\IPC$",), ("winreg",))
-    assert ("10.0.0.1", "FILES", "tree path") in session.hosts
-    assert session.server_guid == "13121110-1514-1716-1819-1a1b1c1d1e1f"
-
-
-def test_an_overflowing_transceive_continues_by_read() -> None:
-    talk = Talk().begin().tree().open()
-    number = talk.ask(IOCTL, ioctl_request(ASK))
-    talk.answer(number, IOCTL, ioctl_response(SAY[:10]), status=OVERFLOW)
-    talk.read(SAY[10:])
-    assert b"".join(data for _, client, data in stated(run(stream(talk.sent))) if not client) == SAY
-
-
-def test_an_interim_answer_leaves_the_request_waiting() -> None:
-    talk = Talk().begin().tree().open()
-    number = talk.ask(READ, read_request())
-    talk.answer(number, READ, struct.pack("<HHI", 9, 0, 0) + b"\0", status=PENDING, async_id=5)
-    talk.write(ASK)
-    talk.answer(number, READ, read_response(SAY), async_id=5)
-    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
-
-
 def test_a_related_compound_writes_before_its_file_id_is_known() -> None:
     talk = Talk().begin().tree()
     any_file = b"\xff" * 16
@@ -164,80 +120,6 @@ def test_a_related_compound_writes_before_its_file_id_is_known() -> None:
     assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
 
 
-def test_files_are_not_channels_and_every_pipe_is() -> None:
-    talk = Talk().begin().tree().tree("\\\\FILES\\data", 1, tree=2)
-    talk.open("big.bin", b"F" * 16, tree=2).open("spoolss", b"S" * 16)
-    talk.write(ASK, b"F" * 16).write(ASK, b"S" * 16)
-    events = run(stream(talk.sent))
-    assert stated(events) == [(0, True, ASK)]
-    assert session_of(events).pipes == ("spoolss",)
-
-
-def test_pipes_that_carry_something_else_are_read_no_further() -> None:
-    """PsExec's service talks over pipes of its own: what is not DCERPC in them is no lost DCERPC."""
-    talk = Talk().begin().tree().open("PSEXESVC", b"P" * 16).open("PSEXESVC-client-1-stdout", b"O" * 16)
-    talk.open("custom", b"C" * 16).write(b"\x04\x08\0\0a name", b"P" * 16).read(b"C:\\WINDOWS>", b"O" * 16)
-    talk.write(b"whoami\r\n", b"P" * 16).read(b"more of it", b"O" * 16)
-    talk.transceive(ASK, SAY, b"C" * 16).write(b"\x05\0", b"C" * 16)
-    out = run(stream(talk.sent))
-    assert {(event.channel.pipe, event.data.data) for event in only(out, ChannelBatch)} == {
-        ("custom", ASK),
-        ("custom", SAY),
-        ("custom", b"\x05\0"),
-    }
-    assert only(out, ChannelGap) == only(out, Problem) == []
-    assert session_of(out).pipes == ("psexesvc", "psexesvc-client-1-stdout", "custom")
-
-
-def test_a_pipe_of_windows_is_dcerpc_whatever_comes_first() -> None:
-    talk = Talk().begin().tree().open("winreg").write(b"no PDU at all")
-    assert stated(run(stream(talk.sent))) == [(0, True, b"no PDU at all")]
-
-
-def test_two_opens_of_one_pipe_are_two_channels() -> None:
-    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("winreg", b"B" * 16)
-    talk.transceive(ASK, SAY, b"B" * 16).transceive(SAY, ASK, b"A" * 16)
-    assert [(number, client) for number, client, _ in stated(run(stream(talk.sent)))] == [
-        (1, True),
-        (1, False),
-        (0, True),
-        (0, False),
-    ]
-
-
-def test_disconnecting_the_tree_closes_its_pipes_and_logoff_ends_the_session() -> None:
-    talk = Talk().begin().tree().open()
-    talk.answer(talk.ask(TREE_DISCONNECT, b"\x04\0\0\0"), TREE_DISCONNECT, b"\x04\0\0\0")
-    talk.answer(talk.ask(LOGOFF, b"\x04\0\0\0"), LOGOFF, b"\x04\0\0\0")
-    events = run(stream(talk.sent, closed=False))
-    assert [type(event) for event in events] == [Recognised, ChannelClosed, SmbSession]
-
-
-def test_a_session_states_what_was_met_of_it() -> None:
-    """From the first leg of its setup to the last message, which is sealed; both trees, and who the paths name."""
-    talk = Talk(cipher=GCM_128, signing=1).begin().tree().tree("\\\\10.0.0.2\\data", 1, tree=2)
-    talk.sealing = True
-    session = session_of(run(stream(talk.open().transceive(ASK, SAY).close().sent), WITH_KEY))
-    assert (session.number, session.session_id, session.binds, session.refused) == (0, SESSION_ID, False, None)
-    assert (session.client, session.server) == (CLIENT, SERVER)
-    assert session.client_guid == "03020100-0504-0706-0809-0a0b0c0d0e0f"
-    assert session.server_guid == "13121110-1514-1716-1819-1a1b1c1d1e1f"
-    assert (session.dialect, session.cipher, session.signing) == ("3.1.1", "AES-128-GCM", "AES-CMAC")
-    assert (session.decryption, session.reason) == (Decryption.DECRYPTED, None)
-    assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 16_000, (3, 4, 5, 6))
-    assert (session.encrypted_messages, session.decrypted_messages) == (6, 6)
-    assert (session.signed_messages, session.verified_messages) == (1, 1)
-    assert session.trees == ("\\\\FILES\\IPC$", "\\\\10.0.0.2\\data")
-    assert session.pipes == ("winreg",)
-    assert session.hosts == ((SERVER.ip, "FILES", "tree path"), (SERVER.ip, "10.0.0.2", "tree path"))
-
-
-def test_a_tree_that_was_refused_is_none() -> None:
-    talk = Talk().begin()
-    talk.answer(talk.ask(TREE, tree_request("\\\\S\\secret"), tree=0), TREE, tree_response(), tree=5, status=0xC0000022)
-    assert session_of(run(stream(talk.tree().sent))).trees == ("\\\\FILES\\IPC$",)
-
-
 @pytest.mark.parametrize(("waiting", "is_paired"), [(4, True), (5, False), (7, False)])
 def test_the_oldest_request_is_forgotten_where_more_wait_than_the_limit(waiting: int, is_paired: bool) -> None:
     talk = Talk().begin().tree().open().open("samr", b"S" * 16)
@@ -250,13 +132,6 @@ def test_the_oldest_request_is_forgotten_where_more_wait_than_the_limit(waiting:
     assert [problem.text for problem in only(out, Problem) if problem.kind == "limit"] == (
         [] if is_paired else ["more than 4 requests without an answer; the oldest are forgotten"]
     )
-
-
-def test_the_same_file_id_again_means_a_missed_close() -> None:
-    talk = Talk().begin().tree().open().write(ASK).open("samr").write(ASK)
-    events = run(stream(talk.sent))
-    assert [number for number, _, _ in stated(events)] == [0, 1]
-    assert only(events, ChannelClosed)[0].channel.number == 0
 
 
 def test_other_fsctls_are_not_data() -> None:
@@ -451,14 +326,6 @@ def test_renewing_a_session_keeps_its_keys() -> None:
     assert session_of(out).encrypted_messages == session_of(out).decrypted_messages == 6
 
 
-def test_a_new_session_with_an_old_number_is_another() -> None:
-    talk = Talk().begin().tree().open().write(ASK)
-    talk.begin().tree().open().write(SAY)
-    out = run(stream(talk.sent))
-    assert stated(out) == [(0, True, ASK), (1, True, SAY)]
-    assert [session.number for session in only(out, SmbSession)] == [0, 1]
-
-
 def test_names_that_are_not_text_do_not_leave_as_half_characters() -> None:
     talk = Talk().begin().tree("\\\\FILES\\IPC$").open("\ud800winreg")
     (pipe,) = session_of(run(stream(talk.sent))).pipes
@@ -507,27 +374,6 @@ def test_a_compound_without_end_is_cut_short() -> None:
     assert stated(out) == [(0, True, ASK)]
 
 
-def test_mid_stream_pipes_show_by_their_data() -> None:
-    talk = Talk().begin().tree().open()
-    begun = len(talk.sent)
-    talk.write(ASK).read(SAY).transceive(ASK, SAY)
-    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 4451), False)
-    out = run(stream(talk.sent[begun:], connection))
-    assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, SAY), (True, ASK), (False, SAY)]
-    assert only(out, ChannelBatch)[0].channel.pipe is None
-
-
-def test_an_answer_to_a_request_before_the_capture_goes_to_the_first_pipe_met() -> None:
-    talk = Talk().begin().tree().open()
-    talk.read(SAY)
-    begun = len(talk.sent) - 1
-    talk.write(ASK)
-    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), False)
-    out = run(stream(talk.sent[begun:], connection))
-    assert stated(out) == [(0, False, SAY), (0, True, ASK)]
-    assert len(only(out, ChannelClosed)) == 1
-
-
 def test_a_refused_session_is_reported_with_its_status() -> None:
     talk = Talk()
     talk.begin()
@@ -561,63 +407,6 @@ def test_clients_that_share_a_session_number_are_two_where_no_setup_binds_them()
 
 
 # Damage
-
-
-def test_a_hole_in_pipe_data_is_a_gap_of_its_length() -> None:
-    long = pdu(0, 1, bytes(1000))
-    talk = Talk().begin().tree().open()
-    start = sum(len(message) for direction, message in talk.sent if direction == 0)
-    talk.write(long).write(ASK)
-    holed = with_hole(stream(talk.sent), 0, start + 400, start + 500)
-    out = run(holed)
-    data_at = 4 + 64 + 48
-    assert stated(out) == [
-        (0, True, long[: 400 - data_at]),
-        (0, True, b"?" * 100),
-        (0, True, long[500 - data_at :]),
-        (0, True, ASK),
-    ]
-    assert only(out, Problem) == []
-
-
-def test_a_hole_over_a_header_loses_that_message_only() -> None:
-    talk = Talk().begin().tree().open()
-    start = sum(len(message) for direction, message in talk.sent if direction == 0)
-    talk.write(ASK).write(SAY)
-    out = run(with_hole(stream(talk.sent), 0, start + 2, start + 20))
-    assert stated(out) == [(0, True, b"?"), (0, True, SAY)]
-    (problem,) = only(out, Problem)
-    assert problem.kind == "gap"
-    assert "18 bytes" in problem.text
-
-
-def test_a_lost_answer_is_reported_to_the_pipe_that_asked_only() -> None:
-    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
-    start = sum(len(message) for direction, message in talk.sent if direction == 1)
-    talk.read(SAY, b"B" * 16)
-    stop = sum(len(message) for direction, message in talk.sent if direction == 1)
-    talk.read(SAY, b"A" * 16)
-    out = run(with_hole(stream(talk.sent), 1, start, stop))
-    assert [(number, data) for number, _, data in stated(out)] == [(1, b"?"), (0, SAY)]
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_data_whose_request_was_lost_are_of_the_only_pipe_and_of_none_where_there_are_several(count: int) -> None:
-    talk = Talk().begin().tree()
-    for number in range(count):
-        talk.open(f"pipe{number}", bytes([65 + number]) * 16)
-    start = sum(len(message) for direction, message in talk.sent if direction == 0)
-    talk.read(SAY, b"A" * 16)
-    stop = sum(len(message) for direction, message in talk.sent if direction == 0)
-    out = run(with_hole(stream(talk.sent), 0, start, stop))
-    answered = [item for item in stated(out) if not item[1]]
-    reasons = [problem.text for problem in only(out, Problem) if "READ" in problem.text]
-    if count == 1:
-        assert (answered, reasons) == ([(0, False, SAY)], [])
-    else:
-        assert answered == [(0, False, b"?"), (1, False, b"?")]
-        (reason,) = reasons
-        assert "the request of a READ was not captured, so its data cannot be assigned to a pipe" in reason
 
 
 def test_a_malformed_message_costs_only_itself() -> None:
@@ -793,79 +582,6 @@ def texts(events: Iterable[Event]) -> list[tuple[str, str]]:
 # Refusals and answers of another shape
 
 
-@pytest.mark.parametrize(
-    ("command", "body"),
-    [(TREE_DISCONNECT, b"\x04\0\0\0"), (LOGOFF, b"\x04\0\0\0"), (TREE, tree_response()), (NEGOTIATE, ERROR)],
-)
-def test_what_the_server_refuses_changes_nothing(command: int, body: bytes) -> None:
-    """[MS-SMB2] 3.3.4.4: an error response ends no tree and no session, and connects none."""
-    talk = Talk().begin().tree().open().write(ASK)
-    talk.answer(talk.ask(command, body), command, body, status=ACCESS_DENIED)
-    out = run(stream(talk.write(SAY).sent))
-    assert stated(out) == [(0, True, ASK), (0, True, SAY)]
-    assert session_of(out).trees == ("\\\\FILES\\IPC$",)
-    assert session_of(out).dialect == "3.1.1"
-
-
-@pytest.mark.parametrize("command", [READ, IOCTL])
-@pytest.mark.parametrize("status", [PIPE_BROKEN, OVERFLOW])
-def test_an_error_response_has_no_data(command: int, status: int) -> None:
-    """[MS-SMB2] 2.2.2: what answers in place of the data has a StructureSize of 9, whatever the status."""
-    talk = Talk().begin().tree().open()
-    body = read_request() if command == READ else ioctl_request(ASK)
-    talk.answer(talk.ask(command, body), command, ERROR, status=status)
-    out = run(stream(talk.read(SAY).sent))
-    assert [data for _, from_client, data in stated(out) if not from_client] == [SAY]
-    assert texts(out) == []
-
-
-def test_a_failed_transceive_has_no_data_in_a_response_of_its_own_shape() -> None:
-    talk = Talk().begin().tree().open()
-    talk.answer(talk.ask(IOCTL, ioctl_request(ASK)), IOCTL, ioctl_response(SAY), status=PIPE_BROKEN)
-    assert stated(run(stream(talk.sent))) == [(0, True, ASK)]
-
-
-def test_answers_whose_requests_were_not_captured() -> None:
-    """A CLOSE names nothing in its answer, and another FSCTL carries no data of the pipe."""
-    talk = Talk().begin().tree().open().write(ASK)
-    talk.answer(77, CLOSE, struct.pack("<HH56x", 60, 0))
-    talk.answer(78, IOCTL, ioctl_response(SAY, code=0x00140204))
-    talk.answer(79, IOCTL, ioctl_response(SAY))
-    out = run(stream(talk.write(ASK).sent))
-    assert stated(out) == [(0, True, ASK), (0, False, SAY), (0, True, ASK)]
-
-
-def test_an_open_whose_request_was_not_captured_shows_by_its_data() -> None:
-    """A CREATE that failed opens nothing; of one that succeeded the name is unknown, and its CLOSE still ends it."""
-    talk = Talk().begin().tree()
-    talk.answer(70, CREATE, ERROR, status=ACCESS_DENIED)
-    talk.answer(71, CREATE, create_response())
-    out = run(stream(talk.transceive(ASK, SAY).close().write(SAY).sent))
-    assert stated(out) == [(0, True, ASK), (0, False, SAY), (1, True, SAY)]
-    assert [event.channel.pipe for event in only(out, ChannelClosed)] == [None, None]
-
-
-def test_an_answer_with_the_message_id_of_another_command_answers_nothing() -> None:
-    """The request was not captured; that another one had its number says nothing of what was read."""
-    talk = Talk().begin().tree().open("winreg", b"A" * 16)
-    number = talk.ask(WRITE, write_request(ASK, b"A" * 16))
-    talk.answer(number, READ, read_response(SAY))
-    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
-    talk.open("samr", b"B" * 16).answer(talk.ask(WRITE, write_request(ASK, b"B" * 16)), READ, read_response(SAY))
-    out = run(stream(talk.sent))
-    assert SAY not in [data for number, _, data in stated(out) if number == 1]
-
-
-def test_a_cancel_names_the_read_that_still_gets_its_answer() -> None:
-    """[MS-SMB2] 3.3.5.16: CANCEL has the MessageId of the request it is about, and no answer of its own."""
-    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
-    number = talk.ask(READ, read_request(b"B" * 16))
-    talk.answer(number, READ, ERROR, status=PENDING, async_id=5)
-    talk.raw(0, smb2(CANCEL, b"\x04\0\0\0", number))
-    talk.answer(number, READ, read_response(SAY), async_id=5)
-    assert stated(run(stream(talk.sent))) == [(1, False, SAY)]
-
-
 # Ids that are left out
 
 
@@ -892,22 +608,6 @@ def test_related_answers_may_leave_out_the_session() -> None:
     out = run(stream(talk.sent))
     assert stated(out) == [(0, True, ASK + ASK), (0, False, SAY + SAY)]
     assert {event.smb.session_id for event in only(out, ChannelBatch) if event.smb} == {SESSION_ID}
-
-
-def test_the_file_of_the_operation_before_needs_one_before() -> None:
-    """[MS-SMB2] 3.3.5.2.7.2: without a related one before it, such a FileId names nothing; nothing is guessed."""
-    talk = Talk().begin().tree().open()
-    talk.ask(WRITE, write_request(ASK, ANY_FILE))
-    assert stated(run(stream(talk.write(SAY).sent))) == [(0, True, SAY)]
-
-
-def test_no_session_has_the_number_zero() -> None:
-    """[MS-SMB2] 2.2.1.2: 0 stands for none, so a WRITE in it reaches no pipe and makes no session up."""
-    talk = Talk().begin().tree().open()
-    talk.ask(WRITE, write_request(ASK), session=0)
-    out = run(stream(talk.sent))
-    assert stated(out) == []
-    assert session_of(out).session_id == SESSION_ID
 
 
 def test_many_sessions_on_one_connection_keep_their_numbers() -> None:
@@ -986,14 +686,6 @@ def test_setups_under_way_are_bounded() -> None:
     ]
 
 
-def test_a_renewal_that_fails_leaves_the_session_as_it_was() -> None:
-    talk = Talk().begin().tree().open().write(ASK)
-    talk.answer(talk.ask(SETUP, setup_request()), SETUP, ERROR, status=LOGON_FAILURE)
-    out = run(stream(talk.write(SAY).sent))
-    assert stated(out) == [(0, True, ASK), (0, True, SAY)]
-    assert session_of(out).refused is None
-
-
 def test_the_frames_named_of_a_session_are_bounded() -> None:
     talk = Talk().begin()
     for _ in range(40):
@@ -1038,12 +730,6 @@ def test_the_client_is_who_does_not_have_the_servers_port() -> None:
     assert only(out, ChannelBatch)[0].channel.client == CLIENT
 
 
-def test_a_server_may_be_asked_by_its_address() -> None:
-    out = run(stream(Talk().begin().tree("\\\\10.0.0.1\\IPC$").sent))
-    assert session_of(out).trees == ("\\\\10.0.0.1\\IPC$",)
-    assert session_of(out).hosts == ()
-
-
 # Pipes that show by their data
 
 
@@ -1065,76 +751,7 @@ def test_few_bytes_may_begin_a_pdu(data: bytes, expected: bool) -> None:
     assert (ASK in [found[-len(ASK) :] for _, _, found in stated(run(stream(talk.sent)))]) is expected
 
 
-def test_an_open_whose_first_bytes_were_lost() -> None:
-    """A pipe stays one, as nothing shows that it carries something else; what may be a file is no channel for a loss."""
-    for whole in (True, False):
-        talk = Talk().begin().tree().open("custom")
-        begun = 0 if whole else len(talk.sent)
-        skipped = sum(len(message) for way, message in talk.sent[:begun] if way == 0)
-        data_at = sent_so_far(talk, 0) + 4 + 64 + 48 - skipped
-        talk.write(ASK)
-        out = run(with_hole(stream(talk.sent[begun:]), 0, data_at, data_at + 4))
-        assert stated(out) == ([(0, True, b"????"), (0, True, ASK[4:])] if whole else [])
-
-
-def test_data_of_a_read_from_before_the_capture_that_are_no_dcerpc_are_nothing() -> None:
-    talk = Talk()
-    talk.answer(5, READ, read_response(b"rows of a file"))
-    out = run(stream(talk.sent, MID_STREAM))
-    assert stated(out) == []
-    assert texts(out) == []
-
-
-def test_a_pipe_that_is_met_by_its_answers_alone_ends_with_the_session() -> None:
-    talk = Talk()
-    for number in range(2):
-        talk.answer(number, READ, read_response(SAY))
-    out = run(stream(talk.sent, MID_STREAM))
-    assert stated(out) == [(0, False, SAY), (0, False, SAY)]
-    assert [event.channel.number for event in only(out, ChannelClosed)] == [0]
-
-
 # What is cut, and what is damaged
-
-
-def test_a_transform_cut_in_its_header_loses_its_message() -> None:
-    talk = Talk(cipher=GCM_128).begin()
-    talk.sealing = True
-    talk.tree().open()
-    at = sent_so_far(talk, 0)
-    talk.write(ASK).write(SAY)
-    out = run(with_hole(stream(talk.sent), 0, at + 10, at + 20), WITH_KEY)
-    assert stated(out) == [(0, True, b"?"), (0, True, SAY)]
-    ((kind, text),) = texts(out)
-    assert kind == "truncated"
-    assert text.startswith("an SMB2 message from 10.0.0.2:49152 is cut")
-
-
-def test_what_is_encrypted_in_a_session_that_was_set_up_before_names_what_would_decrypt_it() -> None:
-    talk = Talk(cipher=GCM_128).begin()
-    talk.sealing = True
-    begun = len(talk.sent)
-    out = run(stream(talk.tree().sent[begun:], MID_STREAM))
-    ((kind, text),) = texts(out)
-    assert kind == "sealed"
-    assert text.endswith(
-        ": the session setup is not in the capture; only the session's encryption keys would decrypt them"
-    )
-
-
-def test_a_hole_in_what_is_encrypted_leaves_that_message_undecrypted() -> None:
-    """[MS-SMB2] 2.2.41: one tag over the whole message, so that no part of it can be trusted."""
-    talk = Talk(cipher=GCM_128).begin()
-    talk.sealing = True
-    talk.tree().open()
-    at = sent_so_far(talk, 0)
-    talk.write(ASK).write(SAY)
-    out = run(with_hole(stream(talk.sent), 0, at + 80, at + 90), WITH_KEY)
-    assert stated(out) == [(0, True, b"?"), (0, True, SAY)]
-    ((kind, text),) = texts(out)
-    assert kind == "sealed"
-    assert "1 of 8 encrypted messages not decrypted" in text
-    assert session_of(out).decryption is Decryption.DECRYPTED
 
 
 def test_a_wrong_tag_after_right_ones_is_damage_and_no_wrong_key() -> None:
