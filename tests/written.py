@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 from tests import truth
@@ -24,3 +26,23 @@ def is_as_written(path: Path, text: str) -> None:
         f"{path.name} is not what it was, which guards words and numbers that are shown; if that is meant, write it anew as "
         f"{__name__} says"
     )
+
+
+class Told:
+    """Paragraphs of a text: a name, a line of words, and lines behind `=` that say what comes of the words."""
+
+    def __init__(self, path: Path, said: Callable[[str], str]) -> None:
+        self._path, self._said = path, said
+        self.words: dict[str, str] = {}
+        self._expected: dict[str, str] = {}
+        for part in re.split(r"^(?=\S)", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+            name, words, *rest = part.splitlines(keepends=True)
+            self.words[name.strip()], self._expected[name.strip()] = words, "".join(rest)
+
+    def holds(self, name: str) -> None:
+        """Holds what comes of a paragraph's words to the text; writes nothing."""
+        found = self._said(self.words[name])
+        assert IS_WRITING or found == self._expected[name]
+
+    def is_as_written(self) -> None:
+        is_as_written(self._path, "".join(f"{name}\n{words}{self._said(words)}" for name, words in self.words.items()))

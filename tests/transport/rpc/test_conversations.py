@@ -45,9 +45,8 @@ from tests.build.rpc import (
     response,
 )
 from tests.transport.rpc.run import reported
-from tests.written import IS_WRITING, is_as_written
+from tests.written import Told
 
-FILE = Path(__file__).parent / "conversations.txt"
 WORD = re.compile(
     r"(?P<way>[<>])?(?P<what>!?[a-z]*\d*)(\((?P<list>.*)\))?(=(?P<stub>[\w!~]*?))?(#(?P<id>\d+))?"
     r"(@(?P<context>\d))?(/(?P<flags>\w+))?(:(?P<hint>\d+))?(\[(?P<cut>\d+)\])?(?P<big>\^)?(?P<sealed>~)?(?P<lost>-)?"
@@ -173,22 +172,13 @@ def of_side(side: Side | None) -> str:
     return f"{stub.data.decode()!r} at {places}{' big' * side.big_endian}{''.join(f' {step}' for step in stub.steps)}"
 
 
-def paragraphs() -> dict[str, tuple[str, str]]:
-    """By name, the words of a conversation and what is said of it."""
-    found: dict[str, tuple[str, str]] = {}
-    for part in re.split(r"^(?=\S)", FILE.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-        name, words, *rest = part.splitlines(keepends=True)
-        found[name.strip()] = words, "".join(rest)
-    return found
+TOLD = Told(Path(__file__).parent / "conversations.txt", lambda words: said(spoken(words)))
 
 
-@pytest.mark.parametrize("name", paragraphs())
+@pytest.mark.parametrize("name", TOLD.words)
 def test_all_that_is_said_of_a_conversation_is_what_was_read_through(name: str) -> None:
-    words, expected = paragraphs()[name]
-    found = said(spoken(words))
-    if not IS_WRITING:
-        assert found == expected
+    TOLD.holds(name)
 
 
 def test_the_conversations_are_written_as_they_are() -> None:
-    is_as_written(FILE, "".join(f"{name}\n{words}{said(spoken(words))}" for name, (words, _) in paragraphs().items()))
+    TOLD.is_as_written()

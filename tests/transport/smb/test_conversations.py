@@ -34,9 +34,8 @@ from tests.transport.smb.test_smb2 import (
     WITH_KEY,
     run,
 )
-from tests.written import IS_WRITING, is_as_written
+from tests.written import Told
 
-FILE = Path(__file__).parent / "conversations.txt"
 WORD = re.compile(r"(?P<what>[a-z.]+)(:(?P<of>[^=]*?))?(=(?P<data>[^{]*))?(\{(?P<more>.*)\})?")
 NAMED = {"ASK": ASK, "SAY": SAY, "HALF": b"\x05\0", "LONG": build.pdu(0, 1, bytes(1000))}
 STATUS = {
@@ -199,30 +198,22 @@ def lines_of(event: Event) -> list[str]:
             ends, frames = f"{event.client} to {event.server}", f"frames {event.frames}"
             counts = f"opened {event.decrypted_messages} of {event.encrypted_messages}, "
             counts += f"verified {event.verified_messages} of {event.signed_messages}"
+            which = f"session {event.number} {event.session_id:#x} {event.dialect} {event.cipher} {event.signing}"
             return [
-                f"session {event.number} {event.session_id:#x} {event.dialect} {event.cipher} {event.signing}, {ends}, {frames}, {times} us",
+                f"{which}, {ends}, {frames}, {times} us",
                 f"  {event.identity.who}: {event.decryption.name} ({event.reason}), {counts}, server {event.server_guid}",
                 f"  trees {event.trees} pipes {event.pipes} hosts {event.hosts} refused {event.refused} binds {event.binds}",
             ]
     return []
 
 
-def paragraphs() -> dict[str, tuple[str, str]]:
-    """By name, the words of a conversation and what is said of it."""
-    found: dict[str, tuple[str, str]] = {}
-    for part in re.split(r"^(?=\S)", FILE.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-        name, words, *rest = part.splitlines(keepends=True)
-        found[name.strip()] = words, "".join(rest)
-    return found
+TOLD = Told(Path(__file__).parent / "conversations.txt", said)
 
 
-@pytest.mark.parametrize("name", paragraphs())
+@pytest.mark.parametrize("name", TOLD.words)
 def test_all_that_is_said_of_a_conversation_is_what_was_read_through(name: str) -> None:
-    words, expected = paragraphs()[name]
-    found = said(words)
-    if not IS_WRITING:
-        assert found == expected
+    TOLD.holds(name)
 
 
 def test_the_conversations_are_written_as_they_are() -> None:
-    is_as_written(FILE, "".join(f"{name}\n{words}{said(words)}" for name, (words, _) in paragraphs().items()))
+    TOLD.is_as_written()

@@ -568,7 +568,6 @@ ANY_FILE = b"\xff" * 16
 NO_SESSION = 2**64 - 1
 ACCESS_DENIED, PIPE_BROKEN, NOT_SUPPORTED, LOGON_FAILURE = 0xC0000022, 0xC000014B, 0xC00000BB, 0xC000006D
 ERROR = struct.pack("<HBBI", 9, 0, 0, 0) + b"\0"
-MID_STREAM = Connection(0, CLIENT, SERVER, False)
 
 
 def sent_so_far(talk: Talk, direction: Direction) -> int:
