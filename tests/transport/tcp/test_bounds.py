@@ -209,24 +209,6 @@ def test_copies_are_compared_with_the_last_segments_of_the_capture(later: int, i
     assert ("conflict" in reported(events)) is is_compared
 
 
-def test_a_conflict_within_the_reply_of_a_batch_is_found_in_its_direction_alone() -> None:
-    talk = Talk()
-    hello, ask, answer = talk.open(), talk.c(b"ask me"), talk.s(b"answer")
-    wrong = talk.again(answer, b"anSwer")
-    same = talk.again(ask)
-    problem = [event for event in run([*hello, ask, answer, same, wrong]) if isinstance(event, Problem)]
-    assert [(one.kind, one.frames) for one in problem] == [("conflict", (answer.frame, wrong.frame))]
-    assert problem[0].text.startswith(f"stream {SERVER} to {CLIENT}: ")
-
-
-def test_known_conflicts_are_reported_again_only_where_they_reach_further() -> None:
-    talk = Talk()
-    hello, first = talk.open(), talk.c(b"0123456789")
-    copies = [talk.again(first, data) for data in (b"01XXX56789", b"012X456789", b"01X3456789", b"0123XX6789")]
-    texts = [event.text for event in run([*hello, first, *copies]) if isinstance(event, Problem)]
-    assert [text.partition("bytes ")[2].partition(";")[0] for text in texts] == ["2 to 4", "4 to 5"]
-
-
 def test_the_bound_on_a_stream_names_the_first_frame_that_waits_and_frees_half() -> None:
     talk = Talk()
     hello = talk.open()
@@ -322,13 +304,6 @@ def test_a_reset_alone_opens_no_connection_that_later_data_would_belong_to() -> 
     talk = Talk().skip_handshake()
     for flags in (RST, RST | ACK):
         assert reported(run([talk.raw(SERVER, 5, 6, flags), talk.c(b"ask")])) == [(0, b"ask"), "end"]
-
-
-def test_where_a_direction_begins_is_known_from_the_first_acknowledgement_of_an_end_whose_syn_is_there() -> None:
-    talk = Talk()
-    hello, lost, second = talk.open(), talk.s(b"lost"), talk.s(b"second")
-    events = run([hello[0], second, hello[2], talk.ack(CLIENT)])
-    assert reported(events) == [("gap", 1, 0, len(lost.payload)), (1, b"second"), "end"]
 
 
 @pytest.mark.parametrize("end", [CLIENT, SERVER])
@@ -746,18 +721,6 @@ def test_half_of_the_bound_may_stay() -> None:
     events = fed(room, second[3:])
     assert [event.length for event in events if isinstance(event, Gap)] == [4]
     assert len([event for event in events if isinstance(event, StreamBatch)]) == 5
-
-
-def test_a_syn_that_comes_late_shows_what_was_lost_behind_it() -> None:
-    talk = Talk()
-    syn = talk.open()[0]
-    talk.c(b"0123456789")
-    ask = talk.c(b"ask")
-    events = run([ask, syn, talk.c(b"more")])
-    assert reported(events) == [("gap", 0, 0, 10), (0, b"ask"), (0, b"more"), "end"]
-    gap = events[0]
-    assert isinstance(gap, Gap)
-    assert gap.connection.initiator_known
 
 
 @pytest.mark.parametrize(
