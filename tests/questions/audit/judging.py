@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from analyzer.core.events import Event
@@ -45,3 +46,21 @@ def judged_analysis(code: str, analysis: Analysis, *, profile: Profile = Profile
     coverage = {name: audit.coverage[name] for name in rule.requirements}
     examples.check(findings, coverage)
     return Verdict(findings, coverage)
+
+
+# From the worst of the verdicts on a rule's requirements to the best.
+_WORST = ("fail", "warn", "pass", "inconclusive", "not-exercised")
+# A case of a rule: its code, the promise that it shows, the worst verdict on the rule's requirements, and the events. What else is
+# said of it, down to the bytes, stands in examples.txt.
+Case = tuple[str, str, str, Callable[[], Iterable[Event]]]
+
+
+def by_name(case: Case) -> str:
+    return f"{case[0]} {case[1]}"
+
+
+def holds(case: Case) -> None:
+    """Asks the rule of a case about its events."""
+    code, _, expected, events = case
+    verdicts = {one.verdict for one in judged(code, *events()).coverage.values()}
+    assert min(verdicts, key=_WORST.index) == expected

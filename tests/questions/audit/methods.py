@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec.structs import replace
+
 from analyzer.transport.rpc.events import Exchange
 from tests.build.buffers import Ndr
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, NO_HANDLE, Calls
@@ -47,3 +51,14 @@ def call(opnum: int, calls: Calls | None = None, *, status: int = 0) -> Exchange
     """A whole call."""
     calls = calls if calls is not None else Calls()
     return calls.exchange(opnum, request(calls, opnum), response(calls, opnum, status))
+
+
+# Where the trailer of an OpenQueryHandle request stands: 24 bytes of header, 26 of stub, padded to 16.
+TRAILER = 56
+
+
+def patched(message: Any, at: int, value: bytes) -> Any:
+    """The message with other bytes in its only PDU."""
+    (fragment,) = message.pdus
+    data = fragment.pdu.data[:at] + value + fragment.pdu.data[at + len(value) :]
+    return replace(message, pdus=(replace(fragment, pdu=fragment.pdu.replaced(data, "test")),))

@@ -21,9 +21,9 @@ from analyzer.transport.rpc.events import Exchange
 from tests.build.buffers import Ndr, identifier
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.handles import bound, closed
+from tests.questions.audit.methods import TRAILER, patched
 from tests.questions.audit.registered import countersets, instances
 from tests.questions.audit.test_altered import with_status
-from tests.questions.audit.test_security_trailer_inconsistent import TRAILER, patched
 
 REFUSED, FAULT = 87, 0x6F7
 

@@ -1,0 +1,179 @@
+"""Rules about where PerflibV2 is found and how it is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.core.events import Event
+from analyzer.questions.audit.engine import Profile
+from analyzer.transport.rpc.events import Exchange
+from tests.build.buffers import perf_data
+from tests.build.calls import Calls, sealed
+from tests.build.rpc import (
+    ALTER,
+    ALTER_RESP,
+    CHANNEL,
+    FEATURES,
+    NDR,
+    NDR64,
+    PCQ,
+    WINREG,
+    Conversation,
+    bind,
+    bind_ack,
+    bind_nak,
+    context,
+    request,
+    response,
+)
+from tests.questions.audit.judging import Case, by_name, holds, judged
+from tests.transport.rpc.run import reported
+
+MAPPER = "e1af8308-5d1f-11c9-91a4-08002b14a0fa"
+STRANGER = PCQ[:-1] + "4"
+REFUSED = ((2, 1, NDR),)
+NO_SYNTAX = ("00000000-0000-0000-0000-000000000000", 0)
+OFFERS = (context(0, PCQ), context(1, PCQ, (FEATURES,)))
+
+
+def on_pipe(name: str | None, interface: str = PCQ) -> Iterable[Event]:
+    return reported(Conversation(replace(CHANNEL, pipe=name)).bound(interface))
+
+
+def opened(**channel: Any) -> Exchange:
+    return Calls(channel=replace(CHANNEL, **channel)).open_query()
+
+
+def question(uuid: str = PCQ) -> Exchange:
+    """An ept_map call."""
+    tower = b"\x05\0" + b"\x13\0\x0d" + UUID(uuid).bytes_le + b"\x01\0\x02\0\0\0"
+    return Calls(MAPPER, channel=replace(CHANNEL, number=9, pipe="epmapper")).exchange(3, bytes(8) + tower, b"")
+
+
+def bound_later(**channel: Any) -> Iterable[Event]:
+    talk = Conversation(replace(CHANNEL, **channel))
+    talk.frame = 10
+    return reported(talk.bound())
+
+
+def syntaxes(offered: tuple[Any, ...], accepted: Any, uuid: str = PCQ) -> Iterable[Event]:
+    talk = Conversation().client(bind((context(0, uuid, offered),)))
+    return reported(talk if accepted is None else talk.server(bind_ack(((0, 0, accepted),))))
+
+
+def version_2() -> Iterable[Event]:
+    return reported(Conversation().client(bind((context(0, PCQ, version=2),))).server(bind_ack()))
+
+
+def called(talk: Conversation, number: int = 7, context_id: int = 0) -> Conversation:
+    asked = request(6, bytes(24), call_id=number, context_id=context_id)
+    return talk.client(asked).server(response(bytes(24), call_id=number, context_id=context_id))
+
+
+def refused() -> Conversation:
+    return Conversation().client(bind()).server(bind_ack(REFUSED))
+
+
+def accepted_later() -> Conversation:
+    return refused().client(bind(ptype=ALTER, call_id=2)).server(bind_ack(ptype=ALTER_RESP, call_id=2))
+
+
+def refused_later() -> Conversation:
+    """The context was accepted and used; offered again, it was refused."""
+    talk = called(Conversation().bound()).client(bind(ptype=ALTER, call_id=8))
+    return talk.server(bind_ack(REFUSED, ptype=ALTER_RESP, call_id=8))
+
+
+def features(result: int, syntax: Any = NO_SYNTAX) -> Conversation:
+    return Conversation().client(bind(OFFERS)).server(bind_ack(((0, 0, NDR), (result, 3, syntax))))
+
+
+CASES: list[Case] = [
+    ("PCQ110", "winreg", "pass", lambda: [*on_pipe("winreg"), opened(pipe="winreg")]),
+    ("PCQ110", "WinReg", "pass", lambda: [*on_pipe("WinReg"), opened(pipe="WinReg")]),
+    ("PCQ110", "another pipe", "fail", lambda: on_pipe("perflib")),
+    ("PCQ110", "TCP breaks two, once", "fail", lambda: [opened(transport="ncacn_ip_tcp", pipe=None)]),
+    ("PCQ110", "a pipe whose opening was not captured has no name", "pass", lambda: [opened(pipe=None)]),
+    ("PCQ110", "other interfaces may go where they like", "not-exercised", lambda: on_pipe("svcctl", WINREG)),
+    ("PCQ111", "the pipe opened by its name", "pass", bound_later),
+    ("PCQ111", "the question alone", "warn", lambda: [question(), *bound_later()]),
+    (
+        "PCQ111",
+        "following the answer elsewhere",
+        "fail",
+        lambda: [question(), *bound_later(transport="ncacn_ip_tcp", pipe=None)],
+    ),
+    ("PCQ111", "questions for other interfaces", "pass", lambda: [question(MAPPER), *bound_later()]),
+    ("PCQ111", "no use of the interface", "not-exercised", list),
+    ("PCQ112", "version 1.0", "pass", lambda: reported(Conversation().bound())),
+    ("PCQ112", "version 2.0", "fail", version_2),
+    ("PCQ112", "data under another UUID", "fail", lambda: [Calls(STRANGER).counter_data(perf_data([]))]),
+    ("PCQ112", "a bind that was not captured proves nothing", "inconclusive", lambda: [Calls().open_query()]),
+    (
+        "PCQ112",
+        "calls of other interfaces",
+        "not-exercised",
+        lambda: [Calls(STRANGER).exchange(6, bytes(24), b"whatever else")],
+    ),
+    (
+        "PCQ112",
+        "sealed calls of other interfaces prove nothing",
+        "not-exercised",
+        lambda: [sealed(Calls(STRANGER).counter_data(perf_data([])))],
+    ),
+    ("PCQ113", "NDR", "pass", lambda: syntaxes((NDR,), NDR)),
+    ("PCQ113", "NDR64 accepted by the server", "fail", lambda: syntaxes((NDR, NDR64), NDR64)),
+    ("PCQ113", "an offer of NDR64, which Windows makes", "pass", lambda: syntaxes((NDR, NDR64), NDR)),
+    ("PCQ113", "a bind without answer proves nothing", "inconclusive", lambda: syntaxes((NDR,), None)),
+    ("PCQ113", "calls in NDR64 without their bind", "fail", lambda: [Calls(ndr64=True).open_query()]),
+    ("PCQ113", "calls in NDR without their bind", "inconclusive", lambda: [Calls().open_query()]),
+    ("PCQ113", "other interfaces may have NDR64", "not-exercised", lambda: syntaxes((NDR64,), NDR64, WINREG)),
+    ("PCQ114", "an accepted context is called", "pass", lambda: reported(called(Conversation().bound()))),
+    ("PCQ114", "a refused context is called", "fail", lambda: reported(called(refused()))),
+    (
+        "PCQ114",
+        "a call after bind_nak",
+        "fail",
+        lambda: reported(called(Conversation().client(bind()).server(bind_nak(8)))),
+    ),
+    ("PCQ114", "a context that was accepted later", "pass", lambda: reported(called(accepted_later()))),
+    (
+        "PCQ114",
+        "a bind without answer proves nothing",
+        "inconclusive",
+        lambda: reported(called(Conversation().client(bind()))),
+    ),
+    ("PCQ114", "a call before the refusal is not blamed for it", "pass", lambda: reported(refused_later())),
+    ("PCQ114", "a call after a later refusal", "fail", lambda: reported(called(refused_later(), 9))),
+    ("PCQ115", "features that are refused", "pass", lambda: reported(features(2))),
+    ("PCQ115", "features that are acknowledged", "pass", lambda: reported(features(3))),
+    ("PCQ115", "features accepted as a context", "fail", lambda: reported(features(0, FEATURES))),
+    ("PCQ115", "a call under their id", "fail", lambda: reported(called(features(3), 2, 1))),
+    (
+        "PCQ115",
+        "a bind without answer proves nothing",
+        "inconclusive",
+        lambda: reported(Conversation().client(bind(OFFERS))),
+    ),
+    ("PCQ115", "a bind without features", "not-exercised", lambda: reported(Conversation().bound())),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_where_and_how_the_interface_is_bound(case: Case) -> None:
+    holds(case)
+
+
+def test_an_offer_of_ndr64_is_against_the_letter() -> None:
+    assert judged("PCQ113", *syntaxes((NDR, NDR64), NDR), profile=Profile.SPEC).verdict("PCQ-2.2-R01") == "warn"
+
+
+def test_what_is_sealed_is_so_in_these_cases() -> None:
+    made: Any = sealed(Calls(STRANGER).counter_data(perf_data([])))
+    assert made.response.stub is Missing.SEALED

@@ -1,0 +1,277 @@
+"""Rules about query handles: who gives them out, how long they live, whose query each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.core.events import Event
+from analyzer.questions.audit.rules.handles import FOREIGN_HANDLES
+from analyzer.results.security import AuthLevel
+from analyzer.transport.rpc.events import Exchange
+from tests.build.buffers import Block, identifier, perf_data
+from tests.build.calls import COUNTERSET, HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, sealed, winreg
+from tests.build.rpc import CHANNEL
+from tests.questions.audit.handles import bound, closed
+from tests.questions.audit.judging import Case, by_name, holds
+from tests.questions.audit.methods import call, request
+
+EMPTY, DATA = perf_data([]), perf_data([Block(1, values=((bytes(8),),))])
+ONE = identifier(COUNTERSET, name="a")
+FIRST, SECOND = identifier(COUNTERSET, counter=1, name="a"), identifier(COUNTERSET, counter=7, name="A")
+OTHER_CHANNEL = replace(CHANNEL, number=7)
+
+
+def talk(*calls: Callable[[Calls], Event], **options: Any) -> list[Event]:
+    """Calls of one client, one after the other."""
+    made = Calls(**options)
+    return [one(made) for one in calls]
+
+
+def opened(calls: Calls) -> Exchange:
+    return calls.open_query()
+
+
+def shut(calls: Calls) -> Exchange:
+    return calls.close_query()
+
+
+def polled(calls: Calls) -> Exchange:
+    return calls.counter_data(EMPTY)
+
+
+def added(calls: Calls) -> Exchange:
+    return calls.validate(ONE)
+
+
+def answered(calls: Calls) -> Exchange:
+    return calls.counter_data(DATA)
+
+
+def unread(one: Callable[[Calls], Exchange]) -> Callable[[Calls], Exchange]:
+    return lambda calls: sealed(one(calls))
+
+
+def closing(answer: str, status: int = 0) -> Exchange:
+    calls = Calls()
+    return calls.exchange(4, calls.stub().handle(HANDLE), calls.stub().handle(answer).uint(status))
+
+
+def foreign(opnum: int, fault: int) -> Exchange:
+    return Calls().faulted(opnum, request(Calls(), opnum), fault)
+
+
+def refused(level: int = AuthLevel.INTEGRITY) -> list[Event]:
+    """An open, and a close that was refused, at this level; the calls that follow are sealed."""
+    return [Calls().open_query(), Calls(level=level, first_frame=10).close_query(status=5)]
+
+
+def later() -> Calls:
+    return Calls(level=AuthLevel.PRIVACY, first_frame=20)
+
+
+def in_other_group(group: int) -> list[Event]:
+    events = [bound(), bound(OTHER_CHANNEL, group), Calls().open_query()]
+    return [*events, Calls(channel=OTHER_CHANNEL, first_frame=10).counter_data(EMPTY)]
+
+
+def of_registry(status: int) -> list[Event]:
+    return [winreg(channel=CHANNEL).open_key(), call(6, Calls(first_frame=10), status=status)]
+
+
+def foreign_poll(calls: Calls) -> Exchange:
+    return calls.exchange(6, calls.stub().handle(OTHER_HANDLE).uint(64), calls.sized(b"", 6, room=64))
+
+
+def two_queries(listed: bytes, second: bytes = SECOND, *, seal: bool = False) -> list[Event]:
+    """FIRST in one query, `second` in another; then the first lists this."""
+    return talk(
+        lambda calls: calls.open_query(HANDLE),
+        lambda calls: calls.open_query(OTHER_HANDLE),
+        lambda calls: sealed(calls.validate(FIRST)) if seal else calls.validate(FIRST),
+        lambda calls: calls.validate(second, handle=OTHER_HANDLE),
+        lambda calls: calls.counter_info(listed),
+    )
+
+
+CASES: list[Case] = [
+    ("PCQ710", "success without a handle", "fail", lambda: [Calls().open_query(NO_HANDLE)]),
+    (
+        "PCQ710",
+        "a handle along with an error that works",
+        "fail",
+        lambda: [bound(), *talk(lambda calls: calls.open_query(HANDLE, 5), polled)],
+    ),
+    ("PCQ710", "a handle along with an error that nobody uses", "warn", lambda: [Calls().open_query(HANDLE, 5)]),
+    (
+        "PCQ710",
+        "a handle on success and none on failure",
+        "pass",
+        lambda: talk(opened, lambda calls: calls.open_query(NO_HANDLE, 5)),
+    ),
+    ("PCQ710", "a sealed answer proves nothing", "inconclusive", lambda: [sealed(Calls().open_query(NO_HANDLE))]),
+    ("PCQ711", "a handle that comes back", "fail", lambda: [closing(HANDLE)]),
+    ("PCQ711", "the null handle", "pass", lambda: [Calls().close_query()]),
+    ("PCQ711", "a refused close may return the handle", "not-exercised", lambda: [closing(HANDLE, 5)]),
+    ("PCQ711", "a sealed answer proves nothing", "inconclusive", lambda: [sealed(closing(HANDLE))]),
+    *(
+        (
+            "PCQ712",
+            f"opnum {opnum} on a handle that nobody gave out",
+            "fail",
+            lambda opnum=opnum: [bound(), call(opnum, status=6)],
+        )
+        for opnum in (4, 5, 6, 7)
+    ),
+    ("PCQ712", "a handle that was given out", "pass", lambda: [bound(), *talk(opened, polled, shut)]),
+    (
+        "PCQ712",
+        "another handle than the one given out",
+        "fail",
+        lambda: [bound(), *talk(opened, lambda calls: calls.counter_data(EMPTY, OTHER_HANDLE))],
+    ),
+    ("PCQ712", "another connection of the association group", "pass", lambda: in_other_group(0x53)),
+    ("PCQ712", "another association group", "warn", lambda: in_other_group(0x99)),
+    ("PCQ712", "without the beginning of the channel", "inconclusive", lambda: [call(6)]),
+    ("PCQ712", "a group from before the capture", "inconclusive", lambda: [bound(joins_group=True), call(6)]),
+    (
+        "PCQ712",
+        "a group whose founder was captured",
+        "fail",
+        lambda: [bound(OTHER_CHANNEL), bound(joins_group=True), call(6)],
+    ),
+    (
+        "PCQ712",
+        "a sealed opening may have been of this handle",
+        "inconclusive",
+        lambda: [bound(), *talk(unread(opened), polled)],
+    ),
+    *(
+        case
+        for opnum in FOREIGN_HANDLES
+        for case in (
+            ("PCQ713", f"opnum {opnum} served on a foreign handle", "fail", lambda opnum=opnum: [bound(), call(opnum)]),
+            (
+                "PCQ713",
+                f"a context fault to opnum {opnum}",
+                "pass",
+                lambda opnum=opnum: [bound(), foreign(opnum, 0x1C00001A)],
+            ),
+            ("PCQ713", f"fault 6 to opnum {opnum}", "pass", lambda opnum=opnum: [bound(), foreign(opnum, 6)]),
+            ("PCQ713", f"an error to opnum {opnum}", "pass", lambda opnum=opnum: [bound(), call(opnum, status=6)]),
+            (
+                "PCQ713",
+                f"opnum {opnum} on a handle that was given out",
+                "not-exercised",
+                lambda opnum=opnum: [bound(), *talk(opened, lambda calls: call(opnum, calls))],
+            ),
+            (
+                "PCQ713",
+                f"opnum {opnum} where the opening may have been missed",
+                "not-exercised",
+                lambda opnum=opnum: [call(opnum)],
+            ),
+            ("PCQ713", f"sealed opnum {opnum}", "inconclusive", lambda opnum=opnum: [bound(), sealed(call(opnum))]),
+        )
+    ),
+    (
+        "PCQ713",
+        "a lost answer proves nothing",
+        "inconclusive",
+        lambda: [bound(), replace(call(6), response=None, state="request-only")],
+    ),
+    ("PCQ713", "a handle of the registry is served", "fail", lambda: of_registry(0)),
+    ("PCQ713", "a handle of the registry is rejected", "pass", lambda: of_registry(6)),
+    *(
+        (
+            "PCQ714",
+            f"opnum {opnum} succeeds on a closed handle",
+            "fail",
+            lambda opnum=opnum: talk(opened, shut, lambda calls: call(opnum, calls)),
+        )
+        for opnum in (4, 5, 6, 7)
+    ),
+    (
+        "PCQ714",
+        "a fault to a closed handle",
+        "pass",
+        lambda: talk(opened, shut, lambda calls: calls.faulted(6, request(calls, 6), 0x1C00001A)),
+    ),
+    (
+        "PCQ714",
+        "an error to a closed handle",
+        "pass",
+        lambda: talk(opened, shut, lambda calls: call(6, calls, status=6)),
+    ),
+    ("PCQ714", "a handle given out anew is another one", "not-exercised", lambda: talk(opened, shut, opened, polled)),
+    ("PCQ714", "a close that cannot be read", "inconclusive", lambda: talk(opened, unread(shut), polled)),
+    (
+        "PCQ715",
+        "a handle that is gone",
+        "fail",
+        lambda: [*refused(), later().faulted(4, request(later(), 4), 0x1C00001A)],
+    ),
+    ("PCQ715", "a close that succeeds then", "pass", lambda: [*refused(), later().close_query()]),
+    ("PCQ715", "a handle that is not used again proves nothing", "inconclusive", refused),
+    (
+        "PCQ715",
+        "5 to a sealed close means something else",
+        "not-exercised",
+        lambda: [*refused(AuthLevel.PRIVACY), later().close_query()],
+    ),
+    (
+        "PCQ715",
+        "a sealed close proves nothing",
+        "inconclusive",
+        lambda: [refused()[0], sealed(refused()[1]), later().close_query()],  # type: ignore[arg-type]
+    ),
+    ("PCQ716", "a pipe that ends with an open handle", "warn", lambda: [*talk(opened, polled), closed()]),
+    ("PCQ716", "a close", "pass", lambda: [*talk(opened, polled, shut), closed()]),
+    ("PCQ716", "a capture that ends first proves nothing", "inconclusive", lambda: talk(opened, polled)),
+    (
+        "PCQ716",
+        "a call that cannot be read may have closed it",
+        "inconclusive",
+        lambda: [*talk(opened, polled, unread(shut)), closed()],
+    ),
+    ("PCQ717", "data of a query without counters", "warn", lambda: talk(opened, polled)),
+    ("PCQ717", "a call after the close", "warn", lambda: talk(opened, shut, lambda calls: call(6, calls, status=6))),
+    ("PCQ717", "adding before opening", "warn", lambda: [bound(), *talk(added, opened, answered), closed()]),
+    (
+        "PCQ717",
+        "a foreign handle is no matter of order",
+        "not-exercised",
+        lambda: [bound(), *talk(opened, foreign_poll), closed()],
+    ),
+    ("PCQ717", "the model of the text", "pass", lambda: talk(opened, added, answered, answered, shut)),
+    ("PCQ717", "a handle from before the capture may hold counters", "inconclusive", lambda: talk(answered)),
+    (
+        "PCQ717",
+        "a sealed addition may have added counters",
+        "inconclusive",
+        lambda: talk(opened, unread(added), answered),
+    ),
+    ("PCQ720", "a counter of the other query", "fail", lambda: two_queries(FIRST + SECOND)),
+    ("PCQ720", "its own counters", "pass", lambda: two_queries(FIRST)),
+    ("PCQ720", "a counter that both hold", "pass", lambda: two_queries(FIRST, FIRST)),
+    (
+        "PCQ720",
+        "a counter that nobody added is for another rule",
+        "pass",
+        lambda: two_queries(FIRST + identifier(COUNTERSET, counter=9)),
+    ),
+    (
+        "PCQ720",
+        "a sealed addition may have added it here too",
+        "inconclusive",
+        lambda: two_queries(FIRST + SECOND, seal=True),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_handles(case: Case) -> None:
+    holds(case)

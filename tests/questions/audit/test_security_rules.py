@@ -1,0 +1,164 @@
+"""Rules about what protects calls: levels, services, security trailers, impersonation, rights."""
+
+from __future__ import annotations
+
+from struct import pack
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.questions.audit.engine import Profile
+from analyzer.questions.audit.rules.security import CODE_OF_METHOD
+from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
+from analyzer.transport.rpc.events import Exchange
+from tests.build.calls import Calls, sealed
+from tests.build.rpc import CHANNEL
+from tests.questions.audit.judging import Case, by_name, holds, judged
+from tests.questions.audit.methods import TRAILER, call, patched, request
+
+CONNECT = AuthInfo(10, AuthLevel.CONNECT, "ntlm", None, Decryption.NOT_SEALED, None, None)
+
+
+def opened(level: int = AuthLevel.PRIVACY, **options: Any) -> Exchange:
+    return Calls(level=level, **options).open_query()
+
+
+def with_request(at: int, value: bytes) -> Exchange:
+    made = opened()
+    return replace(made, request=patched(made.request, at, value))
+
+
+def with_response(at: int, value: bytes) -> Exchange:
+    made: Any = opened()
+    return replace(made, response=patched(made.response, len(made.response.pdus[0].pdu) + at, value))
+
+
+def cut(**facts: Any) -> Exchange:
+    """A call whose request ends before its trailer."""
+    made: Any = opened()
+    fragment = made.request.pdus[0]
+    return replace(made, request=replace(made.request, pdus=(replace(fragment, pdu=fragment.pdu[:40]),)), **facts)
+
+
+def answered(opnum: int, level: int = AuthLevel.NONE, *, status: int = 0, fault: int | None = None) -> Exchange:
+    calls = Calls(level=level)
+    return call(opnum, calls, status=status) if fault is None else calls.faulted(opnum, request(calls, opnum), fault)
+
+
+def in_clear(fault: int | None = None) -> Exchange:
+    """A sealed request whose answer is not."""
+    return replace(answered(6, AuthLevel.PRIVACY), response=answered(6, fault=fault).response, fault=fault)
+
+
+def of(allows: str | None, *, status: int = 0, mechanism: str = "ntlm") -> Exchange:
+    """A sealed call of somebody who allows this much."""
+    identity = Identity(mechanism, allows=allows)
+    auth = AuthInfo(10, AuthLevel.PRIVACY, mechanism, identity, Decryption.DECRYPTED, True, True)
+    return replace(call(6, Calls(level=AuthLevel.PRIVACY), status=status), auth=auth)
+
+
+def over(level: int | None, *, fault: int | None = None, needed: int | None = None) -> Exchange:
+    """A call without security of RPC, over a pipe that was opened at this level."""
+    calls = Calls(channel=replace(CHANNEL, impersonation=level))
+    if fault is not None:
+        return calls.faulted(6, request(calls, 6), fault)
+    if needed is not None:
+        return calls.exchange(6, request(calls, 6), calls.sized(b"", 8, needed=needed, room=64))
+    return call(6, calls)
+
+
+CASES: list[Case] = [
+    ("PCQ101", "PKT is below privacy", "fail", lambda: [opened(AuthLevel.PKT)]),
+    ("PCQ101", "INTEGRITY is below privacy", "fail", lambda: [opened(AuthLevel.INTEGRITY)]),
+    ("PCQ101", "no trailer shows at auth_length", "fail", lambda: [Calls().open_query()]),
+    (
+        "PCQ101",
+        "at CONNECT only the bind was authenticated",
+        "fail",
+        lambda: [replace(Calls().open_query(), auth=CONNECT)],
+    ),
+    ("PCQ101", "sealed requests are accepted, opened or not", "pass", lambda: [opened(), sealed(answered(6, 6))]),
+    ("PCQ101", "a request that ends before its trailer proves nothing", "inconclusive", lambda: [cut()]),
+    *(
+        case
+        for opnum in CODE_OF_METHOD
+        for case in (
+            (
+                "PCQ102",
+                f"opnum {opnum} served a request that was not sealed",
+                "fail",
+                lambda opnum=opnum: [answered(opnum, AuthLevel.INTEGRITY)],
+            ),
+            ("PCQ102", f"5 refuses opnum {opnum}", "pass", lambda opnum=opnum: [answered(opnum, 5, status=5)]),
+            ("PCQ102", f"a fault refuses opnum {opnum}", "pass", lambda opnum=opnum: [answered(opnum, 5, fault=5)]),
+        )
+    ),
+    ("PCQ102", "another error says that the request was looked at", "fail", lambda: [answered(0, status=8)]),
+    ("PCQ102", "a fault for another reason says nothing of the code", "pass", lambda: [answered(6, fault=0x1C00001A)]),
+    ("PCQ102", "a sealed request may be answered", "not-exercised", lambda: [answered(3, AuthLevel.PRIVACY)]),
+    ("PCQ102", "a response in clear to a sealed request", "fail", lambda: [in_clear()]),
+    ("PCQ102", "a fault in clear has nothing to hide", "not-exercised", lambda: [in_clear(0x1C00001A)]),
+    (
+        "PCQ102",
+        "a lost answer proves nothing",
+        "inconclusive",
+        lambda: [replace(answered(3), response=None, state="request-only")],
+    ),
+    ("PCQ103", "SPNEGO is accepted", "pass", lambda: [opened(auth_type=9)]),
+    ("PCQ103", "NTLM is accepted", "pass", lambda: [opened(auth_type=10)]),
+    ("PCQ103", "14 is another service", "fail", lambda: [opened(auth_type=14)]),
+    ("PCQ103", "68 is another service", "fail", lambda: [opened(auth_type=68)]),
+    ("PCQ103", "no authentication", "fail", lambda: [Calls().open_query()]),
+    (
+        "PCQ103",
+        "at CONNECT the service is that of the bind",
+        "pass",
+        lambda: [replace(Calls().open_query(), auth=CONNECT)],
+    ),
+    (
+        "PCQ103",
+        "an answer alone says nothing of the client",
+        "inconclusive",
+        lambda: [replace(opened(5), request=None, opnum=None, state="response-only")],
+    ),
+    ("PCQ105", "trailers that agree", "pass", lambda: [opened()]),
+    ("PCQ105", "another context in the answer", "fail", lambda: [with_response(-20, pack("<I", 7))]),
+    ("PCQ105", "more padding than there are bytes", "fail", lambda: [with_request(TRAILER + 2, b"\x28")]),
+    # A signature that is a byte longer makes the trailer begin a byte earlier.
+    ("PCQ105", "a trailer off its alignment", "fail", lambda: [with_request(10, pack("<H", 17))]),
+    ("PCQ105", "calls without trailers have nothing to judge", "not-exercised", lambda: [Calls().open_query()]),
+    ("PCQ105", "a PDU that was cut proves nothing", "inconclusive", lambda: [cut(response=None)]),
+    ("PCQ106", "impersonation by NTLM", "pass", lambda: [of("impersonation")]),
+    ("PCQ106", "impersonation over the pipe", "pass", lambda: [over(2)]),
+    ("PCQ106", "delegation over the pipe", "pass", lambda: [over(3)]),
+    ("PCQ106", "a refusal of an anonymous client", "pass", lambda: [of("nothing", status=5)]),
+    ("PCQ106", "a fault is a refusal too", "pass", lambda: [over(1, fault=5)]),
+    ("PCQ106", "an anonymous client is served", "fail", lambda: [of("nothing")]),
+    ("PCQ106", "a client that allows identification is served", "fail", lambda: [of("identification")]),
+    ("PCQ106", "an anonymous pipe is served", "fail", lambda: [over(0)]),
+    ("PCQ106", "a pipe for identification is served", "fail", lambda: [over(1)]),
+    ("PCQ106", "a size that is stated is served as well", "fail", lambda: [over(0, needed=4096)]),
+    ("PCQ106", "8 without a size is a refusal", "pass", lambda: [over(0, needed=0)]),
+    ("PCQ106", "what Kerberos allows is sealed", "inconclusive", lambda: [of(None, mechanism="krb5")]),
+    ("PCQ106", "the level of a pipe may be missed", "inconclusive", lambda: [over(None)]),
+    ("PCQ130", "5 to a sealed request informs", "pass", lambda: [answered(0, AuthLevel.PRIVACY, status=5)]),
+    ("PCQ130", "a fault may refuse as well", "pass", lambda: [answered(6, AuthLevel.PRIVACY, fault=5)]),
+    (
+        "PCQ130",
+        "any other answer is accepted",
+        "pass",
+        lambda: [answered(0, AuthLevel.PRIVACY), answered(6, AuthLevel.PRIVACY, status=8)],
+    ),
+    ("PCQ130", "below privacy 5 has another meaning", "not-exercised", lambda: [answered(0, status=5)]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_what_protects_calls(case: Case) -> None:
+    holds(case)
+
+
+@pytest.mark.parametrize(("profile", "verdict"), [(Profile.SPEC, "fail"), (Profile.WINDOWS, "pass")])
+def test_kerberos_named_directly_is_against_the_letter_only(profile: Profile, verdict: str) -> None:
+    assert judged("PCQ103", opened(auth_type=16), profile=profile).verdict("PCQ-2.1-R03") == verdict
