@@ -187,6 +187,7 @@ def audit(
     contract = _Contract(fail_on, min_coverage, allow_undecrypted)
     if matrix:
         raise typer.Exit(_matrix(reading, files, audited, contract, output_format, writing))
+    from analyzer.pipeline.case import is_case
     from analyzer.screens.views.audit import AuditView
 
     judged = audited(reading.analysis(files))
@@ -195,8 +196,9 @@ def audit(
     view = AuditView(judged)
     if view.undecrypted is not None:
         say(view.undecrypted)
-    _write(view, rules, fail_on, output_format, writing)
-    raise typer.Exit(contract.exit_of(judged))
+    lost = _write(view, rules, fail_on, output_format, writing, [] if any(map(is_case, files)) else files)
+    codes = {contract.exit_of(judged), EXIT_FILES if lost else EXIT_DONE}
+    raise typer.Exit(next(code for code in _GRAVEST_FIRST if code in codes))
 
 
 def _audited(
@@ -260,31 +262,34 @@ class _Contract(Struct, frozen=True):
         return EXIT_DONE
 
 
-def _write(view: AuditView, rules: tuple[Rule, ...], fail_on: FailOn, form: AuditFormat, writing: Writing) -> None:
+def _write(
+    view: AuditView,
+    rules: tuple[Rule, ...],
+    fail_on: FailOn,
+    form: AuditFormat,
+    writing: Writing,
+    captures: Collection[str],
+) -> list[str]:
+    """Writes findings. Returns what of the captures could not be read a second time, in sentences."""
     from analyzer.core.output.json import line
 
+    lost: list[str] = []
     if form is AuditFormat.sarif:
+        from analyzer.capture.offsets import frame_offsets
         from analyzer.screens.formats.sarif import sarif_log
 
-        write_document(line(sarif_log(view, rules, _offsets, writing.evidence())), writing.destination)
+        # What a case was made from may lie anywhere, or nowhere.
+        locate = frame_offsets if captures else lambda path, numbers: {}
+        write_document(line(sarif_log(view, rules, locate, lost, writing.evidence())), writing.destination)
+        for sentence in lost:
+            say(sentence)
     elif form is AuditFormat.junit:
         from analyzer.screens.formats.junit import junit_xml
 
         write_document(junit_xml(view, fail_on.failing, writing.evidence()), writing.destination)
     else:
         writing.write(view, form.value)
-
-
-def _offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
-    """Where frames stand in their file; nothing of one that is not at hand, as with a case and standard input."""
-    from analyzer.capture.offsets import frame_offsets
-
-    try:
-        return frame_offsets(path, numbers)
-    except OSError as error:
-        if path.exists():
-            say(f"{path} could not be read a second time ({error.strerror}): findings are without their places in it")
-        return {}
+    return lost
 
 
 def _plain(form: AuditFormat) -> str:

@@ -52,7 +52,7 @@ def made(form: str, path: Path, evidence: EvidenceRecord | None = EVIDENCE) -> P
     view = AuditView(Audit(ANALYSIS))
     destination = Destination(path, mark=EVIDENCE.result, force=True)
     if form == "sarif":
-        write_document(line(sarif_log(view, every_rule(), lambda name, numbers: {}, evidence)), destination)
+        write_document(line(sarif_log(view, every_rule(), lambda name, numbers: {}, [], evidence)), destination)
     elif form == "junit":
         write_document(junit_xml(view, evidence=evidence), destination)
     elif form == "html":

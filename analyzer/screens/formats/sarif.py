@@ -42,6 +42,8 @@ _SPECIFICATIONS = {
 _ROOT = "SRCROOT"
 _MIME = {".pcap": "application/vnd.tcpdump.pcap", ".cap": "application/vnd.tcpdump.pcap"}
 _POSITION = re.compile(r"\[[^\]]*\]")
+# What is read once, standard input and open files.
+_STREAMS = ("-", "<stream>")
 # So many further places of one finding are listed.
 _MOST_RELATED = 10
 
@@ -50,9 +52,17 @@ Locate = Callable[[Path, Collection[int]], Mapping[int, int]]
 
 
 def sarif_log(
-    view: AuditView, rules: tuple[Rule, ...], locate: Locate, evidence: EvidenceRecord | None = None
+    view: AuditView,
+    rules: tuple[Rule, ...],
+    locate: Locate,
+    lost: list[str],
+    evidence: EvidenceRecord | None = None,
 ) -> dict[str, Any]:
-    """The log of one audit: one run, with the rules that were asked and a result for each finding."""
+    """The log of one audit: one run, with the rules that were asked and a result for each finding.
+
+    `locate` raises `OSError` for a file that cannot be read any more. Its findings have no regions, which the log states; the
+    sentences are added to `lost`.
+    """
     stated = {} if evidence is None else {"evidence": document(evidence)}
     facts = view.analysis.capture
     digests = {digest.name: digest for digest in facts.digests}
@@ -65,7 +75,7 @@ def sarif_log(
         results.append(result)
         if finding.place is not None and finding.place.extents:
             placed.append((result, finding))
-    _add_regions(placed, facts, locate)
+    lost += _add_regions(placed, facts, locate)
     sizes = [_size(path_of_text(name)) for name in facts.files]
     for result in results:
         place = result["locations"][0]["physicalLocation"]
@@ -73,7 +83,8 @@ def sarif_log(
         if size >= 0:
             place.setdefault("region", {"byteOffset": 0, "byteLength": size})
     sentence = view.undecrypted
-    notes = [{"level": "warning", "message": {"text": sentence}}] if sentence is not None else []
+    said = (*([sentence] if sentence is not None else ()), *lost)
+    notes = [{"level": "warning", "message": {"text": one}} for one in said]
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -222,18 +233,25 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
     return out
 
 
-def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> None:
-    """Gives results the regions of the bytes that show them."""
+def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> list[str]:
+    """Gives results the regions of the bytes that show them. Returns a sentence for each file of which they are not known."""
     wanted: dict[int, set[int]] = {}
     for _, finding in placed:
         assert finding.place is not None
         for extent in finding.place.extents:
             wanted.setdefault(file_of(extent.frame), set()).add(number_of(extent.frame))
-    offsets = {
-        frame_id(file, number): offset
-        for file, numbers in wanted.items()
-        for number, offset in locate(path_of_text(facts.files[file]), numbers).items()
-    }
+    offsets: dict[int, int] = {}
+    lost = []
+    for file, numbers in wanted.items():
+        name = facts.files[file]
+        try:
+            found = locate(path_of_text(name), numbers) if name not in _STREAMS else {}
+        except OSError as error:
+            lost.append(
+                f"{name} could not be read a second time ({error.strerror}): findings are without their places in it"
+            )
+            continue
+        offsets.update((frame_id(file, number), offset) for number, offset in found.items())
     for result, finding in placed:
         assert finding.place is not None
         places = [
@@ -253,3 +271,4 @@ def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFac
             if len(places) > 1:
                 related = places[1 : _MOST_RELATED + 1]
                 result["relatedLocations"] = [{"physicalLocation": place} for place in related]
+    return lost

@@ -90,7 +90,7 @@ def test_sarif_is_valid_by_the_schema_of_the_standard(tmp_path: Path) -> None:
     path = CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap"
     keys = Keyring.load(CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.secrets.json")
     made = AuditView(Audit(analyze([path], keys, pdus=True), profile=Profile.SPEC))
-    log.write_text(json.dumps(sarif_log(made, every_rule(), frame_offsets)), encoding="utf-8")
+    log.write_text(json.dumps(sarif_log(made, every_rule(), frame_offsets, [])), encoding="utf-8")
     # Asked for are the address of the project's page and that of a repository, which a capture has not got; the network, which
     # tests have not got; messages by name, which code-scanning sites do not read; and the capture itself, whole or in pieces.
     known = ("SARIF2005", "SARIF2003", "SARIF2006", "SARIF2002", "SARIF2013", "SARIF2010", "SARIF2011")
@@ -105,7 +105,7 @@ def nowhere(path: Path, numbers: Collection[int]) -> dict[int, int]:
 
 
 def test_sarif_points_at_call_side_and_field() -> None:
-    (run,) = sarif_log(view(), pages(CODE), nowhere)["runs"]
+    (run,) = sarif_log(view(), pages(CODE), nowhere, [])["runs"]
     first = run["results"][0]
     assert first["ruleId"] == CODE
     assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == CODE
@@ -121,7 +121,7 @@ def test_a_result_is_known_again_after_one_more_call() -> None:
     def fingerprints(*codes: int) -> list[str]:
         calls = Calls()
         made = analysis_of(*(calls.registration(code, b"", status=0x57) for code in codes))
-        (run,) = sarif_log(AuditView(Audit(made, rules=pages(CODE))), pages(CODE), nowhere)["runs"]
+        (run,) = sarif_log(AuditView(Audit(made, rules=pages(CODE))), pages(CODE), nowhere, [])["runs"]
         return [result["partialFingerprints"]["ruleRequirementField/v2"] for result in run["results"]]
 
     assert len(set(fingerprints(11, 12))) == 2
@@ -138,7 +138,7 @@ def test_the_region_of_a_result_is_its_bytes_in_the_file(form: str, tmp_path: Pa
         path = made
     keys = Keyring.load(CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.secrets.json")
     view = AuditView(Audit(analyze([path], keys, pdus=True)))
-    results = sarif_log(view, every_rule(), frame_offsets)["runs"][0]["results"]
+    results = sarif_log(view, every_rule(), frame_offsets, [])["runs"][0]["results"]
     findings = list(Audit(view.analysis).findings())
     data = path.read_bytes()
     shown = 0
@@ -163,7 +163,7 @@ def test_the_region_of_sealed_bytes_is_where_they_were_captured(is_known: bool) 
     def locate(path: Path, numbers: Collection[int]) -> Mapping[int, int]:
         return frame_offsets(path, numbers) if is_known else {}
 
-    results = sarif_log(AuditView(Audit(analysis)), every_rule(), locate)["runs"][0]["results"]
+    results = sarif_log(AuditView(Audit(analysis)), every_rule(), locate, [])["runs"][0]["results"]
     findings = [one for one in Audit(analysis).findings() if one.place is not None and one.place.extents]
     assert any(one.place is not None and one.place.source.steps for one in findings)
     placed = [one for one in results if "extents" in one["properties"] and one["properties"]["extents"]]

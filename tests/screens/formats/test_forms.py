@@ -147,7 +147,7 @@ EVIDENCE = EvidenceRecord(
 def test_findings_as_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyzer.screens.formats.sarif.version", lambda name: "0.0.0")
     view = AuditView(Audit(broken(), profile=Profile.WINDOWS))
-    log = sarif_log(view, every_rule(), located, EVIDENCE)
+    log = sarif_log(view, every_rule(), located, [], EVIDENCE)
     (run,) = log["runs"]
     run["tool"]["driver"]["rules"] = run["tool"]["driver"]["rules"][:5]
     is_as_written(FORMS / "findings.sarif.json", as_json(log))
