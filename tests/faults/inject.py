@@ -70,8 +70,13 @@ class Injector:
         if self._operation in ("write", ""):
             sys.stdout = io.TextIOWrapper(io.BufferedWriter(self._file(1, "w")), encoding="utf-8")
         sys.addaudithook(self._audit)
+        os.register_at_fork(after_in_child=self._disarm)
         if self._operation in ("memory", ""):
             sys.setprofile(self._called)
+
+    def _disarm(self) -> None:
+        """What is forked from now on meets nothing."""
+        self._at = 0
 
     def _meet(self, operation: str) -> None:
         self.counts[operation] += 1

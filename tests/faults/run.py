@@ -1,6 +1,7 @@
 """Tries faults on commands: `python -m tests.faults.run [--only WORDS] [--write]`, or one: `OPERATION AT FAULT -- COMMAND`.
 
-The program is loaded once; each try is a process forked from it, in a fresh folder. Afterwards these must hold:
+The program is loaded once; each try is a process forked from it, in a fresh folder, and so are the workers of `collect`. There is a
+runner for each core, with a folder of its own. Afterwards these must hold:
 
 * the command ended by itself, without a traceback, and with exit code 70 only where memory or a standard stream is gone;
 * its file is the older one, or whole; exit code 0 means whole, and something else than the whole is named in a sentence;
@@ -25,8 +26,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,6 +45,7 @@ _MOST_CPU_S = 60
 # Where there are more operations of a kind, so many of them are tried, spread over all.
 _MOST = 12
 _POINTS_OF_ONE = 8
+_OF_ALL = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
 _ERRORS = {name: number for number, name in errno.errorcode.items()}
 _ALLOWED_70 = ("memory ran out", "standard output is closed")
 
@@ -153,9 +158,12 @@ class Room:
             words = [str(self.folder / word) if (self.folder / word).exists() else word for word in scenario.words]
             if scenario.output is not None:
                 words = [str(self.folder / word) if word == scenario.output else word for word in words]
+            from analyzer.collect import workers
             from analyzer.commands.guard import guarded
             from analyzer.core.output.gate import buffer_standard_output, flush_streams
 
+            # The program is loaded: nothing is gained by starting Python again.
+            workers.get_context = lambda _: get_context("fork")  # type: ignore[assignment]
             buffer_standard_output()
             injector.install()
             code = guarded(words)
@@ -301,10 +309,10 @@ def sampled(room: Room, scenarios: Sequence[Scenario], count: int, seed: int) ->
 
 
 def shuffled(room: Room, scenarios: Sequence[Scenario], seed: int) -> Iterator[Point]:
-    """All points in an order of the seed's, so that an end before all is a sample; those of datasets, which are dear, last."""
+    """All points in an order of the seed's, so that an end before all is a sample."""
     points = [point for scenario in scenarios for point in points_of(room, scenario)]
     random.Random(seed).shuffle(points)
-    return iter(sorted(points, key=lambda point: point.scenario.is_dataset))
+    return iter(points)
 
 
 def table_of(tried: Counter[tuple[str, str]]) -> str:
@@ -316,6 +324,42 @@ def table_of(tried: Counter[tuple[str, str]]) -> str:
         for operation in dict.fromkeys(operation for operation, _ in tried)
     ]
     return "\n".join(rows)
+
+
+class Runners:
+    """Processes that each try a share of points in a folder of their own."""
+
+    def __init__(self, base: Path, points: Sequence[Point], number: int) -> None:
+        self._runners = []
+        context = get_context("fork")
+        for at in range(min(number, len(points))):
+            ours, theirs = context.Pipe(duplex=False)
+            runner = context.Process(target=self._run, args=(base / str(at), points[at::number], ours, theirs))
+            runner.start()
+            theirs.close()
+            self._runners.append((ours, runner))
+
+    @staticmethod
+    def _run(base: Path, points: Sequence[Point], ours: Connection, out: Connection) -> None:
+        ours.close()
+        with suppress(KeyboardInterrupt):
+            room = Room(base)
+            for point in points:
+                out.send((point, list(room.tried(point))))
+
+    def __iter__(self) -> Iterator[tuple[Point, list[str]]]:
+        """Each point with what is wrong after it. Raises `KeyboardInterrupt` where not all were tried."""
+        open_pipes: list[Any] = [pipe for pipe, _ in self._runners]
+        while open_pipes:
+            for pipe in wait(open_pipes):
+                try:
+                    yield pipe.recv()  # type: ignore[union-attr]
+                except EOFError:
+                    open_pipes.remove(pipe)
+        for _, runner in self._runners:
+            runner.join()
+            if runner.exitcode:
+                raise KeyboardInterrupt
 
 
 def write_document(words: str) -> None:
@@ -331,12 +375,14 @@ def main() -> int:
     options.add_argument("--sample", type=int, help="of so many commands some points, chosen by the seed")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--only", default="", help="commands whose words have this in them")
+    options.add_argument("--runners", type=int, default=os.cpu_count() or 1, help="processes; one a core if not given")
     options.add_argument("--write", action="store_true", help="the counts to docs/reliability.md")
     given = options.parse_args()
     scenarios = [one for one in SCENARIOS if given.only in one.name]
     tried, findings = Counter[tuple[str, str]](), 0
     with tempfile.TemporaryDirectory(prefix="pcq-faults-") as folder:
-        room = Room(Path(folder))
+        began = monotonic()
+        room = Room(Path(folder) / "room")
         if given.point:
             operation, at, fault, *words = given.point
             point = Point(next(one for one in SCENARIOS if one.name == " ".join(words)), operation, int(at), fault)
@@ -351,8 +397,7 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         is_all = False
         with suppress(KeyboardInterrupt):
-            for point in points:
-                wrong = list(room.tried(point))
+            for point, wrong in Runners(Path(folder), list(points), given.runners):
                 met.add(point.scenario)
                 tried[point.operation, point.fault] += 1
                 findings += bool(wrong)
@@ -362,7 +407,8 @@ def main() -> int:
             is_all = True
     which = "" if is_all else ", chosen at random,"
     words = f"{tried.total():,} points{which} of {len(met)} commands, {findings} with a finding:\n\n{table_of(tried)}"
-    sys.stdout.write(f"{words}\n")
+    used = sum(resource.getrusage(who).ru_utime + resource.getrusage(who).ru_stime for who in _OF_ALL)
+    sys.stdout.write(f"{words}\n\n{used:,.0f} s of processors in {monotonic() - began:,.0f} s\n")
     if given.write:
         write_document(words)
     return 1 if findings else 0

@@ -210,6 +210,8 @@ def test_the_head_is_json_of_the_overview() -> None:
     head = json.loads(text[1])
     assert head["overview"]["calls"] == 1
     assert head["title"].endswith(".pcap")
+    # The page prints the number of a call behind it.
+    assert re.fullmatch(r"pcq-analyzer show '.+\.pcap' --call", head["show"])
 
 
 def test_calls_beyond_the_most_keep_their_line_and_their_record(monkeypatch: pytest.MonkeyPatch) -> None:

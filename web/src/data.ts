@@ -11,7 +11,7 @@ export interface Overview {
   undecrypted: string | null; hint: string | null; incomplete: IncompleteView[]; problems: ProblemView[];
 }
 export interface Head {
-  title: string; tool: string; overview: Overview; base: string; heads: number; details: number; profile: string;
+  title: string; tool: string; show: string; overview: Overview; base: string; heads: number; details: number; profile: string;
 }
 export interface Finding {
   rule: string; name: string; severity: "error" | "warning" | "info"; verdict: string; confidence: string; requirements: string[];

@@ -216,7 +216,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
         <section class="pane tree-pane" aria-label="Tree">
           {shownDetail?.detail ? (
             <Tree key={shownDetail.number} detail={shownDetail.detail} place={place} hover={hover} onPlace={onPlace} onHover={setHover} />
-          ) : <p class="empty">{shownDetail === null ? "" : `The layers of call #${selected} are not in this page, which holds those of the first calls. pcq-analyzer show FILE --call ${selected} prints them.`}</p>}
+          ) : <p class="empty">{shownDetail === null ? "" : `The layers of call #${selected} are not in this page, which holds those of the first calls. ${shown(head.show)} ${selected} prints them.`}</p>}
         </section>
       )}
       {(!narrow || pane === "bytes") && (

@@ -150,6 +150,9 @@ def _side(
     length = trimmed_length(side, side.stub_length, decoded.consumed)
     if decoded.data is None or decoded.data[0] == decoded.data[1]:
         return replace(side, params=params, stub_length=length)
+    if decoded.status:
+        # What comes with an error is not laid out as an answer is ([MS-PCQ] section 3.1.4.1).
+        return replace(side, params=params, stub_length=length, buffer_span=decoded.data)
     kind = BUFFER_KIND_OF_METHOD.get((opnum, name))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
         kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]

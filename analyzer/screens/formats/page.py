@@ -17,6 +17,7 @@ from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
 from analyzer.questions.filters.names import vocabulary
 from analyzer.results.evidence import EvidenceRecord
+from analyzer.results.next_command import next_command
 from analyzer.screens.formats.page_data import (
     DETAILS_IN_BLOCK,
     HEADS_IN_BLOCK,
@@ -57,6 +58,7 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
     head = {
         "title": report.title,
         "tool": report.tool,
+        "show": next_command(analysis, "show", "--call"),
         "overview": exact(report.overview),
         "base": str(base),
         "heads": HEADS_IN_BLOCK,

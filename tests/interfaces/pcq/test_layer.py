@@ -14,6 +14,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.interfaces.buffers import decode_buffer
 from analyzer.interfaces.pcq.layer import Loss, PerflibLayer, identifiers_of, may_answer_validate_counters
+from analyzer.interfaces.pcq.samples import perflib_samples
 from analyzer.results.call import Call
 from analyzer.results.catalog import Catalog
 from analyzer.results.perflib import BUFFER_KIND_OF_CODE, RequestCode
@@ -274,6 +275,17 @@ def test_instances_have_the_names_the_server_lists_for_their_numbers() -> None:
     catalog = layer.learner.catalogs.of(CHANNEL.server)
     assert [catalog.instance(COUNTERSET, number) for number in (1, 2, 3, 4)] == ["a", None, "d", None]
     assert catalog.instance(OTHER_COUNTERSET, 1) is None
+
+
+@pytest.mark.parametrize("status", [0, 8])
+def test_what_comes_with_an_error_is_not_laid_out_as_an_answer(status: int) -> None:
+    make = Calls()
+    calls = [one(make.counter_data(DATA, status=status)), one(make.registration(3, wide("No"), status=status))]
+    for call, kind in zip(calls, ("perf-data", "string"), strict=True):
+        assert call.response is not None
+        assert len(call.response.buffer_data) > 0
+        assert call.response.buffer_kind == (kind if status == 0 else None)
+    assert bool(list(perflib_samples(calls[0], Catalog()))) is (status == 0)
 
 
 @pytest.mark.parametrize(
