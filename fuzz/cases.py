@@ -1,4 +1,4 @@
-"""Cases that were changed, as directories: what a case holds is read by every command, and anybody can write one.
+"""Cases that were changed: what a case holds is read by every command, and anybody can write one.
 
 An input is a byte that says which command reads it, and the entries of the case as MessagePack: names and bytes. Under the name
 `facts` it has what the manifest says of them.
@@ -7,20 +7,23 @@ An input is a byte that says which command reads it, and the entries of the case
 from __future__ import annotations
 
 import io
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
+from struct import pack
 from typing import Any
 
 import msgspec
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.case import FORMAT, VERSION
-from analyzer.pipeline.container import measured
+from analyzer.pipeline.container import measured, write
 from analyzer.pipeline.run import analyze
+from analyzer.results.analysis import Analysis
 from analyzer.results.rows import CONTRADICTIONS, Rows, saved
 from analyzer.results.saved import ENTRIES, LOG, RECORDS, CaseContents, TableFacts, dump
 from fuzz import captures
 from fuzz.mutation import Mutator
+from tests.build.buffers import Block, identifier, instance_header, perf_data, wide
+from tests.build.calls import COUNTERSET, MACHINE, Calls, analysis_of
 
 _MANIFEST = {
     "format": FORMAT,
@@ -31,8 +34,11 @@ _MANIFEST = {
     "problems": 0,
     "limits": {},
 }
-_CAPTURES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap", "v1_samba_impacket_smb311_ntlm_privacy.pcap")
-_FRAMES = 450
+# Each with how many of its frames: few calls are read quickly, and every method is among those that are built.
+_CAPTURES = (
+    ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap", 60),
+    ("v1_samba_impacket_smb311_ntlm_privacy.pcap", 108),
+)
 _NUMBERS = (-1, 0, 1, 2, 255, 1 << 31, (1 << 63) - 1, -(1 << 63), (1 << 64) - 1)
 
 
@@ -41,15 +47,31 @@ _FACTS = "facts"
 
 @cache
 def _cases() -> tuple[CaseContents, ...]:
-    """The entries of what the first frames of two captures hold, without their PDUs."""
-    found = []
-    for name in _CAPTURES:
+    """The entries of what the first frames of two captures hold, without their PDUs, and of calls of every method of [MS-PCQ]."""
+    found = [dump(_polls())]
+    for name, count in _CAPTURES:
         path = captures.ROOT / "captures" / name
-        records = captures.records_of(path.read_bytes())[:_FRAMES]
+        records = captures.records_of(path.read_bytes())[:count]
         data = path.read_bytes()[: 24 + sum(len(header) + len(frame) for header, frame in records)]
         analysis = analyze([io.BytesIO(data)], Keyring.load(path.with_suffix(".secrets.json")), pdus=False)
         found.append(dump(analysis))
     return tuple(found)
+
+
+def _polls() -> Analysis:
+    """A query handle that is opened, filled, polled twice and closed, and what the server reports of its counters."""
+    make, ids = Calls(), identifier(COUNTERSET, counter=1)
+    polls = (perf_data([Block(1, values=((pack("<I", value),),))]) for value in (1, 2))
+    return analysis_of(
+        make.exchange(0, make.stub().string(MACHINE).uint(64), make.sized(b"", element=16)),
+        make.registration(3, wide("Processor")),
+        make.exchange(2, make.stub().string(MACHINE).uuid(COUNTERSET).uint(64), make.sized(instance_header("a", 1))),
+        make.open_query(),
+        make.validate(ids),
+        make.counter_info(ids),
+        *map(make.counter_data, polls),
+        make.close_query(),
+    )
 
 
 @cache
@@ -127,20 +149,22 @@ def _change(rng: Mutator, value: Any) -> None:
         del value[key]
 
 
-def write(folder: Path, data: bytes) -> None:
-    """A directory as a case is unpacked to; none for what is no input of ours."""
+def packed(data: bytes) -> bytes:
+    """A case with these entries; nothing for what is no input of ours."""
     try:
-        entries = msgspec.msgpack.decode(data, type=dict[str, bytes])
+        given = msgspec.msgpack.decode(data, type=dict[str, bytes])
     except (msgspec.MsgspecError, RecursionError):
-        return
-    stated = []
-    for name in ENTRIES:
-        if (content := entries.get(name)) is not None:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
-            stated.append(measured(name, [content]))
+        return b""
     try:
-        facts = msgspec.json.decode(entries.get(_FACTS, b"{}"), type=dict[str, Any])
+        facts = msgspec.json.decode(given.get(_FACTS, b"{}"), type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError):
         facts = {}
-    (folder / "manifest.json").write_bytes(msgspec.json.encode({**_MANIFEST, **facts, "entries": stated}))
+    entries = [
+        (measured(name, [content]), partial(iter, [content]))
+        for name in ENTRIES
+        if (content := given.get(name)) is not None
+    ]
+    stated = {**_MANIFEST, **facts, "entries": [entry for entry, _ in entries]}
+    out = io.BytesIO()
+    write(out, msgspec.json.encode(stated), entries)
+    return out.getvalue()

@@ -57,6 +57,7 @@ from tests.build.chain import through, to_channels
 from tests.build.tcp import Streams
 
 MOST_SECONDS = 5
+_MEMORY = Path("/dev/shm")
 _SCRIPT = captures.ROOT / "wireshark/pcq.lua"
 # tshark takes longer to start than to read a capture.
 _TOGETHER = 60
@@ -306,7 +307,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("timeline", "--format", "jsonl", "--redact"),
     ("export", "--slice", "/dev/null"),
     ("show", "--call", "1"),
-    ("keys", "session"),
+    ("keys", "wireshark"),
     ("triage", "--format", "text"),
     ("audit", "--format", "junit"),
     ("report", "-o", "/dev/null"),
@@ -318,7 +319,8 @@ _OF_CAPTURES = ("keys", "--slice", "--redact")
 
 @cache
 def _scratch() -> Path:
-    return Path(tempfile.mkdtemp(prefix="pcq-fuzz-"))
+    """A folder for what commands read, in memory where there is one."""
+    return Path(tempfile.mkdtemp(prefix="pcq-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None))
 
 
 def _commands(data: bytes) -> None:
@@ -336,7 +338,7 @@ def _case(data: bytes) -> None:
     """The first byte says which command reads the rest as a case."""
     if data:
         known = [words for words in COMMANDS if not set(words) & set(_OF_CAPTURES)]
-        cases.write(_scratch() / "case", data[1:])
+        (_scratch() / "case").write_bytes(cases.packed(data[1:]))
         name, *options = known[data[0] % len(known)]
         _command([name, str(_scratch() / "case"), *options])
 
@@ -387,15 +389,23 @@ def _verify(data: bytes) -> None:
 
 
 def _command(words: list[str]) -> None:
-    from analyzer.commands.commands import run
-
     with (
         Path(os.devnull).open("w", encoding="utf-8") as null,
         contextlib.redirect_stdout(null),
         contextlib.redirect_stderr(null),
         contextlib.suppress(InputError, SystemExit),
     ):
-        run(words)
+        _command_of(words[0])(words, standalone_mode=False)
+
+
+@cache
+def _command_of(name: str) -> Callable[..., object]:
+    """A command whose options are read already."""
+    from typer.main import get_command
+
+    from analyzer.commands.commands import command_line
+
+    return get_command(command_line([name]))
 
 
 def _made_case(rng: Mutator) -> bytes:

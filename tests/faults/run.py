@@ -47,6 +47,8 @@ _MOST = 12
 _POINTS_OF_ONE = 8
 _OF_ALL = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
 _ERRORS = {name: number for number, name in errno.errorcode.items()}
+# A command that ends so does nothing that could fail.
+_UNUSABLE = (1, 2, 70)
 _ALLOWED_70 = ("memory ran out", "standard output is closed")
 
 
@@ -104,7 +106,8 @@ class Room:
         """What a command does without a fault, and how many operations that takes."""
         if scenario not in self._references:
             self._fill(scenario)
-            self._references[scenario] = self.run(scenario)
+            self._references[scenario] = found = self.run(scenario)
+            assert found.code not in _UNUSABLE, f"{scenario.name}: {found.err}"
             # What it loaded is loaded here, so that no try does it again.
             for name in self._references[scenario].modules:
                 with suppress(ImportError):

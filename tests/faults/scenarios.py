@@ -39,13 +39,14 @@ def prepare(folder: Path) -> None:
         shutil.copy(source.with_suffix(".pcap"), folder / f"{name}.pcap")
         shutil.copy(source.with_suffix(".secrets.json"), folder / f"{name}.secrets.json")
     shutil.copy(_V2.with_suffix(".secrets.json"), folder / "both.secrets.json")
+    shutil.copy(CAPTURES / "sha384.keytab", folder)
     shutil.copy(_BUFFER, folder / "buffer.bin")
 
 
 # What some commands read, and the command that makes it.
 MADE = {
     "case": ("save", "a.pcap", "--secrets", "a.secrets.json"),
-    "result.jsonl": ("timeline", "a.pcap", "--format", "jsonl"),
+    "result.jsonl": ("timeline", "a.pcap", "--format", "jsonl", "--hash"),
     "dataset": ("collect", "a.pcap", "--secrets", "both.secrets.json", "--workers", "1"),
 }
 _READ = ("a.pcap", "--secrets", "a.secrets.json")
@@ -72,7 +73,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(("export", *_READ, "--slice", "out", "--force"), "out"),
     Scenario(("export-metadata", *_READ, "-o", "out", "--force"), "out"),
     Scenario(("verify", "result.jsonl", "a.pcap")),
-    Scenario(("keys", "session", *_READ)),
+    Scenario(("keys", "wireshark", *_READ)),
     Scenario(("docs", "filters", "-o", "out", "--force"), "out"),
     Scenario(("decode", "buffer.bin", "--format", "jsonl", "-o", "out", "--force"), "out"),
     Scenario(("probe", "--dry-run", "127.0.0.1")),
