@@ -164,8 +164,15 @@ class LocalWorkers:
             if idle:
                 worker = idle.pop()
             elif len(self._workers) < self._most:
-                with _environment():
-                    worker = _Worker(*self._of_each)
+                try:
+                    with _environment():
+                        worker = _Worker(*self._of_each)
+                except OSError as error:
+                    if self._workers:
+                        return  # those that there are go on alone
+                    raise InputError(
+                        f"no worker could be started: {error.strerror or error}", hint="The dataset is as it was."
+                    ) from None
                 self._workers.append(worker)
             else:
                 return

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from analyzer.commands.audit import ProfileName
-from analyzer.commands.exits import exit_of
+from analyzer.commands.exits import EXIT_FILES, exit_of
 from analyzer.commands.options import CaptureReading, Files, Strict, Writing, command
+from analyzer.core.output.gate import say
 
 
 @partial(command, hashing=True)
@@ -36,4 +37,8 @@ def report(
     analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), MAX_DETAILS) + 1))
     view = Report(Audit(analysis, profile=Profile(profile.value)), title)
     write_page(view, writing.destination, writing.evidence())
-    raise typer.Exit(exit_of(analysis, strict=strict))
+    code = exit_of(analysis, strict=strict)
+    if analysis.packets is not None and analysis.packets.is_lost:
+        say(f"frames, TCP payload and SMB messages are not in the page: {analysis.packets.lacking}")
+        code = code or EXIT_FILES
+    raise typer.Exit(code)

@@ -67,9 +67,9 @@ def packets_of(
             follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take)
         reader = CaptureReader(sources, limits=limits)
     except InputError as error:
-        return Packets(f"the capture could not be read again: {error}")
+        return Packets(f"the capture could not be read again: {error}", is_lost=True)
     if reader.info.files != analysis.capture.files:  # the numbers of frames would be those of other files
-        return Packets(CHANGED)
+        return Packets(CHANGED, is_lost=True)
     _add_frames(packets, reader, wanted, most_bytes)
     return packets
 
@@ -104,4 +104,4 @@ def _add_frames(packets: Packets, reader: CaptureReader, wanted: set[int], most:
             packets.add_frame(CapturedFrame(frame.frame, frame.link_type, frame.data, frame.original_length))
             found += 1
     if found < len(ids):
-        packets.lacking = CHANGED
+        packets.lacking, packets.is_lost = CHANGED, True

@@ -58,10 +58,11 @@ class _Packed(Struct, array_like=True):
 
 
 class Packets:
-    """Frames and messages by the ids of their frames. `lacking` states why a frame that is not here is not."""
+    """Frames and messages by the ids of their frames. `lacking` states why a frame that is not here is not. They are lost where
+    a capture that was read is not what it was, or cannot be read any more."""
 
-    def __init__(self, lacking: str) -> None:
-        self.lacking = lacking
+    def __init__(self, lacking: str, *, is_lost: bool = False) -> None:
+        self.lacking, self.is_lost = lacking, is_lost
         self._log = Log(_IN_MEMORY)
         self._frames: dict[int, tuple[int, int, int, int]] = {}
         self._messages: list[tuple[int, int]] = []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -147,6 +149,28 @@ def test_workers_that_cannot_start_end_the_run(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "_work", _dies)
     with LocalWorkers(Keyring(), workers=1) as workers, pytest.raises(InputError, match="no worker could be started"):
         list(workers.run("cut", _twice, [1], lambda task: 1))
+
+
+@pytest.mark.parametrize("started", [0, 1])
+def test_a_system_that_starts_no_further_process_is_told_of_or_done_without(
+    started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = SpawnProcess.start
+
+    def refused(process: Any) -> None:
+        nonlocal started
+        started -= 1
+        if started < 0:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        start(process)
+
+    monkeypatch.setattr(SpawnProcess, "start", refused)
+    with LocalWorkers(Keyring(), workers=2) as workers:
+        if started:
+            assert sorted(results(workers, _twice, [1, 2, 3])) == [2, 4, 6]
+        else:
+            with pytest.raises(InputError, match="no worker could be started: Resource temporarily unavailable"):
+                results(workers, _twice, [1, 2, 3])
 
 
 def test_no_key_is_in_a_task_or_seen_of_a_process(workers: LocalWorkers, ring: Path, tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from analyzer.pipeline.packets import packets_of
+from analyzer.results.packets import Packets
 from tests.commands.test_commands import CLEAR, run
 from tests.page import blocks
 
@@ -45,6 +48,25 @@ def test_a_page_has_them_and_that_of_a_case_says_what_it_lacks(tmp_path: Path) -
     assert run("save", CLEAR, "-o", case).exit_code == 0
     assert run("report", case, "-o", of_case).exit_code == 0
     assert layer_kinds(of_case) == ({"pdu", "stub", "buffer"}, {"a case does not hold captured packets"})
+
+
+def test_a_capture_that_is_gone_when_its_packets_are_read_is_a_stated_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture, page = tmp_path / "a.pcap", tmp_path / "a.html"
+    capture.write_bytes(CLEAR.read_bytes())
+
+    def gone(*given: Any, **more: Any) -> Packets:
+        capture.unlink()
+        return packets_of(*given, **more)
+
+    monkeypatch.setattr("analyzer.pipeline.packets.packets_of", gone)
+    result = run("report", capture, "-o", page)
+    assert result.exit_code == 6
+    assert (
+        "frames, TCP payload and SMB messages are not in the page: the capture could not be read again" in result.stderr
+    )
+    assert layer_kinds(page)[0] == {"pdu", "stub", "buffer"}
 
 
 @pytest.mark.parametrize("command", ["report", "show"])

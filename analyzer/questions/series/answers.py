@@ -40,6 +40,8 @@ from analyzer.results.call import Call
 from analyzer.results.perflib import Opnum
 from analyzer.results.sample import Why
 
+# The largest number of 64 bits.
+_MOST = (1 << 64) - 1
 Words = npt.NDArray[np.uint64]
 Clocks = tuple[int | None, int | None, int | None]
 Instances = dict[Key, set[Identity]]
@@ -347,7 +349,7 @@ def _ids_of(layout: V1Layout, binding: Binding) -> Ints:
 
 def _words(value: int) -> int:
     """A number of 64 bits as unsigned."""
-    return value & 0xFFFFFFFF_FFFFFFFF
+    return value & _MOST
 
 
 def _object_clocks(clocks: Sequence[tuple[int, int]]) -> tuple[Words, Words]:
@@ -356,10 +358,12 @@ def _object_clocks(clocks: Sequence[tuple[int, int]]) -> tuple[Words, Words]:
 
 
 def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, str | None]]:
-    """Raw values: numbers, which are numbers, and what the others are."""
-    values = np.array([raw if isinstance(raw, int) else 0 for raw in raws], np.uint64)
-    numbers = np.array([isinstance(raw, int) for raw in raws], np.bool_)
-    return values, numbers, {at: raw for at, raw in enumerate(raws) if not isinstance(raw, int)}
+    """Raw values: numbers, which are numbers, and what the others are. No counter has a number of more than 64 bits: one whose
+    definition states more bytes has no value that could be computed with."""
+    numbers = [isinstance(raw, int) and raw <= _MOST for raw in raws]
+    values = np.array([raw if is_number else 0 for raw, is_number in zip(raws, numbers, strict=True)], np.uint64)
+    others = {at: raw if isinstance(raw, str) else None for at, raw in enumerate(raws) if not numbers[at]}
+    return values, np.array(numbers, np.bool_), others
 
 
 def _v1_values(data: bytes, read: V1Block) -> tuple[Words, Bools | None, dict[int, str | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.series.answers import why_first
+from analyzer.questions.series.answers import _columns, why_first
 from analyzer.questions.series.places import Place
 from analyzer.questions.series.readings import points
 from analyzer.questions.series.series import Point
@@ -191,3 +191,10 @@ def test_the_same_block_twice_in_an_answer_takes_its_own_base() -> None:
     base = Block(4, instances=(("a", 1),), values=(small(60),))
     found = watch.poll(block, base, block).points()
     assert [point.formatted.value for point in found] == [50, None, 50]
+
+
+def test_a_number_of_more_than_64_bits_is_no_value() -> None:
+    """A definition may state any size of its values; no counter type has more than eight bytes."""
+    values, numbers, others = _columns([(1 << 64) - 1, 1 << 64, "text", None])
+    assert values.tolist() == [(1 << 64) - 1, 0, 0, 0]
+    assert (numbers.tolist(), others) == ([True, False, False, False], {1: None, 2: "text", 3: None})
