@@ -7,8 +7,8 @@ capture any more, `Packets.lacking` states why.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, msgpack
 
@@ -16,9 +16,6 @@ from analyzer.core.discreet import Discreet
 from analyzer.core.origins import PackedOrigins, pack_origins
 from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
-
-if TYPE_CHECKING:
-    import numpy as np
 
 # What lies in memory; what comes then lies in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
@@ -68,7 +65,7 @@ class Packets:
         self._messages: list[tuple[int, int]] = []
         # Which message lies in which frame: pairs, and the same sorted by frame.
         self._pairs = array("q")
-        self._by_frame: tuple[np.ndarray, np.ndarray] | None = None
+        self._by_frame: tuple[array[int], array[int]] | None = None
 
     @property
     def size(self) -> int:
@@ -101,17 +98,17 @@ class Packets:
 
     def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
         """The messages of which some bytes lie in these frames, in their order, each once."""
-        import numpy as np
-
         if self._by_frame is None:
+            import numpy as np
+
             pairs = np.array(self._pairs, np.int64).reshape(-1, 2)
             order = np.argsort(pairs[:, 0], kind="stable")
-            self._by_frame = pairs[order, 0], pairs[order, 1]
+            self._by_frame = array("q", pairs[order, 0].tobytes()), array("q", pairs[order, 1].tobytes())
         ids, numbers = self._by_frame
         found: set[int] = set()
         for frame in frames:
-            first, last = np.searchsorted(ids, (frame, frame + 1)).tolist()
-            found.update(numbers[first:last].tolist())
+            first = bisect_left(ids, frame)
+            found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
             record = msgpack.decode(self._log.read(*self._messages[number]), type=_Packed)
             sent = self._captured(record.sent, record.sent_length)

@@ -104,6 +104,7 @@ CHANGING = """
     screens.formats.conversation: Unwritten
     screens.formats.junit: _Found
     screens.formats.schema: _Plan
+    screens.viewmodel.forms: _Alike
     screens.viewmodel.series: _Readings
     screens.views.audit: _Group
     screens.views.counters: _Line
@@ -165,6 +166,7 @@ BY_IDENTITY = """
     results.analysis: Analysis Part
     results.call_table: SharedValues
     results.rows: SavedTable
+    results.view: Form
     screens.formats.counter_tables: _Column
     transport.packet.batches: Batches
     transport.packet.columns: Columns Payloads

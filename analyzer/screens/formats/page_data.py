@@ -243,6 +243,7 @@ class _Block:
         self.frames: list[int] = []
         self.data: list[bytes] = []
         self._known: set[tuple[int, int]] = set()
+        self._words: dict[tuple[int, int, bytes], int] = {}
         self._at = 0
 
     def call(self, call: Call, analysis: Analysis, forms: Forms) -> list[Any]:
@@ -279,11 +280,18 @@ class _Block:
         else:
             at = -1 if self._has(layer) else self._put(data)
         words: list[int] = []
+        form_number = -1
         if form is not None:
+            form_number = shared.form(form)
             for spot in form.spots:
-                if (meaning := spot.meaning(data)) is not None:
-                    words += (spot.position, shared.text(meaning))
-        return [outline, -1 if form is None else shared.form(form), len(data), at, runs, words]
+                # Most are addresses and names of values: the same again and again.
+                key = form_number, spot.position, data[spot.start : spot.stop]
+                if (number := self._words.get(key)) is None:
+                    meaning = spot.meaning(data)
+                    number = self._words[key] = -1 if meaning is None else shared.text(meaning)
+                if number >= 0:
+                    words += (spot.position, number)
+        return [outline, form_number, len(data), at, runs, words]
 
     def _frame(self, layer: Layer) -> None:
         (run,) = layer.runs

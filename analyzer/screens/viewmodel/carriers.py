@@ -94,14 +94,15 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | N
                 **fields,
             )
         )
-        parent = place_of(message.message, sent)
+        runs = runs_of(message.message)
+        parent = place_of(message.message, runs, sent)
         read.append(
             Layer(
                 id=f"{name}.smb{number}",
                 kind="smb",
                 title=f"SMB message{place}",
                 data=data,
-                runs=runs_of(message.message),
+                runs=runs,
                 steps=message.message.steps,
                 parent=parent[0] if parent is not None else None,
                 offset=parent[1] if parent is not None else 0,

@@ -80,8 +80,7 @@ def _layers(
     fragments = side.pdus
     inner = [layer for layer in carriers if layer.kind != "frame"]
     for number, fragment in enumerate(fragments, 1):
-        parent = place_of(fragment.pdu, inner) if inner else None
-        yield from _fragment_layers(name, number, len(fragments), fragment, parent, forms)
+        yield from _fragment_layers(name, number, len(fragments), fragment, inner, forms)
     if isinstance(stub, Missing):
         return
     fault = call.fault is not None
@@ -102,7 +101,7 @@ def _fragment_layers(
     number: int,
     count: int,
     fragment: Fragment,
-    parent: tuple[str, int] | None,
+    carriers: Sequence[Layer],
     forms: Forms | None,
 ) -> Iterator[Layer]:
     """A PDU as it was sent, where it lies in what carried it, and what is encrypted of it."""
@@ -110,12 +109,14 @@ def _fragment_layers(
     data = pdu.data
     place = f" {number} of {count}" if count > 1 else ""
     id = f"{name}.pdu{number}"
+    runs = runs_of(pdu)
+    parent = place_of(pdu, runs, carriers)
     yield Layer(
         id=id,
         kind="pdu",
         title=f"PDU{place}",
         data=data,
-        runs=runs_of(pdu),
+        runs=runs,
         steps=pdu.steps,
         parent=parent[0] if parent is not None else None,
         offset=parent[1] if parent is not None else 0,

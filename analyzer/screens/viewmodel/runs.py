@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.traced import Extent, TracedBytes
@@ -31,6 +31,9 @@ def _is_byte_by_byte(run: Run) -> bool:
 
 def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
     """Bytes of which some were compressed are halved until all of a half came from the same places."""
+    if stop - start == len(source) and (one := _only_extent(source)) is not None:
+        yield _run(one, 0, stop)
+        return
     extents = source.origin(start, stop)
     if _length(extents) == stop - start and _length(source.origin(start, start + 1)) <= 1:
         at = start
@@ -46,6 +49,15 @@ def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
         yield from _runs(source, middle, stop)
 
 
+def _only_extent(source: TracedBytes) -> Extent | None:
+    """The one place that most bytes come from, byte by byte; None where there are several, or what was captured was compressed."""
+    where, at, length = source.source, source.start, len(source)
+    found = list(where.extents(at, at + length))
+    if len(found) != 1 or found[0].length != length:
+        return None
+    return found[0] if length == 1 or next(iter(where.extents(at, at + 1))).length == 1 else None
+
+
 def _length(extents: tuple[Extent, ...]) -> int:
     return sum(extent.length for extent in extents)
 
@@ -54,12 +66,11 @@ def _run(extent: Extent, at: int, stop: int) -> Run:
     return Run(at, stop, number_of(extent.frame), file_of(extent.frame), extent.start, extent.length)
 
 
-def place_of(source: TracedBytes, layers: Iterable[Layer]) -> tuple[str, int] | None:
-    """The layer in which some bytes lie as they are, the innermost one, and where in it."""
-    runs = runs_of(source)
+def place_of(source: TracedBytes, runs: Sequence[Run], layers: Sequence[Layer]) -> tuple[str, int] | None:
+    """The layer in which some bytes with these runs lie as they are, the innermost one, and where in it."""
     if not runs:
         return None
-    for layer in reversed(list(layers)):
+    for layer in reversed(layers):
         if layer.steps != source.steps:
             continue
         for run in layer.runs:
