@@ -3,7 +3,8 @@ with what keeps them from filling it ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -13,6 +14,7 @@ from analyzer.interfaces.buffers.text import utf16_length
 from analyzer.questions.audit.verdicts import Violation
 from analyzer.results.perflib import NONE_ID
 
+ByteOrder = Literal["little", "big"]
 HEADER = IDENTIFIER.size
 # Offsets of the numbers in a block, 4 bytes each.
 OFFSETS = {"status": 16, "size": 20, "counter_id": 24, "instance_id": 28, "index": 32, "reserved": 36}
@@ -145,16 +147,26 @@ def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
     last = blocks[-1]
     taken = utf16_length(data[last.at + HEADER :]) + 2
     size = HEADER + taken + -taken % 8
-    if not _leads_on(data, last.at + size):
+    if not tiles(data, SIZE, HEADER, start=last.at + size):
         return None
     return last.wrong("size", size, last.size)
 
 
-def _leads_on(data: bytes, at: int) -> bool:
-    """Whether the sizes of identifiers lead from here to the end."""
-    while at + HEADER <= len(data):
-        size = int.from_bytes(data[at + SIZE : at + SIZE + 4], "little")
-        if size < HEADER:
+def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> Iterator[tuple[int, int]]:
+    """Yields where structures begin, and their sizes, which stand at `at` of a header of `head` bytes, as long as there is room for
+    one; a size below `head` leads nowhere and is the last."""
+    while start + head <= len(data):
+        size = int.from_bytes(data[start + at : start + at + 4], order)
+        yield start, size
+        if size < head:
+            return
+        start += size
+
+
+def tiles(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> bool:
+    """Whether such structures fill the buffer from `start` on."""
+    for begin, size in chained(data, at, head, order, start):
+        if size < head:
             return False
-        at += size
-    return at == len(data)
+        start = begin + size
+    return start == len(data)

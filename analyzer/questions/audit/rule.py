@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache, partial, wraps
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
@@ -17,7 +17,7 @@ from msgspec import Struct
 from analyzer.questions.audit.verdicts import Judgement, Severity
 
 if TYPE_CHECKING:
-    from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, Evidence
+    from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, Evidence, SideEvidence
 
 
 class Level(StrEnum):
@@ -163,13 +163,19 @@ class Rule(Struct, eq=False):
         return tuple(dict.fromkeys(name for look in self.looks for name in look.requirements))
 
 
-def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callable[[Look[Any]], Rule]:
-    """Makes a rule of what `of_requests`, `of_calls` or `of_capture` decorated: a function or class named as the rule is."""
+Looks = tuple[Look[Any], ...]
 
-    def take(look: Look[Any]) -> Rule:
+
+def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callable[[Look[Any] | Looks], Rule]:
+    """Makes a rule of what `of_requests`, `of_calls` or their like decorated: a function or class named as the rule is."""
+
+    def take(looks: Look[Any] | Looks) -> Rule:
+        looks = looks if isinstance(looks, tuple) else (looks,)
+        look = looks[0]
         name = re.sub("(?<=.)(?=[A-Z])", "-", look.made.__name__).replace("_", "-").lower()
         made = Rule(code, name, level, severity, inspect.getdoc(look.made) or "", formerly)
-        made.also(look)
+        for one in looks:
+            made.also(one)
         return made
 
     return take
@@ -199,6 +205,24 @@ def of_capture(
 ) -> Callable[[Callable[[Evidence], Iterable[Judgement]]], Look[CallEvidence]]:
     """Decorates what judges the whole capture at its end."""
     return lambda made: _look("call", requirements, reads, {"watch": partial(_Afterwards, made), **facts}, made)
+
+
+def of_sides(
+    asked: OfMethods, of_request: Reads, answered: OfMethods, of_response: Reads
+) -> Callable[[Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]], Looks]:
+    """Decorates what judges each side of a call by itself, and both alike: it is shown the call, and a side that was captured."""
+
+    def take(check: Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]) -> Looks:
+        @wraps(check)
+        def request(call: AskedEvidence) -> Iterable[Judgement]:
+            return check(call, call.request) if call.request is not None else ()
+
+        def response(call: CallEvidence) -> Iterable[Judgement]:
+            return check(call, call.response) if call.response is not None else ()
+
+        return of_requests(asked, of_request)(request), of_calls(answered, of_response)(response)
+
+    return take
 
 
 def _look(

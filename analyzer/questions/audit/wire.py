@@ -6,7 +6,6 @@ In: a side of a call. Out: numbers with the ranges they stand at, by C706 14.3 a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from msgspec import Struct
 
@@ -146,17 +145,6 @@ def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
         except DecodeError:
             continue
         yield SealedPdu(number, header, trailer, is_cut)
-
-
-def tiles(data: bytes, at: int, head: int, order: Literal["little", "big"]) -> bool:
-    """Whether structures with their size at `at` of a header of `head` bytes fill the buffer."""
-    position = 0
-    while position + head <= len(data):
-        size = int.from_bytes(data[position + at : position + at + 4], order)
-        if size < head:
-            return False
-        position += size
-    return position == len(data)
 
 
 def returned(call: CallEvidence) -> str:

@@ -11,9 +11,10 @@ import pytest
 
 from analyzer.questions.audit.answers import Block
 from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.identifiers import chained
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.rules.clocks import _moment, _place, system_time_implausible
-from analyzer.questions.audit.rules.encoding import _FITS, _instances, _misplaced
+from analyzer.questions.audit.rules.encoding import _FITS, _misplaced
 from analyzer.questions.audit.rules.winperf import (
     _FIRST,
     _LAST,
@@ -396,10 +397,9 @@ def test_structures_begin_at_multiples_of_eight() -> None:
         ("c", (12, 20), "a multiple of 8", "offset 12"),
         ("lpData.blocks[0].size", (56, 60), "a multiple of 8", "36, so that the next begins at 84"),
     ]
-    starts = [(f"lpData.instances[{number}]", start) for number, start in ((0, 0), (1, 8), (2, 20))]
-    assert list(_instances(u4(8, 0) + u4(12, 0, 0) + u4(8, 0))) == starts
-    assert list(_instances(u4(8, 0) + u4(7, 0))) == [("lpData.instances[0]", 0), ("lpData.instances[1]", 8)]
-    assert list(_instances(u4(8, 0) + u4(8))) == [("lpData.instances[0]", 0)]
+    assert list(chained(u4(8, 0) + u4(12, 0, 0) + u4(8, 0), 0, 8)) == [(0, 8), (8, 12), (20, 8)]
+    assert list(chained(u4(8, 0) + u4(7, 0), 0, 8)) == [(0, 8), (8, 7)]
+    assert list(chained(u4(8, 0) + u4(8), 0, 8)) == [(0, 8)]
 
 
 def data_answer(

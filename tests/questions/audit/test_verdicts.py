@@ -223,6 +223,10 @@ def test_rules_are_chosen_by_code_name_layer_section_or_requirement() -> None:
     assert codes() == set(every)
     assert codes("pcq10") == {code for code in every if code.startswith("PCQ10")}
     assert codes("request-below-privacy") == {"PCQ101"}
+    for rule in every.values():
+        # A name that a rule had before still selects it, and no other.
+        assert all(codes(name) == {rule.code} for name in (rule.name, *rule.formerly))
+    assert codes("features-taken-for-a-context") == {"PCQ115"}
     assert codes("Stubs") == {code for code, rule in every.items() if rule.level is Level.STUBS}
     of_section = {
         code

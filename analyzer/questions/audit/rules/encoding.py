@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Literal
 
 from analyzer.questions.audit.answers import Block
 from analyzer.questions.audit.checks import ASKED_DAMAGED, UNREADABLE, identifiers_of, judgements
 from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.identifiers import ByteOrder, chained, tiles
+from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.verdicts import (
     At,
     Deviation,
@@ -22,7 +22,6 @@ from analyzer.questions.audit.verdicts import (
     inconclusive,
     passed,
 )
-from analyzer.questions.audit.wire import tiles
 from analyzer.results.perflib import Opnum
 
 START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
@@ -75,7 +74,12 @@ def _answered_starts(call: CallEvidence) -> Iterator[Judgement]:
     elif response.side.buffer_kind == "perf-data":
         yield from _starts_of_data(call, response)
     elif response.side.buffer_kind == "instances":
-        yield from _starting_at(call, list(_instances(response.data)), START, RETURNED)
+        yield from _starting_at(
+            call,
+            [(f"lpData.instances[{number}]", at) for number, (at, _) in enumerate(chained(response.data, 0, 8))],
+            START,
+            RETURNED,
+        )
     else:
         blocks = identifiers_of(response)
         yield from _starting_at(call, [(block.path, block.at) for block in blocks], START, RETURNED)
@@ -96,17 +100,6 @@ def _misplaced(starts: list[tuple[str, int]], causes: Mapping[str, Block] = Mapp
         elif at % 8:
             violations.append(Violation(path, (at, at + 8), "a multiple of 8", f"offset {at}"))
     return violations
-
-
-def _instances(data: bytes) -> Iterator[tuple[str, int]]:
-    at = number = 0
-    while at + 8 <= len(data):
-        yield f"lpData.instances[{number}]", at
-        size = int.from_bytes(data[at : at + 4], "little")
-        if size < 8:
-            return
-        at += size
-        number += 1
 
 
 def _starts_of_data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
@@ -135,14 +128,13 @@ def _starts_of_data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgemen
 
 
 LITTLE, OF_ANSWERS = "PCQ-2.2.4-R01", "PCQ-3.1.4.1-R04"
-Order = Literal["little", "big"]
 
 
-def _number(data: bytes, at: int, order: Order) -> int:
+def _number(data: bytes, at: int, order: ByteOrder) -> int:
     return int.from_bytes(data[at : at + 4], order)
 
 
-def _is_data(data: bytes, order: Order) -> bool:
+def _is_data(data: bytes, order: ByteOrder) -> bool:
     if len(data) < 48:
         return False
     blocks_tile = _number(data, 4, order) <= len(data) // 16 and tiles(data[48:], 8, 16, order)
@@ -150,7 +142,7 @@ def _is_data(data: bytes, order: Order) -> bool:
 
 
 # Whether the numbers of a buffer make sense in a byte order, and where its first size or count stands.
-_FITS: dict[str | None, tuple[Callable[[bytes, Order], bool], str, int]] = {
+_FITS: dict[str | None, tuple[Callable[[bytes, ByteOrder], bool], str, int]] = {
     "perf-data": (_is_data, "total_size", 0),
     "identifiers": (lambda data, order: tiles(data, 20, 40, order), "identifiers[0].size", 20),
     "instances": (lambda data, order: tiles(data, 0, 8, order), "instances[0].size", 0),
@@ -162,8 +154,18 @@ _FITS: dict[str | None, tuple[Callable[[bytes, Order], bool], str, int]] = {
 
 
 @rule("PCQ531", Level.BUFFERS, Severity.ERROR)
-@of_requests(LITTLE, ASKED_DAMAGED)
-def buffer_in_big_endian(call: AskedEvidence) -> Iterator[Judgement]:
+@of_sides(
+    LITTLE,
+    ASKED_DAMAGED,
+    (LITTLE, OF_ANSWERS),
+    Reads(
+        (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, *_STARTS_OF_METHOD),
+        ("response.lpData",),
+        success=True,
+        damaged=True,
+    ),
+)
+def buffer_in_big_endian(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
     """The integers in a buffer are big-endian.
 
     Looks for: `lpData` whose sizes and counts lead nowhere as little-endian numbers, and to the end of the buffer as big-endian
@@ -182,25 +184,7 @@ def buffer_in_big_endian(call: AskedEvidence) -> Iterator[Judgement]:
     Silent: where the buffer is sealed or was not captured; on buffers that hold only text or a GUID; on those that fit neither
     order.
     """
-    yield from _in_order(call, call.request)
-
-
-@buffer_in_big_endian.also
-@of_calls(
-    (LITTLE, OF_ANSWERS),
-    Reads(
-        (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, *_STARTS_OF_METHOD),
-        ("response.lpData",),
-        success=True,
-        damaged=True,
-    ),
-)
-def _answered_in_order(call: CallEvidence) -> Iterator[Judgement]:
-    yield from _in_order(call, call.response)
-
-
-def _in_order(call: OfCall, side: SideEvidence | None) -> Iterator[Judgement]:
-    if side is None or not side.is_readable or not side.data or side.side.buffer_kind not in _FITS:
+    if not side.is_readable or not side.data or side.side.buffer_kind not in _FITS:
         return
     (fits, path, at), data = _FITS[side.side.buffer_kind], side.data
     if fits(data, "little"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analyzer.interfaces.buffers.layout import COUNTER_INFO, COUNTERSET_INFO, u4s
 from analyzer.questions.audit.checks import NO_REGISTRATION, instance_type_of, status_violation
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
-from analyzer.questions.audit.identifiers import HEADER, SIZE, STATUS
+from analyzer.questions.audit.identifiers import HEADER, SIZE, STATUS, chained
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, rule
 from analyzer.questions.audit.values import query_of
 from analyzer.questions.audit.verdicts import (
@@ -335,13 +335,7 @@ def _too_short(data: bytes) -> tuple[int | None, int] | None:
     """Where an identifier begins whose Size is too small (None: the whole buffer is), and the size; None where none is."""
     if len(data) < HEADER:
         return None, len(data)
-    at = 0
-    while at + HEADER <= len(data):
-        size = int.from_bytes(data[at + SIZE : at + SIZE + 4], "little")
-        if size < HEADER:
-            return at, size
-        at += size
-    return None
+    return next((one for one in chained(data, SIZE, HEADER) if one[1] < HEADER), None)
 
 
 @rule("PCQ560", Level.SEQUENCES, Severity.ERROR)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from analyzer.interfaces.buffers.text import utf16_length
 from analyzer.questions.audit.checks import (
@@ -17,7 +17,7 @@ from analyzer.questions.audit.checks import (
 )
 from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.identifiers import IdentifierBlock
-from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.verdicts import Deviation, Judgement, OfCall, Severity, Violation, inconclusive, passed
 from analyzer.results.perflib import Opnum
 
@@ -82,8 +82,8 @@ def answered_identifier_of_wrong_size(call: CallEvidence) -> Iterator[Judgement]
 
 
 @rule("PCQ405", Level.BUFFERS, Severity.WARNING)
-@of_requests("PCQ-2.2.4.6-R04", ASKED_DAMAGED)
-def identifier_name_not_utf16(call: AskedEvidence) -> Iterator[Judgement]:
+@of_sides("PCQ-2.2.4.6-R04", ASKED_DAMAGED, "PCQ-2.2.4.6-R04", ANSWERED_DAMAGED)
+def identifier_name_not_utf16(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
     """The name after a counter identifier is not UTF-16 text.
 
     Looks for: identifiers whose name has an odd number of bytes, or a surrogate without its pair, in QueryCounterInfo and
@@ -100,16 +100,7 @@ def identifier_name_not_utf16(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the message is sealed or was not captured; behind a Size that leads nowhere.
     """
-    yield from _names_in_utf16(call, identifiers_of(call.request))
-
-
-@identifier_name_not_utf16.also
-@of_calls("PCQ-2.2.4.6-R04", ANSWERED_DAMAGED)
-def _answered_names_in_utf16(call: CallEvidence) -> Iterator[Judgement]:
-    yield from _names_in_utf16(call, identifiers_of(call.response))
-
-
-def _names_in_utf16(call: OfCall, blocks: Sequence[IdentifierBlock]) -> Iterator[Judgement]:
+    blocks = identifiers_of(side)
     uneven: list[Violation] = []
     unpaired: list[Violation] = []
     for block in blocks:
@@ -200,8 +191,8 @@ def _without_name(block: IdentifierBlock) -> Violation:
 
 
 @rule("PCQ412", Level.BUFFERS, Severity.INFO)
-@of_requests("PL-QCD-R11", ASKED_DAMAGED)
-def single_instance_named(call: AskedEvidence) -> Iterator[Judgement]:
+@of_sides("PL-QCD-R11", ASKED_DAMAGED, "PL-QCD-R11", ANSWERED_DAMAGED)
+def single_instance_named(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
     """The identifier of a counter without instances is followed by a name.
 
     Looks for: identifiers of QueryCounterInfo and ValidateCounters for single-instance countersets whose name is not empty.
@@ -218,16 +209,7 @@ def single_instance_named(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the registration of the counterset is not in the capture; where the message is sealed or was not captured.
     """
-    yield from _named_singles(call, identifiers_of(call.request))
-
-
-@single_instance_named.also
-@of_calls("PL-QCD-R11", ANSWERED_DAMAGED)
-def _answered_named_singles(call: CallEvidence) -> Iterator[Judgement]:
-    yield from _named_singles(call, identifiers_of(call.response))
-
-
-def _named_singles(call: OfCall, blocks: Sequence[IdentifierBlock]) -> Iterator[Judgement]:
+    blocks = identifiers_of(side)
     single = [block for block in blocks if has_instances(call, block.counterset) is False]
     if any(has_instances(call, block.counterset) is None for block in blocks):
         yield inconclusive(NO_REGISTRATION, call)
@@ -242,8 +224,13 @@ SIZE_ANSWERED, SIZE_ANY = "PCQ-3.1.4.1.5-R16", "PL-QCD-R12"
 
 
 @rule("PCQ415", Level.BUFFERS, Severity.ERROR, "identifier-size-off-eight")
-@of_requests(SIZE_ANY, ASKED_DAMAGED)
-def identifier_size_not_multiple_of_8(call: AskedEvidence) -> Iterator[Judgement]:
+@of_sides(
+    SIZE_ANY,
+    ASKED_DAMAGED,
+    {Opnum.QUERY_COUNTER_INFO: (SIZE_ANSWERED, SIZE_ANY), Opnum.VALIDATE_COUNTERS: (SIZE_ANY,)},
+    ANSWERED_DAMAGED,
+)
+def identifier_size_not_multiple_of_8(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
     """The Size of a counter identifier is not a multiple of 8.
 
     Looks for: identifiers of QueryCounterInfo and ValidateCounters whose Size is not a multiple of 8.
@@ -259,16 +246,7 @@ def identifier_size_not_multiple_of_8(call: AskedEvidence) -> Iterator[Judgement
 
     Silent: where the message is sealed or was not captured; behind a Size that leads nowhere.
     """
-    yield from _padded_sizes(call, identifiers_of(call.request))
-
-
-@identifier_size_not_multiple_of_8.also
-@of_calls({Opnum.QUERY_COUNTER_INFO: (SIZE_ANSWERED, SIZE_ANY), Opnum.VALIDATE_COUNTERS: (SIZE_ANY,)}, ANSWERED_DAMAGED)
-def _answered_padded_sizes(call: CallEvidence) -> Iterator[Judgement]:
-    yield from _padded_sizes(call, identifiers_of(call.response))
-
-
-def _padded_sizes(call: OfCall, blocks: Sequence[IdentifierBlock]) -> Iterator[Judgement]:
+    blocks = identifiers_of(side)
     violations = [one.wrong("size", one.size + -one.size % 8, one.size) for one in blocks if one.size % 8]
     yield from judgements(call, len(blocks), violations, "the size of an identifier is not a multiple of 8")
 

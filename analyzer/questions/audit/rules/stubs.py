@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.core.win32 import win32_name
 from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.verdicts import (
     Actor,
     At,
@@ -279,8 +279,13 @@ _REFERENTS = (4, 8)
 
 
 @rule("PCQ203", Level.STUBS, Severity.ERROR, "query-handle-misshapen")
-@of_requests((SHAPE, REFERENCE), Reads(HANDLING, ("request",)))
-def query_handle_malformed(call: AskedEvidence) -> Iterator[Judgement]:
+@of_sides(
+    (SHAPE, REFERENCE),
+    Reads(HANDLING, ("request",)),
+    (SHAPE, REFERENCE),
+    Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING)),
+)
+def query_handle_malformed(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
     """A query handle is not the 20 bytes of a context handle.
 
     Looks for: handles with attributes other than zero, in requests and answers; handles that are preceded by a referent, which
@@ -299,19 +304,7 @@ def query_handle_malformed(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the stub is sealed, was not captured, or does not decode.
     """
-    yield from _handle_of(call, call.request)
-
-
-@query_handle_malformed.also
-@of_calls((SHAPE, REFERENCE), Reads((Opnum.OPEN_QUERY_HANDLE, *HANDLING)))
-def _answered_handle(call: CallEvidence) -> Iterator[Judgement]:
-    yield from _handle_of(call, call.response)
-
-
-def _handle_of(call: OfCall, side: SideEvidence | None) -> Iterator[Judgement]:
-    if side is None or not side.is_readable:
-        return
-    for name in ("phQuery", "hQuery"):
+    for name in ("phQuery", "hQuery") if side.is_readable else ():
         handle = side.params.get(name)
         if not isinstance(handle, dict):
             continue
