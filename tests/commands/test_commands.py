@@ -24,7 +24,7 @@ CAPTURES = truth.CAPTURES
 PCQ = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 SECRETS = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.secrets.json"
 CLEAR = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
-VECTORS = Path(__file__).resolve().parent.parent / "buffers" / "vectors"
+VECTORS = Path(__file__).resolve().parent.parent / "interfaces" / "buffers" / "vectors"
 APP = command_line()
 USER = json.loads(SECRETS.read_bytes())["users"][0]
 

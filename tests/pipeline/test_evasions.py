@@ -23,7 +23,7 @@ from tests.build.capture import pcap
 from tests.build.capture import read as frames_of
 from tests.build.packet import ethernet, extension, ipv4, ipv6, ipv6_fragment
 
-CAPTURE = Path(__file__).parent.parent / "smb" / "captures" / "guest_smb21.pcap"
+CAPTURE = Path(__file__).parent.parent / "transport" / "smb" / "captures" / "guest_smb21.pcap"
 CLIENT4, SERVER4, CLIENT6, SERVER6 = "10.0.0.2", "10.0.0.1", "2001:db8::2", "2001:db8::1"
 METHODS = ["OpenPerformanceData", "BaseRegQueryValue", "BaseRegQueryValue", "BaseRegCloseKey"]
 HOUR_NS = 3600 * NS_PER_S
