@@ -37,7 +37,7 @@ from analyzer.interfaces.buffers.regular import RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
 from analyzer.interfaces.contents.chunks import sample_chunks
 from analyzer.pipeline.run import analyze
-from analyzer.screens.formats.sample_tables import sample_tables, write_sample_parquet
+from analyzer.screens.formats.tables import sample_tables, write_pieces
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.rpc.layer import RpcLayer
@@ -287,7 +287,7 @@ def to_parquet(path: Path, keyring: Keyring) -> tuple[int, dict[str, tuple[float
     begun = time.process_time()
     written = io.BytesIO()
     streamed: Iterator[pl.DataFrame] = sample_tables(sample_chunks(analysis))
-    write_sample_parquet(streamed, written)
+    write_pieces(streamed, written)
     whole = time.process_time() - begun
     library = 0.0
     for table in sample_tables(sample_chunks(analysis)):

@@ -138,7 +138,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
 
 
 def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
-    from analyzer.screens.formats.dataframes import samples_frame
+    from analyzer.screens.formats.schema import table_of_records
 
     record = SampleRecord(
         call=1,
@@ -156,7 +156,7 @@ def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
         names=None,
         perf_freq=1 << 63,
     )
-    table = samples_frame([record])
+    table = table_of_records(SampleRecord, [record])
     assert table.select("time", "raw", "perf_freq", "instance").row(0) == (None, None, None, "a\\ud800")
 
 

@@ -37,11 +37,10 @@ def read_up_to(frame: int) -> None:
 
 def parquet_up_to(frame: int) -> None:
     """From the file to a table of samples."""
-    from analyzer.screens.formats.sample_tables import write_sample_parquet
-    from analyzer.screens.formats.tables import tables_of
+    from analyzer.screens.formats.tables import tables_of, write_pieces
     from analyzer.screens.views.samples import Samples
 
-    write_sample_parquet(tables_of(Samples(_analysis(frame))), io.BytesIO())
+    write_pieces(tables_of(Samples(_analysis(frame))), io.BytesIO())
 
 
 def calls_of_answer(job: Callable[[int], None]) -> Counts:

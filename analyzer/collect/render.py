@@ -30,9 +30,8 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord, metadata_record
-from analyzer.screens.formats.dataframes import problems_table
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import tables_of
+from analyzer.screens.formats.tables import problems_table, tables_of
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Sessions

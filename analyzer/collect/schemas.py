@@ -17,8 +17,7 @@ from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord
 from analyzer.results.record import Record
 from analyzer.results.sample import CounterRecord, SampleRecord
-from analyzer.screens.formats.counter_tables import reading_schema
-from analyzer.screens.formats.schema import table_schema
+from analyzer.screens.formats.schema import reading_schema, table_schema
 
 RECORDS: Mapping[str, type[Record]] = {
     "calls": CallRecord,

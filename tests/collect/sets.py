@@ -29,9 +29,8 @@ from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.metadata import MetadataRecord, metadata_record
-from analyzer.screens.formats.dataframes import problems_table
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import table_of
+from analyzer.screens.formats.tables import problems_table, table_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles

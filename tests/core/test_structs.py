@@ -167,7 +167,7 @@ BY_IDENTITY = """
     results.call_table: SharedValues
     results.rows: SavedTable
     results.view: Form
-    screens.formats.counter_tables: _Column
+    screens.formats.tables: _Entries
     transport.packet.batches: Batches
     transport.packet.columns: Columns Payloads
     transport.packet.dissector: Held

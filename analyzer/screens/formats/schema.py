@@ -17,6 +17,7 @@ from msgspec import UNSET, Struct
 
 from analyzer.core.output.json import json_ready
 from analyzer.results.record import INSTANT, Record
+from analyzer.results.sample import CounterRecord
 
 Row = list[Any]
 # How texts of numbers-or-texts are called.
@@ -121,6 +122,26 @@ def _at(record: Any, path: tuple[str, ...], default: Any = None) -> Any:
         if record is UNSET:
             return default
     return record
+
+
+# Columns of the record of a displayed value that its table has not: `display` is the value as text, the others are of the
+# sample (`call`, `block`, ...).
+LEFT_OUT = ("display", "exact", "base_raw", "object_perf_time", "object_perf_freq")
+
+
+@cache
+def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
+    """The columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word; the value as
+    a fraction where that is asked for."""
+    from analyzer.questions.series.columns import FLAGS  # not needed for records, and slow to load
+
+    left_out = [name for name in LEFT_OUT if name != "exact" or not exact]
+    schema = {
+        name: pl.Categorical() if kind == pl.String and name not in ("text", "exact") else kind
+        for name, kind in table_schema(CounterRecord).items()
+        if name not in left_out
+    }
+    return schema | {"flags": pl.Enum([" ".join(flags) for flags in FLAGS])}
 
 
 class _Plan(Struct):

@@ -46,9 +46,8 @@ from analyzer.results.lines import COMMANDS
 from analyzer.results.next_command import Given
 from analyzer.results.record import Record
 from analyzer.results.triage import TriageFinding
-from analyzer.screens.formats.dataframes import calls_table, problems_table
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import table_of
+from analyzer.screens.formats.tables import calls_table, problems_table, table_of
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.dataset import is_dataset
 from analyzer.screens.notebook.html import call_html, capture_html, escape_frames, findings_html

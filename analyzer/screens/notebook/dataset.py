@@ -323,7 +323,7 @@ class Dataset:
 
             ds.counters(r"\\Memory\\*", interval="1min").collect()
         """
-        from analyzer.screens.formats.counter_tables import reading_schema
+        from analyzer.screens.formats.schema import reading_schema
 
         wanted = paths or self._paths
         if not wanted and interval is None and not exact:

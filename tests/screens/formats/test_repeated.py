@@ -9,7 +9,8 @@ from analyzer.interfaces.contents.chunks import SampleChunk, sample_chunks
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.questions.series.readings import points
 from analyzer.results.analysis import Analysis
-from analyzer.screens.formats.dataframes import samples_frame
+from analyzer.results.sample import SampleRecord
+from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.formats.tables import table_of
 from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.counters import Counters
@@ -29,7 +30,7 @@ ONLY_B = Block(4, instances=(("b", 2),), values=(large(20),))
 def marked(analysis: Analysis) -> list[tuple[int, str | None, bool]]:
     """Block, instance and mark of each value; samples and counters agree about them, in tables and lines."""
     samples = table_of(Samples(analysis))
-    assert_frame_equal(samples, samples_frame(sample_records(analysis)))
+    assert_frame_equal(samples, table_of_records(SampleRecord, sample_records(analysis)))
     counters = table_of(Counters(analysis))
     assert counters["repeated"].to_list() == samples["repeated"].to_list()
     lines = b"".join(json_lines(Samples(analysis)))

@@ -19,8 +19,9 @@ from analyzer.interfaces.contents.chunks import SampleChunk, sample_chunks
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Endpoint
-from analyzer.screens.formats import sample_lines, sample_tables
-from analyzer.screens.formats.dataframes import samples_frame
+from analyzer.results.sample import SampleRecord
+from analyzer.screens.formats import sample_lines, tables
+from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.formats.tables import table_of
 from analyzer.screens.formats.write import json_lines, write
 from analyzer.screens.views.samples import Samples
@@ -48,10 +49,10 @@ def assert_same(analysis: Analysis) -> None:
     """What is written in chunks is what the records say."""
     lines = b"".join(dumps(record) + b"\n" for record in sample_records(analysis))
     assert b"".join(sample_lines.sample_json_lines(sample_chunks(analysis))) == lines
-    table = samples_frame(sample_records(analysis))
+    table = table_of_records(SampleRecord, sample_records(analysis))
     assert_frame_equal(table_of(Samples(analysis)), table)
     written = io.BytesIO()
-    sample_tables.write_sample_parquet(sample_tables.sample_tables(sample_chunks(analysis)), written)
+    tables.write_pieces(tables.sample_tables(sample_chunks(analysis)), written)
     assert_frame_equal(pl.read_parquet(written.getvalue()), table)
 
 
@@ -116,14 +117,14 @@ def test_regular_answers_come_in_chunks() -> None:
 @pytest.mark.parametrize("pieces", [1, 7, 50])
 def test_pieces_of_any_size_make_the_same_whole(pieces: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sample_lines, "_LINES_AT_ONCE", pieces)
-    monkeypatch.setattr(sample_tables, "ROWS_AT_ONCE", pieces)
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", pieces)
     make = Calls()
     text = [Block(2, ids=(5, 7), values=((b"\3" * 8, wide("text")),))]
     analysis = analysis_of(*described(make), *polls(make, REGULAR, 3), *polls(make, text, 2), *polls(make, REGULAR, 1))
     assert_same(analysis)
     for form in ("csv", "jsonl", "parquet"):
         write(Samples(analysis), form, Destination(tmp_path / form))
-    table = samples_frame(sample_records(analysis))
+    table = table_of_records(SampleRecord, sample_records(analysis))
     assert (tmp_path / "csv").read_text() == safe_cells(table).write_csv()
     write(Samples(analysis), "csv", Destination(tmp_path / "raw"), raw_cells=True)
     assert (tmp_path / "raw").read_text() == table.write_csv()

@@ -19,11 +19,12 @@ from analyzer.results.capture import SessionRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.record import Record
 from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
-from analyzer.screens.formats.counter_tables import LEFT_OUT, reading_schema
 from analyzer.screens.formats.schema import (
+    LEFT_OUT,
     columns_of,
     merged_schema,
     number_cell,
+    reading_schema,
     storable,
     table_of_records,
     table_schema,

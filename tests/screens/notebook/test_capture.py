@@ -15,8 +15,7 @@ import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.results.sample import BucketRecord
-from analyzer.screens.formats.counter_tables import reading_schema
-from analyzer.screens.formats.schema import table_schema
+from analyzer.screens.formats.schema import reading_schema, table_schema
 from analyzer.screens.notebook import capture as module
 from analyzer.screens.notebook.capture import (
     SECRETS_VARIABLE,

@@ -20,8 +20,7 @@ from analyzer.collect.schemas import PARTITIONED, TABLES
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import StorageError
 from analyzer.results.sample import BucketRecord
-from analyzer.screens.formats.counter_tables import reading_schema
-from analyzer.screens.formats.schema import table_schema
+from analyzer.screens.formats.schema import reading_schema, table_schema
 from analyzer.screens.notebook import dataset as module
 from analyzer.screens.notebook.capture import Capture
 from analyzer.screens.notebook.dataset import _IN_CONVERSATION, Dataset, _asked, _in_text, _later, _lazy, is_dataset

@@ -11,8 +11,7 @@ from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.lines import timeline_records
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.results.analysis import Analysis
-from analyzer.screens.formats.dataframes import calls_table, problems_table
-from analyzer.screens.formats.tables import table_of
+from analyzer.screens.formats.tables import calls_table, problems_table, table_of
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.metadata import SavedMetadata
 from analyzer.screens.views.sample_text import sample_lines
