@@ -23,7 +23,7 @@ from analyzer.questions.audit.baseline import Accepted
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, actor_of
-from analyzer.questions.audit.plans import INTERFACES, Plan, Plans, about, answered_by
+from analyzer.questions.audit.plans import INTERFACES, Plan, Plans, about, answered_by, checked
 from analyzer.questions.audit.root_causes import RootCauses
 from analyzer.questions.audit.rule import Rule, Watch, every_rule
 from analyzer.questions.audit.triggered import Triggered, why_not_shown
@@ -154,11 +154,13 @@ class Audit:
             return
         plan = plans.of(call)
         judged: list[tuple[Rule, Judgement]] = []
-        for rule, found in plan.steps:
+        for rule, look, found in plan.steps:
             if callable(found):
-                judged += [(rule, judgement) for judgement in found(call)]
+                for judgement in found(call):
+                    judged.append((rule, checked(rule, look, judgement, call.opnum)))
             else:
-                judged += [(rule, about(judgement, call)) for judgement in found]
+                for judgement in found:
+                    judged.append((rule, about(judgement, call)))
         if is_shown:
             self._settle(plan)
         yield from self._judged(self._causes.of_call(call, judged), call.number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from heapq import merge
 from typing import Any
@@ -27,6 +27,7 @@ from analyzer.results import perflib as pcq
 from analyzer.results import winreg
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import Call, Side
+from analyzer.results.call_table import OrderedCalls
 from analyzer.results.catalog import Catalog
 
 
@@ -367,17 +368,23 @@ class CallIndex:
     that this program has no name for.
     """
 
-    def __init__(self, calls: Iterable[Call]) -> None:
+    def __init__(self, calls: OrderedCalls) -> None:
         self._methods: dict[tuple[str | None, int | None], array[int]] = {}
         self.first: dict[int, int] = {}
         self.nameless: dict[tuple[int, int], array[int]] = {}
-        for number, call in enumerate(calls, 1):
-            interface = call.interface
-            self._methods.setdefault((interface.uuid, call.opnum), array("q")).append(number)
-            if call.is_perflib:
-                self.first.setdefault(call.channel, number)
+        contexts = calls.table.contexts
+        columns = (calls.column(name).tolist() for name in ("context", "opnum", "context_id"))
+        for number, (row, opnum, context_id) in enumerate(zip(*columns, strict=True), 1):
+            context = contexts[row]
+            interface = context.interface
+            method = interface.uuid, opnum if opnum >= 0 else None
+            if method not in self._methods:
+                self._methods[method] = array("q")
+            self._methods[method].append(number)
+            if interface.uuid == pcq.INTERFACE:
+                self.first.setdefault(context.channel, number)
             elif interface.name is None and interface.uuid is not None:
-                self.nameless.setdefault((call.channel, call.context_id), array("q")).append(number)
+                self.nameless.setdefault((context.channel, context_id), array("q")).append(number)
 
     def numbers(self, interface: str, *opnums: int) -> Sequence[int]:
         """The calls of some methods of an interface (all, if none are named), ascending."""

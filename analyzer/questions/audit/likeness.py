@@ -5,18 +5,24 @@ looks at. So the engine asks such rules about the first of calls that are alike,
 
 What a rule may depend on is all here: the server, the interface, what the security of the call is, the outcome, the headers of the
 PDUs and of their security trailers, and the stubs. Of a stub with a data answer of a layout that was met before, the layout stands
-for everything but clocks and values. What a query handle holds is compared by the engine.
+for everything but clocks and values. Of the query handle that a call works on, only its place counts: which one it is, is no
+matter of its layout. What it holds is compared by `plans.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import lru_cache
+from uuid import UUID
 
 from analyzer.core.absence import Missing
 from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
 from analyzer.results.call import Side
 
 Likeness = tuple[Hashable, ...]
+
+# What stands for the handle that a call works on.
+_ANY_HANDLE = b"any query handle"
 
 # What is remembered of a call beside its layout is no longer than this; longer stubs are met once, as a rule.
 _MOST_BYTES = 4096
@@ -28,8 +34,10 @@ _AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER = 10, 12, 16, 24, 8
 def likeness_of(call: CallEvidence) -> Likeness | None:
     """Equal for calls that are alike; None for one that is not worth comparing."""
     sides: list[Likeness] = []
+    query = call.decoded.query
+    handles = _bytes_of(query.handle) if query is not None else ()
     for side in (call.request, call.response):
-        found = _side(side) if side is not None else ()
+        found = _side(side, handles) if side is not None else ()
         if found is None:
             return None
         sides.append(found)
@@ -47,7 +55,14 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
     )
 
 
-def _side(side: SideEvidence) -> Likeness | None:
+@lru_cache(1024)
+def _bytes_of(handle: str) -> tuple[bytes, ...]:
+    """A handle as it stands in stubs of either byte order; none for one of zeros, which is no handle."""
+    uuid = UUID(handle)
+    return tuple({uuid.bytes_le, uuid.bytes}) if uuid.int else ()
+
+
+def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
     inner = side.side
     pdus = tuple(_pdus(inner))
     shared = (inner.missing, inner.big_endian, inner.verification_trailer, inner.problem, inner.buffer_kind, pdus)
@@ -58,7 +73,12 @@ def _side(side: SideEvidence) -> Likeness | None:
         if layout is not None:
             start, stop = inner.buffer_span
             return (*shared, layout, side.stub[:start], side.stub[stop:])
-    return (*shared, side.stub) if len(side.stub) <= _MOST_BYTES else None
+    stub = side.stub
+    if len(stub) > _MOST_BYTES:
+        return None
+    for handle in handles:
+        stub = stub.replace(handle, _ANY_HANDLE)
+    return (*shared, stub)
 
 
 def _pdus(side: Side) -> Iterator[tuple[bytes, bytes, bytes, int]]:

@@ -7,7 +7,7 @@ inconclusive there, with the reason; a rule is only asked about what can be read
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.findings import actor_of
-from analyzer.questions.audit.likeness import Likeness, likeness_of
+from analyzer.questions.audit.likeness import likeness_of
 from analyzer.questions.audit.rule import Look, Part, Reads, Rule, Watch
 from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome
 from analyzer.results import perflib as pcq
@@ -33,19 +33,22 @@ _MOST_PLANS, _MOST_BYTES = 1024, 4 << 20
 
 # What a rule answered of calls that are alike, or what to ask it of each.
 Step = tuple[Judgement, ...] | Callable[[CallEvidence], Iterable[Judgement]]
+# Lists of a handle's counters up to this length are compared, longer ones are alike where they are the same object.
+_MOST_HELD = 64
 
 
 class Plan(Struct, frozen=True, eq=False):
     """How a call is judged: `steps` are rules in their order, each with what it answered, or with what to ask about this very call.
 
-    `passed` counts by requirement what else was as required, and `unknown` by requirement and reason what cannot be stated. `query`
-    is what the handle held; `shared` and `size` are those of the first call that was judged so.
+    `passed` counts by requirement what else was as required, and `unknown` by requirement and reason what cannot be stated. With
+    `names_handle`, an answer names the query handle, so that it serves for calls on this one alone. `shared` and `size` are those
+    of the first call that was judged so.
     """
 
-    steps: tuple[tuple[Rule, Step], ...]
+    steps: tuple[tuple[Rule, Look[Any], Step], ...]
     passed: tuple[tuple[str, int], ...]
     unknown: tuple[tuple[tuple[str, str], int], ...]
-    query: QueryView | None
+    names_handle: bool
     shared: dict[Any, Any]
     size: int
 
@@ -62,33 +65,59 @@ class Plans:
                 if (reads := look.reads) is not None:
                     for opnum in reads.opnums or (None,):
                         self._looks.setdefault((INTERFACES[reads.interface], opnum), []).append((rule, look))
-        self._known: dict[Likeness, Plan] = {}
+        self._known: dict[Hashable, Plan] = {}
         self._size = 0
+        # Numbers for what query handles held, the same for handles that held the same.
+        self._held: dict[Hashable, int] = {}
+        # A state is held on to, so that no other has its identity.
+        self._held_by_view: dict[int, tuple[QueryView, int]] = {}
 
     def of(self, call: CallEvidence) -> Plan:
-        likeness = likeness_of(call)
+        likeness, query = likeness_of(call), call.decoded.query
         if likeness is None:
             return self._made(call)
-        plan = self._known.get(likeness)
-        if plan is not None and plan.query is call.decoded.query:
+        key = likeness, self._held_of(query)
+        of_handle = (*key, query.handle if query is not None else None)
+        plan = self._known.get(key)
+        if plan is not None and plan.names_handle:
+            plan = self._known.get(of_handle)
+        if plan is not None:
             call.shared = plan.shared
             return plan
         plan = self._made(call)
-        self._forget(likeness)
-        self._known[likeness] = plan
-        self._size += plan.size
+        self._keep(key, plan)
+        if plan.names_handle:
+            self._keep(of_handle, plan)
         while len(self._known) > _MOST_PLANS or self._size > _MOST_BYTES:
             self._forget(next(iter(self._known)))
         return plan
 
-    def _forget(self, likeness: Likeness) -> None:
-        if (plan := self._known.pop(likeness, None)) is not None:
+    def _held_of(self, query: QueryView | None) -> int:
+        """A number for what a query handle held, whichever it was."""
+        if query is None:
+            return -1
+        known = self._held_by_view.get(id(query))
+        if known is None:
+            key: Hashable = id(query)
+            if query.held is None or len(query.held) <= _MOST_HELD:
+                held = tuple(query.held) if query.held is not None else None
+                key = held, tuple(query.blocks.items()), query.counterset, query.id_source, query.unknown
+            known = self._held_by_view[id(query)] = query, self._held.setdefault(key, len(self._held))
+        return known[1]
+
+    def _keep(self, key: Hashable, plan: Plan) -> None:
+        self._forget(key)
+        self._known[key] = plan
+        self._size += plan.size
+
+    def _forget(self, key: Hashable) -> None:
+        if (plan := self._known.pop(key, None)) is not None:
             self._size -= plan.size
 
     def _made(self, call: CallEvidence) -> Plan:
         passed: Counter[str] = Counter()
         unknown: Counter[tuple[str, str]] = Counter()
-        steps: list[tuple[Rule, Step]] = []
+        steps: list[tuple[Rule, Look[Any], Step]] = []
         interface, opnum = call.decoded.interface.uuid or "", call.decoded.opnum
         for rule, look in (*self._looks.get((interface, opnum), ()), *self._looks.get((interface, None), ())):
             assert look.reads is not None
@@ -97,49 +126,68 @@ class Plans:
             if (reason := _why_unreadable(look.reads, call)) is not None:
                 unknown.update((requirement, reason) for requirement in look.concerning(opnum))
                 continue
-            ask = asking(rule, look, look.check or self._watches[id(look)].feed)
-            steps.append((rule, ask if look.check is None or look.of_values else tuple(ask(call))))
-        if not any(one.displaces for _, found in steps if not callable(found) for one in found):
-            steps = [(rule, found if callable(found) else _apart(found, passed, unknown)) for rule, found in steps]
+            ask = look.check or self._watches[id(look)].feed
+            if rule.request is look:
+                ask = _of_request(ask)
+            is_of_each = look.check is None or look.of_values
+            steps.append((rule, look, ask if is_of_each else tuple(answered_by(rule, look, ask(call), opnum))))
+        names_handle = _names_handle(call.decoded.query, steps, unknown)
+        if not any(one.displaces for *_, found in steps if not callable(found) for one in found):
+            steps = [
+                (rule, look, found if callable(found) else _apart(found, passed, unknown))
+                for rule, look, found in steps
+            ]
         size = sum(len(side.data) for side in (call.request, call.response) if side is not None)
         return Plan(
-            tuple((rule, found) for rule, found in steps if found),
+            tuple((rule, look, found) for rule, look, found in steps if found),
             tuple(passed.items()),
             tuple(unknown.items()),
-            call.decoded.query,
+            names_handle,
             call.shared,
             size,
         )
 
 
-def asking(
-    rule: Rule, look: Look[Any], ask: Callable[[Any], Iterable[Judgement]]
-) -> Callable[[CallEvidence], Iterable[Judgement]]:
+def _of_request(ask: Callable[[Any], Iterable[Judgement]]) -> Callable[[CallEvidence], Iterable[Judgement]]:
     """Asks about a call, of which a look at requests is shown the request alone."""
-    if rule.request is look:
-        return lambda call: answered_by(rule, look, ask(call.as_asked), call.opnum)
-    return lambda call: answered_by(rule, look, ask(call), call.opnum)
+    return lambda call: ask(call.as_asked)
+
+
+def _names_handle(
+    query: QueryView | None, steps: Iterable[tuple[Rule, Look[Any], Step]], unknown: Iterable[tuple[str, str]]
+) -> bool:
+    """Whether an answer names the query handle, by its UUID or its number."""
+    if query is None:
+        return False
+    names = query.handle, f"q{query.number}"
+    found = [one for *_, found in steps if not callable(found) for one in found]
+    texts = [text for one in found for text in (one.message, one.expected, one.seen) if text]
+    return any(name in text for text in (*texts, *(reason for _, reason in unknown)) for name in names)
 
 
 def answered_by(
     rule: Rule, look: Look[Any], judged: Iterable[Judgement], opnum: int | None = None
 ) -> Iterator[Judgement]:
-    """What a look answered; a mistake of the rule, such as to accuse a client for what its server answered, ends the audit.
+    """What a look answered."""
+    return (checked(rule, look, one, opnum) for one in judged)
+
+
+def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> Judgement:
+    """An answer of a look; a mistake of the rule, such as to accuse a client for what its server answered, ends the audit.
 
     A verdict that names no requirement is one on all that calls of this `opnum` are judged by.
     """
-    for one in judged:
-        if not one.requirements:
-            one = replace(one, requirements=look.concerning(opnum))
-        assert one.requirement in look.requirements, (rule.code, one.requirement)
-        if isinstance(one.call, AskedEvidence):
-            one = replace(one, call=one.call.whole)
-        if one.outcome in (Outcome.FAILED, Outcome.WARNED):
-            if rule.request is look:
-                assert actor_of(one) is Actor.CLIENT, f"{rule.code} judges a server by a request"
-            elif look.needs_answer is None:
-                assert actor_of(one) is not Actor.CLIENT, f"{rule.code} judges a client together with the answer"
-        yield one
+    if not one.requirements:
+        one = replace(one, requirements=look.concerning(opnum))
+    assert one.requirement in look.requirements, (rule.code, one.requirement)
+    if isinstance(one.call, AskedEvidence):
+        one = replace(one, call=one.call.whole)
+    if one.outcome in (Outcome.FAILED, Outcome.WARNED):
+        if rule.request is look:
+            assert actor_of(one) is Actor.CLIENT, f"{rule.code} judges a server by a request"
+        elif look.needs_answer is None:
+            assert actor_of(one) is not Actor.CLIENT, f"{rule.code} judges a client together with the answer"
+    return one
 
 
 def about(judgement: Judgement, call: CallEvidence) -> Judgement:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.traced import TracedBytes
@@ -31,8 +32,9 @@ from analyzer.questions.audit.wire import (
     validated_count,
 )
 from analyzer.results.perflib import Opnum
+from analyzer.results.query import QueryView
 from tests.build.buffers import identifier, wide
-from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
+from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import PCQ, WINREG
 
 SIZE = "PCQ-2.2.4.7-R02"
@@ -184,7 +186,7 @@ def test_a_verdict_on_a_call_is_one_on_calls_that_are_alike() -> None:
 
 
 def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that was made first goes first; a plan is no other's whose handle held something else."""
+    """The one that was made first goes first; a plan is no other's whose handle held something else, or whose answer names it."""
     assert (_MOST_PLANS, module._MOST_BYTES) == (1024, 4_194_304)
     monkeypatch.setattr(module, "_MOST_PLANS", 2)
     monkeypatch.setattr(module, "_MOST_BYTES", 30)
@@ -194,7 +196,7 @@ def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     class Some(Plans):
         def _made(self, call: Any) -> Plan:
             made.append(call.likeness)
-            return Plan((), (), (), call.decoded.query, call.shared, call.size)
+            return Plan((), (), (), call.likeness == "names", call.shared, call.size)
 
     def ask(plans: Plans, likeness: str | None, size: int = 10, query: Any = None) -> bool:
         before = len(made)
@@ -206,8 +208,11 @@ def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [ask(plans, name) for name in "abab"] == [True, True, False, False]
     assert [ask(plans, name) for name in "cba"] == [True, False, True]
     assert [ask(plans, None), ask(plans, None)] == [True, True]
-    held = object()
-    assert [ask(plans, "a", query=held), ask(plans, "a", query=held), ask(plans, "a")] == [True, False, True]
+    first, other = (QueryView(name, number, {}, None, held=()) for number, name in enumerate((HANDLE, OTHER_HANDLE), 1))
+    assert [ask(plans, "a", query=one) for one in (first, other, None)] == [True, False, False]
+    assert ask(plans, "a", query=replace(first, held=None))
+    plans = Some((), {})
+    assert [ask(plans, "names", query=one) for one in (first, other, other)] == [True, True, False]
     # Thirty bytes are kept, thirty-one are not.
     plans = Some((), {})
     assert [ask(plans, "a", 20), ask(plans, "b", 10), ask(plans, "a"), ask(plans, "b")] == [True, True, False, False]

@@ -22,7 +22,7 @@ from analyzer.results.analysis import Analysis, Part
 from analyzer.screens.views.audit import AuditView
 from tests import truth
 from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, OTHER_HANDLE, Calls, analysis_of, sealed
+from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
 from tests.questions.audit.conversation import full_conversation, registry
 from tests.questions.audit.registered import countersets
 
@@ -127,7 +127,6 @@ def test_a_rule_about_layouts_is_asked_about_one_of_the_calls_that_are_alike() -
     [
         lambda calls: calls.counter_data(data((1, 1, 1), status=5)),
         lambda calls: calls.counter_data(data((1, 1, 1), instances=(("b", 0),))),
-        lambda calls: calls.counter_data(data((1, 1, 1)), OTHER_HANDLE),
         lambda calls: calls.counter_data(data((1, 1, 1)), status=8),
         lambda calls: calls.counter_data(data((1, 1, 1)), needed=1),
         lambda calls: calls.counter_data(data((1, 1, 1))[:-8]),
@@ -135,12 +134,26 @@ def test_a_rule_about_layouts_is_asked_about_one_of_the_calls_that_are_alike() -
         lambda calls: Calls(level=6, first_frame=50).counter_data(data((1, 1, 1))),
         lambda calls: Calls(ndr64=True, first_frame=50).counter_data(data((1, 1, 1))),
     ],
-    ids=["status-of-block", "instance", "handle", "status", "size", "damaged", "sealed", "secured", "ndr64"],
+    ids=["status-of-block", "instance", "status", "size", "damaged", "sealed", "secured", "ndr64"],
 )
 def test_calls_that_a_rule_may_tell_apart_are_not_alike(other) -> None:  # type: ignore[no-untyped-def]
     calls = Calls()
     first, second = Evidence(analysis_of(calls.counter_data(data((1, 1, 1))), other(calls))).calls()
     assert likeness_of(first) != likeness_of(second)
+
+
+def test_calls_on_two_handles_are_alike_as_long_as_no_answer_names_the_handle() -> None:
+    calls = Calls()
+    handles = (HANDLE, OTHER_HANDLE)
+    opened = [calls.open_query(handle) for handle in handles]
+    polls = [calls.counter_data(data((1, 1, 1)), handle) for handle in handles]
+    first, second = list(Evidence(analysis_of(*opened, *polls)).calls())[2:]
+    assert likeness_of(first) == likeness_of(second)
+    # A handle that is not set to zeros when it is closed is named in what is said of it.
+    closed = [calls.exchange(4, calls.stub().handle(handle), calls.stub().handle(handle).uint(0)) for handle in handles]
+    found = records(analysis_of(*opened, *polls, *closed))
+    assert found == records_one_by_one(analysis_of(*opened, *polls, *closed))
+    assert all(any(handle.encode() in one for one in found) for handle in handles)
 
 
 def test_what_the_handle_holds_makes_a_difference() -> None:
