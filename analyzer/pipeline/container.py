@@ -194,18 +194,17 @@ class EntryReader:
         stop = position + length
         if not 0 <= position <= stop <= self.size:
             raise damaged(self._file.case, f"{self._entry.name} ends before what it holds")
+        first = position // PIECE
+        if 0 < length <= (first + 1) * PIECE - position:
+            return self._piece(first)[position - first * PIECE : stop - first * PIECE]
         parts = [
             self._piece(number)[max(position - number * PIECE, 0) : stop - number * PIECE]
-            for number in range(position // PIECE, -(-stop // PIECE))
+            for number in range(first, -(-stop // PIECE))
         ]
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def whole(self) -> bytes:
-        """All of it. Raises `CaseError` likewise."""
-        return self.read(0, self.size)
+        return b"".join(parts)
 
     def check(self) -> None:
-        """Reads all of it once. Raises `CaseError` likewise."""
+        """Reads all of it once. Raises `CaseError` where it is not what was written."""
         for number in range(len(self._entry.sha256)):
             self._piece(number)
 
