@@ -151,7 +151,7 @@ class _Say(Struct, frozen=True):
     def __call__(
         self,
         call: OfCall | None,
-        at: At | str | None,
+        at: At | str | tuple[str, str] | None,
         message: str,
         expected: object = None,
         seen: object = None,
@@ -159,10 +159,11 @@ class _Say(Struct, frozen=True):
         of: Requirements = (),
         **facts: Any,
     ) -> Judgement:
-        """`at` is a place, or a path in the side that the look judges; `facts` are what `Judgement` has besides."""
-        if isinstance(at, str):
+        """`at` is a place, or a path in the side that the look judges (whole, or a structure and its field); `facts` are what
+        `Judgement` has besides."""
+        if isinstance(at, str | tuple):
             assert call is not None
-            at = At(call.judged_side, at)
+            at = At(call.judged_side, at if isinstance(at, str) else ".".join(at))
         wanted, found = (None if one is None else str(one) for one in (expected, seen))
         # A request stands for its call until the audit puts the whole call in its place.
         whole, of = cast("CallEvidence | None", call), of if isinstance(of, tuple) else (of,)
@@ -178,7 +179,7 @@ warned = _Say(Outcome.WARNED)
 def judge(
     is_kept: bool,
     call: OfCall,
-    at: At | str,
+    at: At | str | tuple[str, str],
     message: str,
     expected: object,
     seen: object,

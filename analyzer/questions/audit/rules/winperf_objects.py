@@ -10,7 +10,16 @@ from analyzer.interfaces.winperf.samples import is_base
 from analyzer.questions.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
 from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.rule import Level, rule
-from analyzer.questions.audit.verdicts import Deviation, Judgement, Severity, failed, inconclusive, judge, warned
+from analyzer.questions.audit.verdicts import (
+    Deviation,
+    Judgement,
+    Severity,
+    failed,
+    inconclusive,
+    judge,
+    passed,
+    warned,
+)
 from analyzer.questions.audit.winperf_blocks import (
     CUT_OFF,
     OBJECT_LENGTH,
@@ -74,13 +83,13 @@ def _unreadable(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
     number = fields.get("num_instances", 0)
     if number < PERF_METADATA_NO_INSTANCES:
         left.remove(INSTANCES)
-        path, message = f"{item.path}.num_instances", "NumInstances is below all values defined"
+        path, message = (item.path, "num_instances"), "NumInstances is below all values defined"
         yield failed(call, path, message, "-3 to -1, or a count", number, of=INSTANCES)
     for requirement, name in ((DEFINITION, "definition_length"), (HEADER, "header_length")):
         length = fields.get(name, OBJECT_LENGTH)
         if length < OBJECT_LENGTH:
             left.remove(requirement)
-            path, message = f"{item.path}.{name}", "a length of an object is below that of its header"
+            path, message = (item.path, name), "a length of an object is below that of its header"
             yield failed(call, path, message, f"at least {OBJECT_LENGTH}", length, of=requirement)
     yield inconclusive(CUT_OFF, call, *left)
 
@@ -88,27 +97,27 @@ def _unreadable(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
 def _lengths(call: CallEvidence, item: Structure, size: int) -> Iterator[Judgement]:
     fields = item.fields
     total, definition, header = fields["total_byte_length"], fields["definition_length"], fields["header_length"]
-    is_kept, path = total >= definition and item.start + total <= size, f"{item.path}.total_byte_length"
+    is_kept, path = total >= definition and item.start + total <= size, (item.path, "total_byte_length")
     message = "the object does not end in the block, or ends before its definitions do"
     expected = f"{definition} to {size - item.start}"
     yield judge(is_kept, call, path, message, expected, total, of=TOTAL)
-    path, message = f"{item.path}.header_length", "the header of an object has another size than on the wire"
+    path, message = (item.path, "header_length"), "the header of an object has another size than on the wire"
     yield judge(header == OBJECT_LENGTH, call, path, message, OBJECT_LENGTH, header, of=HEADER)
     needed = header + sum(counter.get("byte_length", 0) for counter in fields.get("counters", ()))
-    path, message = f"{item.path}.definition_length", "DefinitionLength ends before the definitions do"
+    path, message = (item.path, "definition_length"), "DefinitionLength ends before the definitions do"
     yield judge(definition >= needed, call, path, message, f"at least {needed}", definition, of=DEFINITION)
 
 
 def _counts(call: CallEvidence, item: Structure, block: WinperfBlock) -> Iterator[Judgement]:
     fields = item.fields
     found, said = len(fields.get("counters", ())), fields["num_counters"]
-    path, message = f"{item.path}.num_counters", "there are not as many definitions as NumCounters says"
+    path, message = (item.path, "num_counters"), "there are not as many definitions as NumCounters says"
     yield judge(found == said, call, path, message, said, found, of=COUNTERS)
     number = fields["num_instances"]
     instances = sum("counter_block" in instance for instance in fields.get("instances") or ())
     if instances == number:
         instances += _follow(call, item, block)
-    path = f"{item.path}.num_instances"
+    path = (item.path, "num_instances")
     if number in (PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES):
         behind = fields["total_byte_length"] - fields["definition_length"]
         message = "an object of metadata alone has bytes behind its definitions"
@@ -143,8 +152,8 @@ def _names(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
     names = [(instance.get("definition") or {}).get("name") or "" for instance in item.fields.get("instances") or ()]
     is_kept = not any("\ufffd" in name for name in names)
     message = "names of instances do not decode in the object's code page"
-    yield judge(is_kept, call, f"{item.path}.code_page", message, "names in this code page", page, of=CODE_PAGE)
-    path, message = f"{item.path}.detail_level", "the object has a detail level that does not exist"
+    yield judge(is_kept, call, (item.path, "code_page"), message, "names in this code page", page, of=CODE_PAGE)
+    path, message = (item.path, "detail_level"), "the object has a detail level that does not exist"
     yield judge(level in _DETAIL_LEVELS, call, path, message, "100, 200, 300 or 400", level, of=DETAIL, say=warned)
 
 
@@ -185,7 +194,7 @@ def winperf_definition_inconsistent(call: CallEvidence, block: WinperfBlock) -> 
             yield inconclusive(CUT_OFF, call)
         sizes = [counters.fields.get("byte_length", 0) for counters in counter_blocks_of(item)]
         for at, definition in enumerate(definitions):
-            length, path = definition.fields.get("byte_length"), f"{definition.path}.byte_length"
+            length, path = definition.fields.get("byte_length"), (definition.path, "byte_length")
             if length is not None:
                 message, is_kept = "the definition has another size than on the wire", length == _DEFINITION_LENGTH
                 yield judge(is_kept, call, path, message, _DEFINITION_LENGTH, length, of=LENGTH, say=warned)
@@ -200,15 +209,15 @@ def winperf_definition_inconsistent(call: CallEvidence, block: WinperfBlock) -> 
 def _definition(call: CallEvidence, item: Definition, follower: Definition | None) -> Iterator[Judgement]:
     kind, size = item.fields["counter_type"] & 0xFFFFFFFF, item.fields["counter_size"]
     wanted = 8 if kind == _DOUBLE_RAW else _SIZES.get(kind & _SIZE_BITS)
-    path, message = f"{item.path}.counter_size", f"CounterSize is not what the type {kind:#010x} asks for"
+    path, message = (item.path, "counter_size"), f"CounterSize is not what the type {kind:#010x} asks for"
     yield judge(wanted in (None, size), call, path, message, wanted, size, of=SIZE)
     if kind in _NEED_BASE:
         behind = follower.fields.get("counter_type", 0) & 0xFFFFFFFF if follower is not None else None
         seen = f"type {behind:#010x}" if behind is not None else "the end of the definitions"
-        path, message = f"{item.path}.counter_type", "a counter that needs a base is not followed by one"
+        path, message = (item.path, "counter_type"), "a counter that needs a base is not followed by one"
         is_kept = behind is not None and is_base(behind)
         yield judge(is_kept, call, path, message, "a base right behind it", seen, of=BASE)
-    scale, path = item.fields["default_scale"], f"{item.path}.default_scale"
+    scale, path = item.fields["default_scale"], (item.path, "default_scale")
     message = "DefaultScale is no power of ten that can be meant"
     yield judge(-10 <= scale <= 10, call, path, message, "-10 to 10", scale, of=SCALE, say=warned)
 
@@ -218,7 +227,7 @@ def _value_place(call: CallEvidence, item: Definition, sizes: list[int]) -> Iter
     if sizes:
         start, size, most = item.fields["counter_offset"], item.fields["counter_size"], max(sizes)
         is_kept = size == 0 or (start >= 4 and start + size <= most)
-        path, message = f"{item.path}.counter_offset", "the value does not lie in the counter block"
+        path, message = (item.path, "counter_offset"), "the value does not lie in the counter block"
         expected, seen = f"bytes 4 to {most}", f"bytes {start} to {start + size}"
         yield judge(is_kept, call, path, message, expected, seen, of=PLACE)
 
@@ -259,18 +268,18 @@ def winperf_instance_malformed(call: CallEvidence, block: WinperfBlock) -> Itera
                 yield inconclusive(CUT_OFF, call, NAME, UNIQUE, PARENT)
                 break
             yield _instance_name(call, instance, item.fields.get("code_page", 0))
-            number, path = instance.fields["unique_id"], f"{instance.path}.unique_id"
+            number, path = instance.fields["unique_id"], (instance.path, "unique_id")
             is_kept = number == _NO_UNIQUE_ID or number not in seen
             message = "two instances of an object have the same UniqueID"
             yield judge(is_kept, call, path, message, "-1, or a number once", number, of=UNIQUE)
             seen.add(number)
-            parent, path = instance.fields["parent_object_title_index"], f"{instance.path}.parent_object_title_index"
+            parent, path = instance.fields["parent_object_title_index"], (instance.path, "parent_object_title_index")
             is_kept, message = parent == 0 or parent in indices, "the parent object is not in the block"
             yield judge(is_kept, call, path, message, "0, or an object of the block", parent, of=PARENT, say=warned)
 
 
 def _instance_length(call: CallEvidence, instance: Structure, block: WinperfBlock) -> Judgement:
-    fields, path = instance.fields, f"{instance.path}.byte_length"
+    fields, path = instance.fields, (instance.path, "byte_length")
     needed = fields["name_offset"] + fields["name_length"] if fields.get("name_length") else _INSTANCE_LENGTH
     length, most = fields["byte_length"], block.size - instance.start
     if not needed <= length <= most:
@@ -284,9 +293,10 @@ def _instance_name(call: CallEvidence, instance: Structure, code_page: int) -> J
     start, length = instance.start + instance.fields["name_offset"], instance.fields["name_length"]
     name = call.reply.data[start : start + length]
     ends = name.endswith(b"\0") if code_page else len(name) % 2 == 0 and name.endswith(b"\0\0")
-    path, message = f"{instance.path}.name_length", "the name has no NUL within NameLength"
-    seen = name[-2:].hex(" ")
-    return judge(ends or not length, call, path, message, "a NUL at its end", seen, of=NAME, say=warned)
+    if ends or not length:
+        return passed(NAME)
+    message = "the name has no NUL within NameLength"
+    return warned(call, (instance.path, "name_length"), message, "a NUL at its end", name[-2:].hex(" "), of=NAME)
 
 
 _XP = Deviation(
@@ -323,7 +333,7 @@ def winperf_counter_block_too_short(call: CallEvidence, block: WinperfBlock) -> 
         ]
         needed, last = max(ends, default=4), max(item.fields.get("num_instances", 0), 1)
         for number, counters in enumerate(counter_blocks_of(item), 1):
-            length, path = counters.fields.get("byte_length"), f"{counters.path}.byte_length"
+            length, path = counters.fields.get("byte_length"), (counters.path, "byte_length")
             if length is None:
                 yield inconclusive(CUT_OFF, call)
                 break
