@@ -19,6 +19,7 @@ from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side, SideName
+from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.security import AuthLevel
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import analysis_of, winreg, with_stub
@@ -94,7 +95,12 @@ def changed(side: Side, data: bytes) -> Side:
 
 def said(analysis: Analysis, call: Call) -> list[str]:
     """What the rules say of a call alone, of which the rest of the capture is known."""
-    audit = Audit(replace(analysis, calls=[call]), profile=Profile.SPEC, rules=pages())
+    table = CallTable()
+    table.append(call)
+    alone = (
+        OrderedCalls(table, range(1), [0], [call.query]) if call.query is not None else OrderedCalls(table, range(1))
+    )
+    audit = Audit(replace(analysis, calls=alone), profile=Profile.SPEC, rules=pages())
     findings = []
     for finding in audit.findings():
         judgement, place = finding.judgement, finding.place
