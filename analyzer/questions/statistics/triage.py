@@ -563,8 +563,13 @@ def _file(
 def _sentence(calls: _Calls, analysis: Analysis) -> str:
     count = int(calls.performance.sum())
     if not count:
-        kinds = Counter(problem.kind for problem in analysis.problems)
-        return f"no performance call was read, but something that may hide some was not: {_listed(kinds)}"
+        kinds = _listed(Counter(problem.kind for problem in analysis.problems))
+        if analysis.part is not None:
+            unread = f"; what may hide some was not read: {kinds}" if kinds else ""
+            return f"no performance call passes: {analysis.part.words}{unread}"
+        return "no performance call was read" + (
+            f", but something that may hide some was not: {kinds}" if kinds else ""
+        )
     of_perflib = calls.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
     perflib_calls = int((calls.performance & of_perflib).sum())
     parts = [f"{perflib_calls:,} of PerflibV2"] if perflib_calls else []
