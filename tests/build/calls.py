@@ -22,9 +22,10 @@ from analyzer.interfaces.winperf.layer import KeyFollower, WinregLayer
 from analyzer.pipeline.run import _Collector
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import CallState, Side
-from analyzer.results.connection import Channel
+from analyzer.results.connection import Channel, SmbSession
 from analyzer.results.pdus import Fragment
-from analyzer.results.security import AuthInfo, AuthLevel, Decryption
+from analyzer.results.record import Endpoint
+from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.screens.formats.conversation import write_conversation
 from analyzer.transport.rpc.events import Exchange
 from tests.build.buffers import Ndr
@@ -266,6 +267,40 @@ def sealed(exchange: Exchange) -> Exchange:
 
     return replace(
         exchange, request=unread(exchange.request), response=unread(exchange.response), state="sealed", reason="no key"
+    )
+
+
+def smb_session(number: int, refused: int | None = None, *, anonymous: bool = False) -> SmbSession:
+    """Of user N, in frame N at the time N; it may have been refused with a status."""
+    return SmbSession(
+        number=number,
+        session_id=number,
+        client=Endpoint("10.0.0.2", 50000),
+        server=Endpoint("10.0.0.1", 445),
+        dialect="3.1.1",
+        client_guid=None,
+        server_guid=None,
+        cipher=None,
+        signing=None,
+        identity=Identity(
+            "ntlm",
+            None if anonymous else f"user{number}",
+            is_anonymous=anonymous,
+            granted=None if refused is not None else "anonymous" if anonymous else "account",
+        ),
+        decryption=Decryption.NOT_SEALED,
+        reason=None,
+        first_time_ns=number,
+        last_time_ns=number,
+        frames=(number,),
+        encrypted_messages=0,
+        decrypted_messages=0,
+        signed_messages=0,
+        verified_messages=0,
+        trees=(),
+        pipes=(),
+        hosts=(),
+        refused=refused,
     )
 
 

@@ -14,12 +14,11 @@ from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.call_table import CallTable
 from analyzer.results.connection import SmbSession
-from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.events import Exchange
 from tests import truth
-from tests.build.calls import NO_SECURITY, Calls, analysis_of
+from tests.build.calls import NO_SECURITY, Calls, analysis_of, smb_session
 from tests.build.capture import pcap, read
 from tests.build.rpc import CHANNEL
 from tests.interfaces.pcq.test_follow import CONVERSATION, conversation, facts
@@ -39,30 +38,8 @@ WHO = Identity(
 
 
 def session(number: int = 0, *, decryption: Decryption = Decryption.DECRYPTED, identity: Identity = WHO) -> SmbSession:
-    return SmbSession(
-        number=number,
-        session_id=0x1D,
-        client=Endpoint("10.0.0.2", 49152),
-        server=Endpoint("10.0.0.1", 445),
-        dialect="3.1.1",
-        client_guid=None,
-        server_guid=None,
-        cipher=None,
-        signing=None,
-        identity=identity,
-        decryption=decryption,
-        reason=None,
-        first_time_ns=1,
-        last_time_ns=2,
-        frames=(1, 2),
-        encrypted_messages=0,
-        decrypted_messages=0,
-        signed_messages=0,
-        verified_messages=0,
-        trees=(),
-        pipes=(),
-        hosts=(("10.0.0.1", "FILESRV", "tree path"),),
-    )
+    named = (("10.0.0.1", "FILESRV", "tree path"),)
+    return replace(smb_session(number), decryption=decryption, identity=identity, hosts=named)
 
 
 def as_user(

@@ -10,9 +10,8 @@ from analyzer.results.analysis import Part
 from analyzer.results.capture import HostName, HostRecord
 from analyzer.results.record import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
-from tests.build.calls import Calls, analysis_of
+from tests.build.calls import Calls, analysis_of, smb_session
 from tests.questions.statistics.test_summary import as_user
-from tests.questions.statistics.test_triage import refused
 
 WHO = Identity("ntlm", "me", "LAB", os_version="10.0.1", client_os_version="10.0.2")
 
@@ -20,7 +19,7 @@ WHO = Identity("ntlm", "me", "LAB", os_version="10.0.1", client_os_version="10.0
 def test_users_are_those_with_a_name() -> None:
     """Neither of a null session nor of one of whom nothing is known."""
     sessions = [
-        replace(refused(1, None), identity=replace(identity, granted="account"))
+        replace(smb_session(1), identity=replace(identity, granted="account"))
         for identity in (WHO, Identity("ntlm"), Identity("ntlm", "odd", is_anonymous=True), replace(WHO, user="other"))
     ]
     assert list(host_records(analysis_of(*sessions))) == [
@@ -47,7 +46,7 @@ def test_users_are_those_with_a_name() -> None:
 
 def test_an_address_may_be_both_and_they_come_in_order() -> None:
     ends = Endpoint("10.0.0.1", 50000), Endpoint("10.0.0.10", 445)
-    sessions = [refused(1, None), replace(refused(2, None), client=ends[0], server=ends[1], dialect=None)]
+    sessions = [smb_session(1), replace(smb_session(2), client=ends[0], server=ends[1], dialect=None)]
     call = as_user(Calls().open_query(), "LAB\\one")
     found = list(host_records(analysis_of(*sessions, call)))
     assert [(one.ip, one.roles, one.dialects, one.users) for one in found] == [
@@ -59,7 +58,7 @@ def test_an_address_may_be_both_and_they_come_in_order() -> None:
 
 
 def test_of_a_part_only_those_who_took_part_in_it() -> None:
-    analysis = analysis_of(Calls().open_query(), refused(1, None))
+    analysis = analysis_of(Calls().open_query(), smb_session(1))
     named = replace(analysis, capture=replace(analysis.capture, names={"10.9.9.9": "elsewhere"}))
     assert [one.ip for one in host_records(named)] == ["10.0.0.1", "10.0.0.2", "10.9.9.9"]
     assert [one.ip for one in host_records(replace(named, part=Part((), (), "none")))] == []
@@ -79,11 +78,11 @@ def test_keys_are_counted_for_what_they_were_tried_on() -> None:
         with_level(AuthLevel.PRIVACY, 3, Decryption.NO_KEY),
     ]
     sessions = [
-        replace(refused(1, None), decryption=Decryption.DECRYPTED),
-        refused(2),
-        refused(3, None, anonymous=True),
-        replace(refused(4, None), identity=Identity("ntlm")),
-        replace(refused(5, None), identity=Identity("ntlm", "user1"), decryption=Decryption.WRONG_KEY),
+        replace(smb_session(1), decryption=Decryption.DECRYPTED),
+        smb_session(2, 5),
+        smb_session(3, anonymous=True),
+        replace(smb_session(4), identity=Identity("ntlm")),
+        replace(smb_session(5), identity=Identity("ntlm", "user1"), decryption=Decryption.WRONG_KEY),
     ]
     analysis = analysis_of(*levels, *sessions)  # type: ignore[arg-type]
     assert list(decrypted_by_account(replace(analysis, secrets_given=True))) == [

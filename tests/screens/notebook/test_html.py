@@ -24,8 +24,7 @@ from analyzer.screens.notebook.html import (
     table_of,
     text_of,
 )
-from tests.build.calls import analysis_of
-from tests.questions.statistics.test_triage import refused
+from tests.build.calls import analysis_of, smb_session
 from tests.screens.views.test_pages import broken, sessions
 
 
@@ -165,7 +164,7 @@ def test_of_what_was_found_the_first_twelve_lines_are_shown_and_the_others_count
     logons: int, more: list[str]
 ) -> None:
     clients = [Endpoint(f"10.0.1.{number}", 50000) for number in range(logons)]
-    found = [replace(refused(number), client=client) for number, client in enumerate(clients)]
+    found = [replace(smb_session(number, 0xC000006D), client=client) for number, client in enumerate(clients)]
     html = behind_sessions(capture_html(analysis_of(*found)))
     assert html.count("refused with STATUS_LOGON_FAILURE") == 12
     assert re.findall(r"<p>\.\.\. ([^<]+)</p>", html) == more
