@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth import kdc, secrets
-from analyzer.auth.context import Handshake, SearchBudget
+from analyzer.auth.context import BYTES_A_TRY, KEYSTREAM_A_BYTE, Handshake, SearchBudget
 from analyzer.auth.der import oid_text
 from analyzer.auth.handshake import begin
 from analyzer.auth.kdc import KdcLayer
@@ -272,7 +272,7 @@ def test_messages_earn_what_searches_may_cost() -> None:
     search = SearchBudget(tries=0, keystream=10)
     assert not search.makes(11)
     assert search.makes(10)
-    search.earn(1)
-    assert search.tries == 0
-    search.earn(1 << 20)
-    assert search.tries > 0
+    for size, tries in ((1, 0), (BYTES_A_TRY - 2, 0), (1, 1), (3 * BYTES_A_TRY - 1, 3), (1, 4)):
+        search.earn(size)
+        assert search.tries == tries
+    assert search.keystream == 4 * BYTES_A_TRY * KEYSTREAM_A_BYTE
