@@ -110,6 +110,7 @@ CASES: list[Case] = [
         lambda: [question(), *bound_later(transport="ncacn_ip_tcp", pipe=None)],
     ),
     ("PCQ111", "questions for other interfaces", "pass", lambda: [question(MAPPER), *bound_later()]),
+    ("PCQ111", "a sealed question proves nothing", "pass", lambda: [sealed(question()), *bound_later()]),
     ("PCQ111", "no use of the interface", "not-exercised", list),
     ("PCQ112", "version 1.0", "pass", lambda: reported(Conversation().bound())),
     ("PCQ112", "version 2.0", "fail", version_2),

@@ -98,6 +98,14 @@ def two_queries(listed: bytes, second: bytes = SECOND, *, seal: bool = False) ->
 
 
 CASES: list[Case] = [
+    (
+        "PCQ435",
+        "0xB7 to a removal",
+        "fail",
+        lambda: talk(
+            opened, added, lambda calls: calls.validate(ONE, identifier(COUNTERSET, name="a", status=0xB7), add=0)
+        ),
+    ),
     ("PCQ710", "success without a handle", "fail", lambda: [Calls().open_query(NO_HANDLE)]),
     (
         "PCQ710",

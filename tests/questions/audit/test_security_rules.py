@@ -105,6 +105,8 @@ CASES: list[Case] = [
         "inconclusive",
         lambda: [replace(answered(3), response=None, state="request-only")],
     ),
+    ("PCQ102", "a request that ends before its trailer proves nothing", "inconclusive", lambda: [cut()]),
+    ("PCQ103", "a request that ends before its trailer proves nothing", "inconclusive", lambda: [cut()]),
     ("PCQ103", "SPNEGO is accepted", "pass", lambda: [opened(auth_type=9)]),
     ("PCQ103", "NTLM is accepted", "pass", lambda: [opened(auth_type=10)]),
     ("PCQ103", "14 is another service", "fail", lambda: [opened(auth_type=14)]),

@@ -240,6 +240,7 @@ CASES: list[Case] = [
             ),
         )
     ),
+    ("PCQ204", "a request for validation that does not decode", "inconclusive", lambda: [asked(7, bytes(10))]),
     ("PCQ204", "validation repeats its size both ways", "pass", lambda: [call(7)]),
     (
         "PCQ204",
