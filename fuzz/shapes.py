@@ -28,15 +28,17 @@ from tests.build.capture import Pcapng
 PASSWORD = "correct horse"
 TIMELINE = ("timeline", "FILE", "--format", "jsonl")
 SAMPLES = ("samples", "FILE", "--format", "jsonl")
-# Every other command that reads captures; OUT is a file that is not there yet.
+# OUT is a file that is not there yet.
+SAVE, REPORT = ("save", "FILE", "-o", "OUT"), ("report", "FILE", "-o", "OUT")
+# Every other command that reads captures.
 OTHERS: tuple[tuple[str, ...], ...] = (
     *((name, "FILE", "--format", "jsonl") for name in ("sessions", "hosts", "handles", "stats", "triage")),
     ("show", "FILE", "--call", "2"),
     ("keys", "wireshark", "FILE"),
     ("export-metadata", "FILE", "-o", "OUT"),
     ("export", "FILE", "--pcapng", "OUT"),
-    ("save", "FILE", "-o", "OUT"),
-    ("report", "FILE", "-o", "OUT"),
+    SAVE,
+    REPORT,
     ("collect", "FILE", "-o", "OUT"),
     ("browse", "FILE"),
 )
@@ -683,7 +685,7 @@ def _rpc(path: Path, size: int, messages: Callable[[int], tuple[Sequence[bytes],
                 return
 
 
-@shape()
+@shape(TIMELINE, SAVE, REPORT)
 def rpc_calls_unanswered(path: Path, size: int) -> None:
     """Requests that are never answered, each of another call id."""
     _rpc(path, size, lambda number: ([rpc.request(0, b"", call_id=number * 50 + at) for at in range(50)], []))
@@ -696,7 +698,7 @@ def rpc_calls_begun(path: Path, size: int) -> None:
     _rpc(path, size, lambda number: ([rpc.request(0, b"a" * 8, call_id=number, flags=first)] * 20, []))
 
 
-@shape()
+@shape(TIMELINE, SAVE, REPORT)
 def rpc_call_ids_again(path: Path, size: int) -> None:
     """The same call id over and over, answered now and then."""
     asked = [rpc.request(0, b"a" * 8, call_id=7)] * 20
@@ -739,7 +741,7 @@ def rpc_binds_unanswered(path: Path, size: int) -> None:
     _rpc(path, size, lambda number: ([rpc.bind(offers, call_id=number)], []))
 
 
-@shape()
+@shape(TIMELINE, SAVE, REPORT)
 def rpc_interfaces(path: Path, size: int) -> None:
     """Calls each of an interface of its own."""
 
@@ -901,7 +903,7 @@ def tiny_blocks(path: Path, size: int) -> None:
     _answers(path, size // 2, _blocks(size))
 
 
-@shape(TIMELINE, SAMPLES, ("counters", "FILE", "--format", "jsonl"))
+@shape(TIMELINE, SAMPLES, ("counters", "FILE", "--format", "jsonl"), SAVE, REPORT)
 def tiny_instances(path: Path, size: int) -> None:
     """One answer of instances without values."""
     names = [("", number) for number in range(size // 16)]
@@ -912,14 +914,14 @@ def tiny_instances(path: Path, size: int) -> None:
     _answers(path, size // 2, head + block)
 
 
-@shape(TIMELINE, ("handles", "FILE", "--format", "jsonl"), ("audit", "FILE", "--format", "jsonl"))
+@shape(TIMELINE, ("handles", "FILE", "--format", "jsonl"), ("audit", "FILE", "--format", "jsonl"), SAVE, REPORT)
 def many_identifiers(path: Path, size: int) -> None:
     """One answer of identifiers."""
     one = buffers.identifier(GUID, counter=3, name="")
     _answers(path, size // 2, one * (size // len(one)), opnum=5)
 
 
-@shape(TIMELINE, SAMPLES)
+@shape(TIMELINE, SAMPLES, SAVE, REPORT)
 def strings_that_share(path: Path, size: int) -> None:
     """A table of strings that all begin in the same long text."""
     number = size // 16
@@ -944,14 +946,14 @@ def handles_opened(path: Path, size: int) -> None:
                 return
 
 
-@shape(TIMELINE, ("samples", "FILE", "--format", "jsonl"), ("counters", "FILE", "--format", "jsonl"))
+@shape(TIMELINE, ("samples", "FILE", "--format", "jsonl"), ("counters", "FILE", "--format", "jsonl"), SAVE, REPORT)
 def polls_of_little(path: Path, size: int) -> None:
     """Answers with one value each."""
     block = buffers.Block(1, values=((bytes(8),),))
     _answers(path, size, buffers.perf_data([block]))
 
 
-@shape(TIMELINE, SAMPLES)
+@shape(TIMELINE, SAMPLES, SAVE, REPORT)
 def countersets(path: Path, size: int) -> None:
     """Countersets that are described, each under another GUID and name."""
     with Writer(path) as out:
@@ -963,7 +965,7 @@ def countersets(path: Path, size: int) -> None:
                 return
 
 
-@shape(TIMELINE, ("audit", "FILE", "--format", "jsonl"))
+@shape(TIMELINE, ("audit", "FILE", "--format", "jsonl"), SAVE, REPORT)
 def refused(path: Path, size: int) -> None:
     """Calls with a handle that was never given out."""
     with Writer(path) as out:

@@ -11,6 +11,8 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.output.json import document
@@ -24,7 +26,7 @@ from analyzer.results.call import CallRecord
 from analyzer.results.view import CARRIERS
 from analyzer.screens.formats import page as page_module
 from analyzer.screens.formats.page import asset
-from analyzer.screens.formats.page_data import exact
+from analyzer.screens.formats.page_data import exact, exact_text
 from analyzer.screens.viewmodel.findings import finding_views
 from analyzer.screens.viewmodel.rows import rows
 from analyzer.screens.viewmodel.series import series_views
@@ -230,6 +232,22 @@ def test_numbers_beyond_what_javascript_holds_keep_their_digits() -> None:
     assert exact({"a": [2**53 - 1, 2**53, -(2**64), True, None]}) == {
         "a": [2**53 - 1, {"$int": str(2**53)}, {"$int": str(-(2**64))}, True, None]
     }
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(_JSON)
+@example('a"1234567890123456789,\\"1234567890123456789')
+def test_numbers_in_json_keep_their_digits_and_texts_stay(value: Any) -> None:
+    assert json.loads(exact_text(json.dumps(value).encode())) == exact(value)
 
 
 UNREAD = "state in {partial, sealed, malformed, response-only} or buffer_problem"

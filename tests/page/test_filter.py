@@ -128,8 +128,8 @@ def of_the_page(directory: Path, filters: list[str], files: Iterable[str]) -> li
     built(directory)
     captures = []
     for analysis in map(analysis_named, files):
-        parts = record_blocks(analysis, range(1, len(analysis.calls) + 1))
-        captures.append([pair for heads, buffers in parts for pair in zip(heads, buffers, strict=True)])
+        parts = record_blocks(analysis)
+        captures.append([tuple(map(json.loads, pair)) for part in parts for pair in zip(*part, strict=True)])
     given: dict[str, Any] = {"fields": vocabulary(), "filters": filters, "captures": captures}
     (directory / "input.json").write_text(json.dumps(given), encoding="utf-8")
     (directory / "run.mjs").write_text(SCRIPT, encoding="utf-8")

@@ -113,11 +113,16 @@ def _calls(report: Report) -> Iterator[bytes]:
         yield _script(f"details-{number}", text)
     if shared is not None:
         yield _script(f"shared-{shared.number}", packed(shared.content))
-    for number, (heads, buffers) in enumerate(record_blocks(analysis, range(1, len(analysis.calls) + 1))):
-        yield _script(f"heads-{number}", packed([dumps(heads)]))
+    for number, (heads, buffers) in enumerate(record_blocks(analysis)):
+        yield _script(f"heads-{number}", packed(_listed(heads)))
         if number * HEADS_IN_BLOCK < shown:
-            yield _script(f"buffers-{number}", packed([dumps(buffers)]))
+            yield _script(f"buffers-{number}", packed(_listed(buffers)))
     yield from _block("tail", {"details": shown})
+
+
+def _listed(texts: list[bytes]) -> tuple[bytes, bytes, bytes]:
+    """A list of values that are JSON already."""
+    return b"[", b",".join(texts), b"]"
 
 
 def _block(name: str, value: Any) -> Iterator[bytes]:

@@ -7,17 +7,19 @@ Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int": "..
 
 from __future__ import annotations
 
+import re
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from analyzer.core.output.json import document, dumps
-from analyzer.interfaces.contents.lines import call_record, delta_before
+from analyzer.core.output.json import Pieces, document, dumps
+from analyzer.interfaces.contents.lines import CallRecords
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.view import Form, Layer, Node, Row, SeriesView, SideView
@@ -127,21 +129,52 @@ def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: 
     columns["key"].append(texts.number(call.handle_uuid))
 
 
-def record_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[tuple[list[Any], list[Any]]]:
-    """The records of calls, as `timeline` prints them, a block of them at a time: without their buffers, and the buffers alone."""
-    for at in range(0, len(numbers), HEADS_IN_BLOCK):
+def record_blocks(analysis: Analysis) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """The records of calls as JSON, as `timeline` prints them, a block of them at a time: first without buffers, then these."""
+    made = CallRecords(for_json=True)
+    for at in range(0, len(analysis.calls), HEADS_IN_BLOCK):
         heads, buffers = [], []
-        for number in numbers[at : at + HEADS_IN_BLOCK]:
-            call = analysis.calls[number - 1]
-            record = exact(call_record(call, analysis, time_delta_ns=delta_before(number, call, analysis)))
-            sides = [record[side] for side in ("request", "response")]
-            buffers.append([side.pop("buffer") if side is not None else None for side in sides])
+        for call in analysis.calls[at : at + HEADS_IN_BLOCK]:
+            record = made.record(call, analysis)
+            texts = [_NONE if side is None else _text_of(side.buffer) for side in (record.request, record.response)]
+            request, response = (
+                None if side is None else replace(side, buffer=_MARK) for side in (record.request, record.response)
+            )
+            pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
             # The page asks whether a buffer is there without reading it.
-            for side, buffer in zip(sides, buffers[-1], strict=True):
-                if side is not None:
-                    side["has_buffer"] = bool(buffer)
-            heads.append(record)
+            there = [text for side, text in zip((request, response), texts, strict=True) if side is not None]
+            says = [b'"has_buffer":false' if text in (_NONE, b"{}") else b'"has_buffer":true' for text in there]
+            heads.append(exact_text(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b"")))))
+            buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
         yield heads, buffers
+
+
+# Stands for a buffer in a record: no other field of that name is a text.
+_MARK, _MARKED, _NONE = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"', b"null"
+# Whole numbers that JavaScript's numbers may not hold, outside of texts.
+_LONG_NUMBER = re.compile(rb"(?<![\d.eE+-])-?\d{16,}(?![\d.eE])")
+
+
+def _text_of(buffer: Any) -> bytes:
+    """The JSON of a buffer, which may be JSON already."""
+    return b"".join(buffer.made()) if isinstance(buffer, Pieces) else dumps(buffer)
+
+
+def exact_text(text: bytes) -> bytes:
+    """JSON that JavaScript reads without a loss, of JSON."""
+    has_escapes = b"\\" in text
+    if has_escapes:
+        # Then each quotation mark begins or ends a text. There are no such bytes in JSON.
+        text = text.replace(b"\\\\", b"\x02\x02").replace(b'\\"', b"\x02\x03")
+    parts = text.split(b'"')
+    parts[::2] = [part if len(part) < 16 else _LONG_NUMBER.sub(_exact_number, part) for part in parts[::2]]
+    text = b'"'.join(parts)
+    return text.replace(b"\x02\x03", b'\\"').replace(b"\x02\x02", b"\\\\") if has_escapes else text
+
+
+def _exact_number(match: re.Match[bytes]) -> bytes:
+    number = match[0]
+    return number if -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER else b'{"$int":"%b"}' % number
 
 
 class DetailBlock(Struct, frozen=True):
