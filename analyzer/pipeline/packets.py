@@ -48,7 +48,7 @@ def packets_of(
     if lacking is not None:
         return Packets(lacking)
     packets = Packets(f"it is beyond the first {most_bytes >> 20} MiB of packets with calls")
-    calls = [analysis.calls[number - 1] for number in numbers] if numbers is not None else analysis.calls
+    calls = (analysis.calls[number - 1] for number in numbers) if numbers is not None else iter(analysis.calls)
     carrying: set[int] = set()
     has_smb = False
     for call in calls:
