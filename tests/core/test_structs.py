@@ -95,7 +95,7 @@ CHANGING = """
     questions.series.plans: Plan Rows
     questions.series.readings: Batch _Last _Work
     questions.statistics.activity: _Deeds _Sightings
-    questions.statistics.summary: _Errors _Identity _Method _Polled
+    questions.statistics.summary: _Errors _Polled
     questions.statistics.triage: _Item
     results.catalog: CounterEntry CountersetEntry Described
     results.metadata: _Differences

@@ -154,6 +154,11 @@ class Damages:
             self.note(number, name, side, known)
         return known
 
+    def of_call(self, call: Call) -> Iterator[DecodeError | None]:
+        """What is wrong with the buffers of both sides of a call, as far as they are there."""
+        sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
+        return (self.of(call.number, name, side) for name, side in sides if side is not None)
+
     def _found(self, side: Side) -> DecodeError | None:
         """What is wrong with the buffer of a side, which is decoded; one of a layout that was met before is compared with that."""
         if side.buffer_kind == "perf-data" and side.buffer_span is not None:

@@ -242,8 +242,8 @@ class _Search:
 
     def found(self) -> Findings:
         calls, shown = self._analysis.calls, ShownCalls(self._analysis)
-        is_perflib = shown.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
-        is_winreg = shown.in_context(lambda context: context.interface.uuid == winreg.INTERFACE)
+        is_perflib = shown.is_of(perflib.INTERFACE)
+        is_winreg = shown.is_of(winreg.INTERFACE)
         is_wanted = is_perflib | (is_winreg & (shown.column("rare") > 0))
         (places, lengths), views = shown.buffers("response"), shown.views
         is_poll = is_perflib & shown.answered & (shown.column("opnum") == Opnum.QUERY_COUNTER_DATA)

@@ -162,7 +162,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     calls = analysis.calls
     contexts, states, log = calls.table.contexts, calls.states, calls.table.log
     every = ShownCalls(replace(analysis, part=None))
-    is_perflib = every.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
+    is_perflib = every.is_of(perflib.INTERFACE)
     columns = [every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")]
     columns += [every.views, every.is_one("state", "complete"), every.answered, *_polls(every)]
     for (

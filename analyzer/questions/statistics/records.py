@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.interfaces.contents.lines import session_record
+from analyzer.interfaces.contents.lines import Damages, session_record
 from analyzer.questions.statistics.activity import activity_record, findings, omissions
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
 from analyzer.results.analysis import Analysis
@@ -13,13 +13,15 @@ from analyzer.results.record import Record
 
 def stats_records(analysis: Analysis) -> Iterator[Record]:
     """Everything `stats` says, one record a line of its text."""
-    yield from method_stats(analysis)
+    # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+    damages = Damages()
+    found = findings(analysis, damages)
+    yield from method_stats(analysis, damages)
     yield from poll_stats(analysis)
     for session in analysis.sessions:
         yield session_record(session, analysis.capture)
-    yield from identity_stats(analysis)
+    yield from identity_stats(analysis, damages)
     yield from error_stats(analysis)
-    found = findings(analysis)
     for activity in found.activities:
         yield activity_record(activity, analysis)
     yield from found.images

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from analyzer.core.arrays import distinct
+from analyzer.interfaces.contents.lines import Damages
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call_table import Context
@@ -80,6 +81,26 @@ class ShownCalls:
         groups = _split(places, numbers[codes], len(keys))
         return dict(zip(keys, groups, strict=True))
 
+    def alike(self, *names: str) -> list[Numbers]:
+        """The places of calls that have the same numbers in some columns, in the order of the first of each."""
+        codes = np.zeros(len(self), np.int64)
+        for name in names:
+            column = self.column(name)
+            different = distinct(column)
+            codes = codes * len(different) + np.searchsorted(different, column)
+            codes = np.searchsorted(distinct(codes), codes)
+        groups = _split(np.arange(len(self)), codes, int(codes.max(initial=-1)) + 1)
+        return sorted(groups, key=lambda places: int(places[0]))
+
+    def contexts(self, places: Numbers) -> Iterator[Context]:
+        """What calls at some places have in common with others, each once, in the order of the first of each."""
+        contexts = self._calls.table.contexts
+        return (contexts[code] for code in _in_order(self.column("context")[places]))
+
+    def values(self, name: str, places: Numbers) -> Iterator[Any]:
+        """What stands in a column at some places, each once, in the order of the first of each."""
+        return map(self._calls.table.meaning(name), _in_order(self.column(name)[places]))
+
     @property
     def refused(self) -> Mask:
         """As `Call.outcome` has it."""
@@ -89,6 +110,46 @@ class ShownCalls:
     def answered(self) -> Mask:
         """As `Call.outcome` has it."""
         return ~self.refused & self.is_one("state", "complete")
+
+    @property
+    def asking_size(self) -> Mask:
+        """As `Call.asks_size` has it."""
+        status, of_perflib = self.column("status"), self.is_of(perflib.INTERFACE)
+        is_plain = self.column("fault") < 0
+        found: Mask = is_plain & ~of_perflib & (status == winreg.ERROR_MORE_DATA)
+        # Whether an answer states the size is among its parameters.
+        may_state = is_plain & of_perflib & (status == perflib.ERROR_NOT_ENOUGH_MEMORY)
+        found[may_state] = [call.asks_size for _, call in self.looked_at(may_state)]
+        return found
+
+    @property
+    def latencies(self) -> tuple[Mask, Numbers]:
+        """Which calls have a latency, and the latency of each (`Call.latency_ns`)."""
+        latency = self.column("end_time") - self.column("begin_time")
+        has_both = (self.column("request_side") >= 0) & (self.column("response_side") >= 0)
+        return has_both & (latency >= 0), latency
+
+    @property
+    def polls(self) -> Mask:
+        """Which calls were answered with performance data."""
+        by_query = self.is_of(perflib.INTERFACE) & (self.column("opnum") == perflib.Opnum.QUERY_COUNTER_DATA)
+        by_value = self.is_of(winreg.INTERFACE) & self.is_one("response_buffer_kind", "winperf")
+        found: Mask = self.answered & (by_query | by_value)
+        return found
+
+    def unread(self, damages: Damages) -> Mask:
+        """Which calls have a part that is missing, damaged, or could not be read. That there is no answer is counted for itself."""
+        found = self.is_one("state", "partial", "sealed", "malformed", "response-only")
+        may_be = ~found & ((self.column("request_buffer_kind") >= 0) | (self.column("response_buffer_kind") >= 0))
+        damages.note_without_buffers(self._calls)
+        for at, number in zip(np.flatnonzero(may_be).tolist(), self.numbers[may_be].tolist(), strict=True):
+            if not damages.is_sound(number):
+                found[at] = any(damage is not None for damage in damages.of_call(self._calls[number - 1]))
+        return found
+
+    def is_of(self, interface: str) -> Mask:
+        """Which calls are of an interface."""
+        return self.in_context(lambda context: context.interface.uuid == interface)
 
     def is_one(self, name: str, *values: Any) -> Mask:
         """Whether the numbers of a column stand for one of some values."""
@@ -103,8 +164,7 @@ class ShownCalls:
 
     def may_be_performance(self) -> Mask:
         """Whether a call is about performance counters, or may be as far as the capture states it (`is_performance`)."""
-        found = self.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
-        of_winreg = self.in_context(lambda context: context.interface.uuid == winreg.INTERFACE)
+        found, of_winreg = self.is_of(perflib.INTERFACE), self.is_of(winreg.INTERFACE)
         unread = of_winreg & (self.column("request_side") != 0)
         may_be = of_winreg & ~unread & (self.column("rare") > 0)
         found |= unread

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, UnsetType, field
 
 from analyzer.core.absence import Missing
+from analyzer.core.arrays import distinct
 from analyzer.core.win32 import win32_name
-from analyzer.interfaces.contents.lines import buffer_damage, numbered
+from analyzer.interfaces.contents.lines import Damages, numbered
 from analyzer.interfaces.pcq.layer import identifiers_of
 from analyzer.questions.statistics.shown import ShownCalls
-from analyzer.results import winreg
+from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, InterfaceFacts, PerformanceRead
 from analyzer.results.call_table import Context
@@ -39,6 +40,10 @@ from analyzer.transport.rpc.status import fault_name
 
 # Before Python 3.12 `array` takes no parameter at run time, when a struct's fields are looked up.
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from analyzer.questions.statistics.shown import Numbers
+
     Integers = array[int]
 else:
     Integers = array
@@ -47,17 +52,16 @@ else:
 MOST_CALLS = 256
 
 
-def spread_of(values: array[int]) -> Spread:
-    """How numbers are spread."""
-    if not values:
+def spread_of(values: npt.ArrayLike) -> Spread:
+    """How whole numbers are spread."""
+    ordered = np.sort(np.asarray(values, np.int64))
+    count = len(ordered)
+    if not count:
         return Spread(0, 0, None, None, None, None)
-    # Numbers of 8 bytes, where a list of as many integers is 40 bytes each.
-    ordered, count = np.sort(np.array(values, np.int64)), len(values)
     middle = (int(ordered[(count - 1) // 2]) + int(ordered[count // 2])) // 2
     # The nearest rank: ceil(0.95 n), counted from 1.
-    return Spread(
-        count, sum(values), int(ordered[0]), middle, int(ordered[-(-95 * count // 100) - 1]), int(ordered[-1])
-    )
+    total = sum(ordered.tolist())
+    return Spread(count, total, int(ordered[0]), middle, int(ordered[-(-95 * count // 100) - 1]), int(ordered[-1]))
 
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
@@ -71,18 +75,26 @@ def interface_label(interface: InterfaceFacts) -> str:
 
 
 def method_label(call: Call) -> str:
-    opnum = call.opnum
-    return call.method or (f"opnum {opnum}" if opnum is not None else "unknown")
+    return _method_label(call.method, call.opnum)
 
 
-_UNREAD = frozenset(("partial", "sealed", "malformed", "response-only"))
+def _method_label(method: str | None, opnum: int | None) -> str:
+    return method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
-def is_unread(call: Call) -> bool:
-    """Whether a part of it is missing, damaged, or could not be read. That there is no answer is counted for itself."""
-    if call.state in _UNREAD:
-        return True
-    return any(side is not None and buffer_damage(side) is not None for side in (call.request, call.response))
+# Interface and method, as they are shown.
+_Labels = tuple[str, str]
+
+
+def _by_method(shown: ShownCalls) -> dict[_Labels, Numbers]:
+    """The places of calls by interface and method, in the order of the first of each."""
+    found: dict[_Labels, list[Numbers]] = {}
+    for places in shown.alike("context", "method", "opnum"):
+        first = places[:1]
+        method, opnum = (next(shown.values(name, first)) for name in ("method", "opnum"))
+        labels = interface_label(shown.context(places[0]).interface), _method_label(method, opnum)
+        found.setdefault(labels, []).append(places)
+    return {labels: np.sort(np.concatenate(places)) for labels, places in found.items()}
 
 
 class Totals(Struct, frozen=True):
@@ -101,66 +113,53 @@ def totals_of(methods: Iterable[MethodStatsRecord]) -> Totals:
     return Totals(*map(sum, zip(*rows, strict=True))) if rows else Totals(0, 0, 0, 0, 0)
 
 
-class _Method(Struct):
-    opnum: int | None
-    calls: int = 0
-    failed: int = 0
-    retried: int = 0
-    unanswered: int = 0
-    unread: int = 0
-    latencies: Integers = field(default_factory=lambda: array("q"))
-    requests: Integers = field(default_factory=lambda: array("q"))
-    responses: Integers = field(default_factory=lambda: array("q"))
-    slowest: tuple[int, int] = (-1, 0)
+def method_stats(analysis: Analysis, damages: Damages | None = None) -> list[MethodStatsRecord]:
+    """By interface, then by method number. What is known of damaged buffers is taken from `damages`, and noted there."""
+    shown = ShownCalls(analysis)
+    columns = _Counted(shown, Damages() if damages is None else damages)
+    found = [_method_record(labels, places, shown, columns, analysis) for labels, places in _by_method(shown).items()]
+    return sorted(found, key=_by_number)
 
 
-def method_stats(analysis: Analysis) -> list[MethodStatsRecord]:
-    """By interface, then by method number."""
-    found: dict[tuple[str, str], _Method] = {}
-    for number, call in analysis.shown:
-        one = found.setdefault((interface_label(call.interface), method_label(call)), _Method(call.opnum))
-        one.calls += 1
-        one.failed += call.outcome == "refused"
-        one.retried += call.asks_size
-        one.unanswered += call.response is None
-        one.unread += is_unread(call)
-        if call.request is not None:
-            one.requests.append(call.request.wire_length)
-        if call.response is not None:
-            one.responses.append(call.response.wire_length)
-        if (latency := call.latency_ns) is not None:
-            one.latencies.append(latency)
-            one.slowest = max(one.slowest, (latency, -number))
-    return [
-        _method_record(interface, method, one, analysis)
-        for (interface, method), one in sorted(found.items(), key=_by_number)
-    ]
+class _Counted:
+    """What is counted of calls."""
+
+    def __init__(self, shown: ShownCalls, damages: Damages) -> None:
+        self.failed, self.retried, self.unread = shown.refused, shown.asking_size, shown.unread(damages)
+        self.has_request, self.has_response = shown.column("request_side") >= 0, shown.column("response_side") >= 0
+        self.has_latency, self.latencies = shown.latencies
 
 
-def _method_record(interface: str, method: str, one: _Method, analysis: Analysis) -> MethodStatsRecord:
-    slowest = -one.slowest[1] or None
+def _method_record(
+    labels: _Labels, places: Numbers, shown: ShownCalls, columns: _Counted, analysis: Analysis
+) -> MethodStatsRecord:
+    interface, method = labels
+    asked, answered = places[columns.has_request[places]], places[columns.has_response[places]]
+    timed = places[columns.has_latency[places]]
+    latencies = columns.latencies[timed]
+    # Of several the first.
+    slowest = int(shown.numbers[timed[np.argmax(latencies)]]) if len(timed) else None
     frames, files = frames_of_calls(analysis, () if slowest is None else (slowest,))
     return MethodStatsRecord(
         interface=interface,
         method=method,
-        opnum=one.opnum,
-        calls=one.calls,
-        failed=one.failed,
-        retried=one.retried,
-        unanswered=one.unanswered,
-        unread=one.unread,
-        latency_ns=spread_of(one.latencies),
-        request_bytes=spread_of(one.requests),
-        response_bytes=spread_of(one.responses),
+        opnum=next(shown.values("opnum", places[:1])),
+        calls=len(places),
+        failed=int(columns.failed[places].sum()),
+        retried=int(columns.retried[places].sum()),
+        unanswered=len(places) - len(answered),
+        unread=int(columns.unread[places].sum()),
+        latency_ns=spread_of(latencies),
+        request_bytes=spread_of(shown.column("request_wire_length")[asked]),
+        response_bytes=spread_of(shown.column("response_wire_length")[answered]),
         slowest=slowest,
         frames=frames,
         frame_files=files,
     )
 
 
-def _by_number(item: tuple[tuple[str, str], _Method]) -> tuple[str, int, str]:
-    (interface, method), one = item
-    return interface, one.opnum if one.opnum is not None else sys.maxsize, method
+def _by_number(one: MethodStatsRecord) -> tuple[str, int, str]:
+    return one.interface, one.opnum if one.opnum is not None else sys.maxsize, one.method
 
 
 class _Polled(Struct):
@@ -199,7 +198,7 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
     # What is read is among what few calls have.
-    of_winreg = shown.in_context(lambda context: context.interface.uuid == winreg.INTERFACE)
+    of_winreg = shown.is_of(winreg.INTERFACE)
     for number, call in shown.looked_at(of_winreg & (shown.column("rare") > 0)):
         # A table of names is not polled.
         if call.read is not None and not _is_table(call.read):
@@ -221,7 +220,7 @@ def _is_table(read: PerformanceRead) -> bool:
 
 def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
     (first, first_ns), (last, last_ns) = polled.first, polled.last
-    gaps = array("q", np.diff(np.sort(np.array(polled.done, np.int64))).tobytes())
+    gaps = np.diff(np.sort(np.array(polled.done, np.int64))).tolist()
     spread = spread_of(gaps)
     middle = spread.median
     jitter = sum(abs(gap - middle) for gap in gaps) // len(gaps) if middle is not None else None
@@ -245,18 +244,6 @@ def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
     )
 
 
-class _Identity(Struct):
-    workstation: str | None = None
-    security: dict[str, None] = field(default_factory=dict)
-    sessions: dict[str, None] = field(default_factory=dict)
-    calls: int = 0
-    failed: int = 0
-    unread: int = 0
-    polls: int = 0
-    first: tuple[int, int] | None = None
-    last: tuple[int, int] = (0, 0)
-
-
 _Who = tuple[str | None, str, str, str | None]
 
 
@@ -267,49 +254,39 @@ def who_of(call: Call | Context) -> _Who:
     return auth.user, call.client.ip, call.server.ip, auth.claimed_user
 
 
-def identity_stats(analysis: Analysis) -> list[IdentityStatsRecord]:
-    """In the order of their first calls."""
-    found: dict[_Who, _Identity] = {}
-    for number, call in analysis.shown:
-        one = found.setdefault(who_of(call), _Identity())
-        identity = call.identity
-        if identity is not None:
-            one.workstation = one.workstation or identity.workstation
-        one.security[f"{call.auth.type}/{call.auth.level}"] = None
-        if call.smb is not None:
-            one.sessions[call.smb.session_id] = None
-        one.calls += 1
-        one.failed += call.outcome == "refused"
-        one.unread += is_unread(call)
-        one.polls += is_poll(call)
-        one.last = number, call.time_ns
-        one.first = one.first or one.last
-    return [_identity_record(who, one, analysis) for who, one in found.items()]
-
-
-def _identity_record(who: _Who, one: _Identity, analysis: Analysis) -> IdentityStatsRecord:
-    first, last = one.first or one.last, one.last
-    frames, files = frames_of_calls(analysis, (first[0], last[0]))
-    user, client, server, claimed = who
-    return IdentityStatsRecord(
-        user=user,
-        claimed_user=claimed,
-        workstation=one.workstation,
-        client_ip=client,
-        server_ip=server,
-        security=tuple(one.security),
-        sessions=tuple(one.sessions),
-        calls=one.calls,
-        failed=one.failed,
-        unread=one.unread,
-        polls=one.polls,
-        first_call=first[0],
-        last_call=last[0],
-        first_time_ns=first[1],
-        last_time_ns=last[1],
-        frames=frames,
-        frame_files=files,
-    )
+def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[IdentityStatsRecord]:
+    """In the order of their first calls; `damages` as for `method_stats`."""
+    shown = ShownCalls(analysis)
+    failed, polls, unread = shown.refused, shown.polls, shown.unread(Damages() if damages is None else damages)
+    found = []
+    for (user, client, server, claimed), places in shown.by(who_of, np.ones(len(shown), np.bool_)).items():
+        contexts, smbs = list(shown.contexts(places)), shown.values("smb", places)
+        identities = (one.security.caller(one.smb_identity) for one in contexts)
+        names = (identity.workstation for identity in identities if identity is not None)
+        first, last = (int(shown.numbers[at]) for at in (places[0], places[-1]))
+        frames, files = frames_of_calls(analysis, (first, last))
+        found.append(
+            IdentityStatsRecord(
+                user=user,
+                claimed_user=claimed,
+                workstation=next(filter(None, names), None),
+                client_ip=client,
+                server_ip=server,
+                security=tuple(dict.fromkeys(f"{one.auth.type}/{one.auth.level}" for one in contexts)),
+                sessions=tuple(dict.fromkeys(smb.session_id for smb in smbs if smb is not None)),
+                calls=len(places),
+                failed=int(failed[places].sum()),
+                unread=int(unread[places].sum()),
+                polls=int(polls[places].sum()),
+                first_call=first,
+                last_call=last,
+                first_time_ns=int(shown.column("first_time")[places[0]]),
+                last_time_ns=int(shown.column("first_time")[places[-1]]),
+                frames=frames,
+                frame_files=files,
+            )
+        )
+    return found
 
 
 def is_performance(call: Call) -> bool:
@@ -340,20 +317,25 @@ class _Errors(Struct):
 def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
     """The most frequent first."""
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
+    shown = ShownCalls(analysis)
+    faults, statuses = shown.column("fault"), shown.column("status")
+    has_list = shown.is_of(perflib.INTERFACE) & (shown.column("opnum") == Opnum.VALIDATE_COUNTERS) & (statuses == 0)
 
-    def note(kind: ErrorKind, code: int, call: Call, number: int) -> None:
-        one = found.setdefault((kind, code, interface_label(call.interface), method_label(call)), _Errors())
-        one.count += 1
-        if len(one.calls) < MOST_CALLS:
-            one.calls[number] = None
+    def note(kind: ErrorKind, code: int, labels: _Labels, numbers: Sequence[int]) -> None:
+        one = found.setdefault((kind, code, *labels), _Errors())
+        one.count += len(numbers)
+        one.calls.update(dict.fromkeys(numbers[: MOST_CALLS - len(one.calls)]))
 
-    for number, call in analysis.shown:
-        if call.fault is not None:
-            note("fault", call.fault, call, number)
-        elif call.status:
-            note("return", call.status, call, number)
-        for status in _refusals(call):
-            note("counter", status, call, number)
+    for labels, places in _by_method(shown).items():
+        has_fault = faults[places] >= 0
+        returned = places[~has_fault & (statuses[places] > 0)]
+        for code in distinct(faults[places[has_fault]]).tolist():
+            note("fault", code, labels, shown.numbers[places[faults[places] == code]].tolist())
+        for code in distinct(statuses[returned]).tolist():
+            note("return", code, labels, shown.numbers[returned[statuses[returned] == code]].tolist())
+        for number in shown.numbers[places[has_list[places]]].tolist():
+            for status in _refusals(analysis.calls[number - 1]):
+                note("counter", status, labels, (number,))
     out = []
     for (kind, code, interface, method), one in sorted(found.items(), key=lambda item: (-item[1].count, item[0])):
         frames, files = frames_of_calls(analysis, one.calls)

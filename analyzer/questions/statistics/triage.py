@@ -570,7 +570,7 @@ def _sentence(calls: _Calls, analysis: Analysis) -> str:
         return "no performance call was read" + (
             f", but something that may hide some was not: {kinds}" if kinds else ""
         )
-    of_perflib = calls.in_context(lambda context: context.interface.uuid == perflib.INTERFACE)
+    of_perflib = calls.is_of(perflib.INTERFACE)
     perflib_calls = int((calls.performance & of_perflib).sum())
     parts = [f"{perflib_calls:,} of PerflibV2"] if perflib_calls else []
     if registry := count - perflib_calls:

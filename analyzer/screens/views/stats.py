@@ -9,6 +9,7 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from analyzer.core.times import NS_PER_S, shown_time
+from analyzer.interfaces.contents.lines import Damages
 from analyzer.questions.statistics.activity import Findings, activity_record, findings, omissions
 from analyzer.questions.statistics.records import stats_records
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
@@ -45,14 +46,16 @@ def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         yield ""
         yield from nothing_passes(analysis) or ("no call could be read",)
         yield from problem_lines(analysis, width)
+    # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+    damages = Damages()
+    found = findings(analysis, damages)
     for title, lines in (
-        ("Service response time", _method_lines(analysis)),
+        ("Service response time", _method_lines(analysis, damages)),
         ("Polls", _poll_lines(analysis)),
-        ("Who called", _identity_lines(analysis)),
+        ("Who called", _identity_lines(analysis, damages)),
         ("Errors, most frequent first", _error_lines(analysis)),
     ):
         yield from _section(title, lines, width)
-    found = findings(analysis)
     yield from _section("Findings: who looked at what", _activity_lines(found, analysis), width)
     yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis), width)
 
@@ -79,8 +82,8 @@ def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
         yield "  " + "  ".join(cells).rstrip()
 
 
-def _method_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
-    methods = method_stats(analysis)
+def _method_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str, str | None]]:
+    methods = method_stats(analysis, damages)
     if not methods:
         return
     rows: list[tuple[str, ...]] = [
@@ -136,8 +139,8 @@ def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         yield line + (f"  {poll.what}" if poll is not None and poll.what is not None else ""), None
 
 
-def _identity_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
-    for one in identity_stats(analysis):
+def _identity_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str, str | None]]:
+    for one in identity_stats(analysis, damages):
         machine = f"{one.workstation} ({one.client_ip})" if one.workstation else one.client_ip
         words = f"  {who_words(one.user, one.claimed_user)} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
         words += f", {one.unread:,} not read" if one.unread else ""
