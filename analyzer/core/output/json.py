@@ -42,16 +42,40 @@ def dumps(value: object) -> bytes:
         return b"".join(_in_pieces(value))
 
 
+# So much text is given out at once.
+_AT_ONCE = 1 << 16
+
+
 def lines(records: Iterable[object]) -> Iterator[bytes]:
-    """The lines of records; one with `Pieces` comes piece by piece."""
-    for record in records:
-        try:
-            yield safe_json(_ENCODER.encode(record)) + b"\n"
-        except UnicodeEncodeError:
-            yield _escaped(record) + b"\n"
-        except TypeError:
-            yield from _in_pieces(record)
-            yield b"\n"
+    """The lines of records, many at a time; one with `Pieces` comes piece by piece. Where no record can be made any more, the lines
+    of those before it come first."""
+    # Into room that is there already: that takes two thirds of the time.
+    text = bytearray()
+    try:
+        for record in records:
+            start = len(text)
+            try:
+                _ENCODER.encode_into(record, text, -1)
+                made = text[start:]
+                if not made.isascii() or b"\x7f" in made:
+                    text[start:] = safe_json(bytes(made))
+            except UnicodeEncodeError:
+                text[start:] = _escaped(record)
+            except TypeError:
+                if start:
+                    yield bytes(text[:start])
+                text.clear()
+                yield from _in_pieces(record)
+            text += b"\n"
+            if len(text) >= _AT_ONCE:
+                yield bytes(text)
+                text.clear()
+    except Exception:
+        if text:
+            yield bytes(text)
+        raise
+    if text:
+        yield bytes(text)
 
 
 def _in_pieces(value: object) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
+from analyzer.core.output import json as module
 from analyzer.core.output.json import Pieces, dumps, line, lines
 from analyzer.results.record import Endpoint
 from analyzer.results.sample import SampleRecord
@@ -73,7 +75,29 @@ def test_a_text_in_pieces_stands_where_it_would_whole() -> None:
         assert dumps(sample(name, pieces)) + b"\n" == whole
         assert b"".join(lines([sample(name), sample(name, pieces)])) == line(sample(name)) + whole
     assert len(list(lines([sample("x", pieces)]))) == 6
-    assert len(list(lines([sample("x"), sample("\ud800")]))) == 2
+
+
+@given(st.lists(st.sampled_from(["x", "\u0085", "\ud800", "\x7f", "é" * 50, None]), max_size=12), st.integers(1, 2000))
+def test_lines_are_the_same_however_many_come_at_once(names: list[str | None], at_once: int) -> None:
+    """A name of None stands for a text in pieces."""
+    records = [sample("p", Pieces(lambda: iter([b'"a', b'b"']))) if name is None else sample(name) for name in names]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_AT_ONCE", at_once)
+        made = list(lines(records))
+    assert b"".join(made) == b"".join(line(record) for record in records)
+    assert all(made)
+
+
+def test_lines_before_a_record_that_cannot_be_made_come_first() -> None:
+    def records() -> Iterator[SampleRecord]:
+        yield sample("one")
+        yield sample("two")
+        raise KeyError("no more")
+
+    made = lines(records())
+    assert next(made) == line(sample("one")) + line(sample("two"))
+    with pytest.raises(KeyError, match="no more"):
+        next(made)
 
 
 def test_what_is_no_record_is_refused() -> None:
