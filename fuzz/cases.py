@@ -19,7 +19,7 @@ from analyzer.pipeline.container import measured, write
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.rows import CONTRADICTIONS, Rows, saved
-from analyzer.results.saved import ENTRIES, LOG, RECORDS, CaseContents, TableFacts, dump
+from analyzer.results.saved import ENTRIES, LOG, RECORDS, CaseFacts, TableFacts, dump
 from fuzz import captures
 from fuzz.mutation import Mutator
 from tests.build.buffers import Block, identifier, instance_header, perf_data, wide
@@ -46,16 +46,18 @@ _FACTS = "facts"
 
 
 @cache
-def _cases() -> tuple[CaseContents, ...]:
+def _cases() -> tuple[tuple[CaseFacts, dict[str, bytes]], ...]:
     """The entries of what the first frames of two captures hold, without their PDUs, and of calls of every method of [MS-PCQ]."""
-    found = [dump(_polls())]
+    found = [_polls()]
     for name, count in _CAPTURES:
         path = captures.ROOT / "captures" / name
         records = captures.records_of(path.read_bytes())[:count]
         data = path.read_bytes()[: 24 + sum(len(header) + len(frame) for header, frame in records)]
         analysis = analyze([io.BytesIO(data)], Keyring.load(path.with_suffix(".secrets.json")), pdus=False)
-        found.append(dump(analysis))
-    return tuple(found)
+        found.append(analysis)
+    return tuple(
+        [(facts, {name: b"".join(one()) for name, one in pieces.items()}) for facts, pieces in map(dump, found)]
+    )
 
 
 def _polls() -> Analysis:
@@ -78,7 +80,7 @@ def _polls() -> Analysis:
 def _records(number: int, name: str) -> bytes:
     """The records of a table of one of the cases, as MessagePack."""
     facts, entries = _cases()[number]
-    data = b"".join(entries[f"tables/{name}.arrow"]())
+    data = entries[f"tables/{name}.arrow"]
     table = facts.tables[name]
     return msgspec.msgpack.encode(list(Rows(name, RECORDS[name], _Bytes(data), table.rows, table.widths)))
 
@@ -96,8 +98,8 @@ class _Bytes:
 def case(rng: Mutator) -> bytes:
     """Entries of which one was changed."""
     number = rng.randrange(len(_cases()))
-    facts, pieces = _cases()[number]
-    entries = {name: b"".join(one()) for name, one in pieces.items()}
+    facts, known = _cases()[number]
+    entries = dict(known)
     chance = rng.random()
     stated: Any = msgspec.to_builtins(facts)
     if chance < 0.4:
