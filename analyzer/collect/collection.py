@@ -147,9 +147,11 @@ def collect(request: Request, executor: Executor) -> Done:
             return run.run(known)
         except BaseException:
             executor.stop()
-            with suppress(OSError):
+            with suppress(OSError, InputError):
                 lock.check()
-                tidy(store, listed)
+                # Once its manifest stands, what it made is the dataset: the next run removes what was replaced.
+                if (now := read_manifest(store)) is None or now.run != request.run:
+                    tidy(store, listed)
             raise
 
 

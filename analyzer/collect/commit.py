@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
@@ -64,7 +65,8 @@ def commit(
         if name.startswith(f"{job.staging}/"):
             store.move(name, name[len(job.staging) + 1 :])
     lock.publish(manifest)
-    tidy(store, {*files_of(facts), manifest.facts})
+    with suppress(OSError):  # the next run removes it
+        tidy(store, {*files_of(facts), manifest.facts})
     return manifest
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -301,6 +302,35 @@ def test_whenever_a_run_is_killed_the_next_has_a_whole_dataset(
         assert {path.name for path in (out / "_lock").iterdir()} == {sorted((out / "_lock").iterdir())[-1].name}
         assert not (out / "_staging").exists()
     assert met == {"killed", "whole"}
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_run_that_ends_after_its_manifest_leaves_its_dataset(
+    at: int, error: BaseException, ring: Path, expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is replaced could not be removed: of the new dataset nothing is, and the next run does it."""
+    collected(sorted(map(str, ring.iterdir()))[:2], tmp_path / "out", Keyring())
+    remove, publish, left = Store.remove, module.Lock.publish, [0]
+
+    def failing(store: Store, name: str) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise error
+        remove(store, name)
+
+    def published(lock: Any, manifest: Manifest) -> None:
+        publish(lock, manifest)
+        left[0] = at
+
+    monkeypatch.setattr(Store, "remove", failing)
+    monkeypatch.setattr(module.Lock, "publish", published)
+    with suppress(KeyboardInterrupt):
+        assert collected(ring, tmp_path / "out", Keyring()).read > 0
+    assert left[0] <= 0
+    assert not difference(expected, rows(tmp_path / "out"))
+    again = collected(ring, tmp_path / "out", Keyring())
+    assert (again.read, again.restored) == (0, [])
 
 
 @pytest.mark.parametrize("sign", ["_pieces/*", "_state/*", "_staging/*/calls/*/*/*"])
