@@ -419,7 +419,10 @@ class _Views(Sequence[int]):
         return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        return self._calls.column(_VIEW).astype(dtype)
+        found = self._calls.column(_VIEW)
+        if len(found) and not (found.min() >= -1 and found.max() < self._states):
+            raise CaseError("the case is damaged: a call refers to a state of a handle that is not there")
+        return found.astype(dtype)
 
 
 def _check_params(call: Call) -> None:
@@ -459,9 +462,12 @@ class _SavedCalls(CallTable):
 
     def column(self, name: str) -> npt.NDArray[Any]:
         try:
-            return super().column(name)
+            found = super().column(name)
         except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: {error}") from None
+        if name == "context" and len(found) and found.max() >= len(self.contexts):
+            raise CaseError("the case is damaged: a call refers to a context that is not there")
+        return found
 
     def number(self, name: str, at: int) -> int:
         try:

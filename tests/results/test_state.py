@@ -139,6 +139,12 @@ def test_calls_that_do_not_fit_what_is_said_of_them_are_refused() -> None:
         with pytest.raises(CaseError, match="call 1 cannot be read"):
             found.calls[0]
     assert len(damaged(some_analysis([])).calls) == 0
+    # Columns are read as a whole, too.
+    with pytest.raises(CaseError, match="a context that is not there"):
+        damaged(whole, {"context": (0, 0, 1)}).calls.of_perflib((6,))
+    for wrong in (-2, 1):
+        with pytest.raises(CaseError, match="a state of a handle that is not there"):
+            np.asarray(damaged(whole, {"view": (0, 0, wrong)}).calls.views)
 
 
 @pytest.mark.parametrize(
