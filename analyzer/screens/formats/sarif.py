@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import metadata, version
 from pathlib import Path
 from typing import Any
@@ -67,21 +67,8 @@ def sarif_log(
     facts = view.analysis.capture
     digests = {digest.name: digest for digest in facts.digests}
     index = {rule.code: number for number, rule in enumerate(rules)}
-    alike: Counter[str] = Counter()
-    results = []
-    placed: list[tuple[dict[str, Any], Finding]] = []
-    for finding in view.findings():
-        result = _result(finding, index[finding.rule.code], facts, alike)
-        results.append(result)
-        if finding.place is not None and finding.place.extents:
-            placed.append((result, finding))
-    lost += _add_regions(placed, facts, locate)
     sizes = [_size(path_of_text(name)) for name in facts.files]
-    for result in results:
-        place = result["locations"][0]["physicalLocation"]
-        size = sizes[place["artifactLocation"]["index"]]
-        if size >= 0:
-            place.setdefault("region", {"byteOffset": 0, "byteLength": size})
+    results = _results(view, index, sizes, locate, lost)
     sentence = view.undecrypted
     said = (*([sentence] if sentence is not None else ()), *lost)
     notes = [{"level": "warning", "message": {"text": one}} for one in said]
@@ -118,6 +105,27 @@ def sarif_log(
             }
         ],
     }
+
+
+def _results(
+    view: AuditView, index: Mapping[str, int], sizes: Sequence[int], locate: Locate, lost: list[str]
+) -> list[dict[str, Any]]:
+    """A result for each finding, with its region: the whole file where no other is known."""
+    facts, alike = view.analysis.capture, Counter[str]()
+    results = []
+    placed: list[tuple[dict[str, Any], Finding]] = []
+    for finding in view.findings():
+        result = _result(finding, index[finding.rule.code], facts, alike)
+        results.append(result)
+        if finding.place is not None and finding.place.extents:
+            placed.append((result, finding))
+    lost += _add_regions(placed, facts, locate)
+    for result in results:
+        place = result["locations"][0]["physicalLocation"]
+        size = sizes[place["artifactLocation"]["index"]]
+        if size >= 0:
+            place.setdefault("region", {"byteOffset": 0, "byteLength": size})
+    return results
 
 
 def _home() -> dict[str, str]:
