@@ -438,7 +438,8 @@ class CallTable:
             end_time, last_time = response.first_time_ns, response.last_time_ns
             end_frame = frames_of_response[0]
         at = len(self._growing)
-        row = CallRow(
+        # As `CallRow` has them; a plain tuple is made nine times as fast.
+        row = (
             self._context(call),
             -1 if opnum is None else opnum,
             self._texts[call.method],
@@ -509,7 +510,8 @@ class CallTable:
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
             rare = side.frames_of_dropped, side.problem, plains, apart or ()
-        columns = SideRow(
+        # As `SideRow` has them.
+        columns = (
             _MISSING_NUMBERS[side.missing],
             side.stub_length,
             side.wire_length,
@@ -561,43 +563,44 @@ class CallTable:
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         """The call at a position, with its number and the state of its query handle."""
         columns = self._columns.row(at)
-        row = CallRow._make(columns[:_CALL])
-        shared, values = self.shared.contexts[row.context], self.shared
-        response_end = row.rare + columns[_CALL + _PARAMS] + columns[_CALL + _SIDE + _PARAMS]
-        bytes_of_call = self.log.read(row.place, response_end)
+        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = columns[:_CALL]
+        _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length = rest
+        shared, values = self.shared.contexts[context], self.shared
+        response_end = rare_length + columns[_CALL + _PARAMS] + columns[_CALL + _SIDE + _PARAMS]
+        bytes_of_call = self.log.read(place, response_end)
         request_end = columns[_CALL + _PARAMS]
-        response_end -= row.rare
-        rare = _RARE.decode(bytes_of_call[response_end:]) if row.rare else _NOTHING
+        response_end -= rare_length
+        rare = _RARE.decode(bytes_of_call[response_end:]) if rare_length else _NOTHING
         request = self._side(
-            columns[_CALL : _CALL + _SIDE], row.first_time, row.begin_time, bytes_of_call[:request_end], rare.request
+            columns[_CALL : _CALL + _SIDE], first_time, begin_time, bytes_of_call[:request_end], rare.request
         )
         response = self._side(
             columns[_CALL + _SIDE :],
-            row.end_time,
-            row.last_time,
+            end_time,
+            last_time,
             bytes_of_call[request_end:response_end],
             rare.response,
         )
         return Call(
             number=number,
-            time_ns=row.first_time,
+            time_ns=first_time,
             client=shared.client,
             server=shared.server,
             transport=shared.transport,
             pipe=shared.pipe,
             session=shared.session,
-            smb=values.smbs[row.smb],
+            smb=values.smbs[smb],
             auth=shared.auth,
             interface=shared.interface,
             syntax=shared.syntax,
-            opnum=None if row.opnum < 0 else row.opnum,
-            method=values.texts[row.method],
-            call_id=row.call_id,
-            context_id=row.context_id,
-            state=STATES[row.state],
+            opnum=None if opnum < 0 else opnum,
+            method=values.texts[method],
+            call_id=call_id,
+            context_id=context_id,
+            state=STATES[state],
             reason=rare.reason,
-            status=None if row.status < 0 else row.status,
-            fault=None if row.fault < 0 else row.fault,
+            status=None if status < 0 else status,
+            fault=None if fault < 0 else fault,
             channel=shared.channel,
             impersonation=shared.impersonation,
             security=shared.security,
@@ -606,7 +609,7 @@ class CallTable:
             response=response,
             read=rare.read,
             key=rare.key,
-            key_number=None if row.key_number < 0 else row.key_number,
+            key_number=None if key_number < 0 else key_number,
             path=rare.path,
             query=query,
         )
@@ -614,8 +617,8 @@ class CallTable:
     def _side(
         self, columns: tuple[int, ...], first_time: int, last_time: int, params: bytes, rare: RareOfSide | None
     ) -> Side | None:
-        side = SideRow._make(columns[:_OWN])
-        if side.side < 0:
+        missing, stub_length, wire_length, flags, kind, start, stop, _ = columns[:_OWN]
+        if missing < 0:
             return None
         rare = rare or _NOTHING_OF_SIDE
         row = PdusRow._make(columns[_OWN:_SIDE])
@@ -624,19 +627,18 @@ class CallTable:
             pdus = tuple([one[0] for one in self._apart(row, rare)])
         else:
             pdus = self._stored(row, rare.plains) if row.pdus else ()
-        flags, start, kind = side.flags, side.buffer_start, side.buffer_kind
         return Side(
             pdus=pdus,
-            missing=_MISSING[side.side],
-            stub_length=side.stub_length,
-            wire_length=side.wire_length,
+            missing=_MISSING[missing],
+            stub_length=stub_length,
+            wire_length=wire_length,
             verification_trailer="ok" if flags & _TRAILER_OK else "bad" if flags & _TRAILER_BAD else None,
             big_endian=bool(flags & _BIG_ENDIAN),
             first_time_ns=first_time,
             last_time_ns=last_time,
             frames_of_dropped=rare.frames_of_dropped,
             params=_PARAMS_DECODER.decode(params) if params else {},
-            buffer_span=None if start < 0 else (start, side.buffer_stop),
+            buffer_span=None if start < 0 else (start, stop),
             buffer_kind=None if kind < 0 else _KINDS[kind],
             problem=rare.problem,
         )
