@@ -5,9 +5,10 @@ from __future__ import annotations
 from struct import pack
 from uuid import UUID
 
+from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.probe.stubs import context_handle
 from analyzer.probe.talk import Impersonation
-from analyzer.probe.wire import NDR, NDR64, Answer, Association, Context, Credentials
+from analyzer.probe.wire import Answer, Association, Context, Credentials
 from analyzer.results import perflib
 
 _SETS = (("00000000-0000-4000-8000-000000000001", 2), ("00000000-0000-4000-8000-000000000002", 0))

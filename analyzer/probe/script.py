@@ -12,10 +12,11 @@ from functools import partial
 
 from msgspec import Struct, field
 
+from analyzer.core.dcerpc import FEATURES, NDR64, NdrWriter
 from analyzer.probe.answers import block_types_of, guids_of, names_of, needed_of, registration_of
-from analyzer.probe.stubs import ANY, NO_HANDLE, Stub, context_handle, identifier
+from analyzer.probe.stubs import ANY, MACHINE, NO_HANDLE, context_handle, identifier
 from analyzer.probe.talk import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
-from analyzer.probe.wire import FEATURES, NDR64, Answer, Context, Credentials
+from analyzer.probe.wire import Answer, Context, Credentials
 from analyzer.questions.audit.rules.parameters import LIMITS
 from analyzer.results.perflib import Opnum
 from analyzer.results.security import AuthLevel
@@ -503,7 +504,7 @@ class Script(Struct):
             if talk is not None:
                 pointed = talk.stub().count(referent)
                 if referent:
-                    pointed.string()
+                    pointed.string(MACHINE)
                 words = f"EnumerateCounterSet, szMachine as a pointer with referent {referent:#x}"
                 talk.send(
                     0, pointed.uint(MOST_GUIDS), words, causes=("A null pointer was sent for szMachine.", *_BROKEN)
@@ -595,16 +596,16 @@ def _registered(talk: Talk, guid: str, code: int, room: int) -> Answer:
 
 def _broken() -> Iterator[tuple[str, int, bytes]]:
     """Stubs that contradict the IDL: words, opnum, stub."""
-    whole = Stub().string().guid(UNKNOWN).uint(1).uint(0).uint(4096).data
+    whole = NdrWriter().string(MACHINE).uuid(UNKNOWN).uint(1).uint(0).uint(4096).data
     yield "QueryCounterSetRegistrationInfo, four bytes short", 1, whole[:-4]
     yield "EnumerateCounterSet without a stub", 0, b""
-    name = Stub().string().data
+    name = NdrWriter().string(MACHINE).data
     yield "OpenQueryHandle, max_count of szMachine below its actual_count", 3, bytes(4) + name[4:]
     yield "OpenQueryHandle, offset of szMachine not 0", 3, name[:4] + b"\1\0\0\0" + name[8:]
     yield "OpenQueryHandle, actual_count of szMachine beyond the stub", 3, name[:8] + b"\xff\0\0\0" + name[12:]
     yield "OpenQueryHandle, szMachine without a NUL", 3, name[:-2] + b"x\0"
     good = identifier(UNKNOWN, counter=0, name="x")
-    stub = Stub().handle(FOREIGN).uint(len(good)).conformant(good, len(good) - 8).uint(1)
+    stub = NdrWriter().handle(FOREIGN).uint(len(good)).conformant(good, len(good) - 8).uint(1)
     yield "ValidateCounters, max_count of lpData below dwInSize", 7, stub.data
     yield "QueryCounterData, a handle of 12 bytes", 6, FOREIGN[:12]
 

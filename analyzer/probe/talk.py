@@ -12,8 +12,9 @@ from typing import Literal, Protocol, TypedDict, Unpack
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.probe.stubs import Stub, query_value
-from analyzer.probe.wire import NDR, NDR64, Answer, Association, Context, Credentials, LostError, handle_of
+from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
+from analyzer.probe.stubs import MACHINE, query_value
+from analyzer.probe.wire import Answer, Association, Context, Credentials, LostError, handle_of
 from analyzer.results import perflib, winreg
 from analyzer.results.perflib import Opnum
 from analyzer.results.security import AuthLevel
@@ -173,9 +174,9 @@ class Talk:
         """Lets calls go over this context from now on."""
         self._last = context
 
-    def stub(self) -> Stub:
+    def stub(self) -> NdrWriter:
         """An empty stub in the transfer syntax of the context that calls go over."""
-        return Stub(ndr64=self._ndr64[self._last])
+        return NdrWriter(ndr64=self._ndr64[self._last])
 
     def close(self) -> None:
         self._association.close()
@@ -183,7 +184,7 @@ class Talk:
     def send(
         self,
         opnum: int,
-        stub: bytes | Stub,
+        stub: bytes | NdrWriter,
         words: str,
         *,
         causes: tuple[str, ...] = (),
@@ -193,7 +194,7 @@ class Talk:
         """One call. It `causes` these triggers by being answered at all, and what it `returns` by success; on the handle of a
         `never_given_out` the server did not give it out."""
         context = self._last
-        data = stub.data if isinstance(stub, Stub) else stub
+        data = stub.data if isinstance(stub, NdrWriter) else stub
         self._lab.before_call()
         answer = self._association.call(context, opnum, data)
         if not answer.is_sent:
@@ -216,21 +217,23 @@ class Talk:
     # --- the methods of PerflibV2 ---------------------------------------------------------------------------------
 
     def enumerate(self, in_size: int = MOST_GUIDS, **triggers: Unpack[Triggers]) -> Answer:
-        return self.send(0, self.stub().string().uint(in_size), f"EnumerateCounterSet, dwInSize {in_size}", **triggers)
+        return self.send(
+            0, self.stub().string(MACHINE).uint(in_size), f"EnumerateCounterSet, dwInSize {in_size}", **triggers
+        )
 
     def register(
         self, guid: str, code: int, language: int = 0, in_size: int = 1 << 16, **triggers: Unpack[Triggers]
     ) -> Answer:
-        stub = self.stub().string().guid(guid).uint(code).uint(language).uint(in_size)
+        stub = self.stub().string(MACHINE).uuid(guid).uint(code).uint(language).uint(in_size)
         words = f"QueryCounterSetRegistrationInfo of {guid}, RequestCode {code}, RequestLCID {language:#x}, dwInSize {in_size}"
         return self.send(1, stub, words, **triggers)
 
     def instances(self, guid: str, in_size: int = 1 << 16, **triggers: Unpack[Triggers]) -> Answer:
-        stub = self.stub().string().guid(guid).uint(in_size)
+        stub = self.stub().string(MACHINE).uuid(guid).uint(in_size)
         return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {in_size}", **triggers)
 
     def open(self, **triggers: Unpack[Triggers]) -> bytes | None:
-        return handle_of(self.send(3, self.stub().string(), "OpenQueryHandle", **triggers))
+        return handle_of(self.send(3, self.stub().string(MACHINE), "OpenQueryHandle", **triggers))
 
     def close_query(self, handle: bytes, whose: str = "the handle", **triggers: Unpack[Triggers]) -> Answer:
         return self.send(4, self.stub().handle(handle), f"CloseQueryHandle of {whose}", **triggers)

@@ -7,25 +7,20 @@ of one above it.
 
 from __future__ import annotations
 
-from struct import pack, unpack_from
+from struct import unpack_from
 from typing import Any, Protocol
-from uuid import UUID
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.core import dcerpc
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import InputError
 from analyzer.results.security import AuthLevel
 
-NDR, NDR64 = ("8a885d04-1ceb-11c9-9fe8-08002b104860", 2), ("71710533-beba-4937-8319-b5dbef9ccc36", 1)
-FEATURES = ("6cb71c2c-9812-4540-0300-000000000000", 1)
-_REQUEST, _RESPONSE, _FAULT, _BIND, _BIND_ACK, _BIND_NAK, _ALTER, _ALTER_RESP, _AUTH3 = 0, 2, 3, 11, 12, 13, 14, 15, 16
-_FIRST, _LAST = 1, 2
-_WINNT = 10
 _SIGNATURE_LEN = 16
-# What a bind offers to receive; stubs go out in pieces of no more than this.
-_FRAGMENT, _PIECE = 4280, 4000
+# Stubs go out in pieces of no more than this.
+_PIECE = 4000
 # No answer of a counter server is longer.
 _MOST_ANSWER = 64 << 20
 
@@ -82,7 +77,7 @@ class Context(Struct, frozen=True):
     """A presentation context to be offered: interface UUID, major and minor version, transfer syntax."""
 
     interface: tuple[str, int, int]
-    transfer: tuple[str, int] = NDR
+    transfer: dcerpc.TransferSyntax = dcerpc.NDR
 
 
 class LostError(Exception):
@@ -153,27 +148,30 @@ class Association:
         """Offers a context, by bind or (once bound) alter_context. Its number, None where the server rejected it."""
         number = self._contexts
         security = _Ntlm(number + 1, level, self._credentials) if level > AuthLevel.NONE else None
-        body = pack("<HHIBBH", _FRAGMENT, _FRAGMENT, 0, 1, 0, 0) + _offer(number, context)
-        kind = _ALTER if self._contexts else _BIND
+        interface = dcerpc.syntax(*context.interface)
+        body = dcerpc.bind_body([dcerpc.context(number, interface, [context.transfer])])
+        kind = dcerpc.ALTER if self._contexts else dcerpc.BIND
         self._call_id += 1
         self._stream.send(self._pdu(kind, body, security.token() if security is not None else b"", security))
         self._contexts += 1
         answer = self._receive()
-        if answer[2] == _FAULT:
+        if answer[2] == dcerpc.FAULT:
             return None
-        if answer[2] not in (_BIND_ACK, _ALTER_RESP):
-            raise LostError("the bind was refused" if answer[2] == _BIND_NAK else "the bind was not answered by an ack")
+        if answer[2] not in (dcerpc.BIND_ACK, dcerpc.ALTER_RESP):
+            raise LostError(
+                "the bind was refused" if answer[2] == dcerpc.BIND_NAK else "the bind was not answered by an ack"
+            )
         auth_length = unpack_from("<H", answer, 10)[0]
         if security is not None:
             self._securities[security.number] = security
             token = security.answer(answer[len(answer) - auth_length :])
-            self._stream.send(self._pdu(_AUTH3, bytes(4), token, security))
+            self._stream.send(self._pdu(dcerpc.AUTH3, bytes(4), token, security))
         # A secondary address comes before the results, and is aligned to 4.
         at = 26 + unpack_from("<H", answer, 24)[0]
         at += -at % 4
         if answer[at] != 1 or unpack_from("<H", answer, at + 4)[0] != 0:
             return None
-        self._bound[number] = security, context.transfer == NDR64
+        self._bound[number] = security, context.transfer == dcerpc.NDR64
         return number
 
     def is_ndr64(self, context: int) -> bool:
@@ -185,11 +183,9 @@ class Association:
             return Answer(lost="the association has ended", opnum=opnum, is_sent=False)
         security = self._bound[context][0]
         self._call_id += 1
-        pieces = [stub[at : at + _PIECE] for at in range(0, len(stub), _PIECE)] or [b""]
+        head = dcerpc.call_head(len(stub), context, opnum)
         try:
-            for place, piece in enumerate(pieces):
-                flags = (_FIRST if place == 0 else 0) | (_LAST if place == len(pieces) - 1 else 0)
-                head = pack("<IHH", len(stub), context, opnum)
+            for flags, piece in dcerpc.fragments(stub, _PIECE):
                 self._stream.send(self._request(flags, head, piece, security))
             return replace(self._answer(), opnum=opnum, ndr64=self.is_ndr64(context))
         except (LostError, OSError) as error:
@@ -201,22 +197,28 @@ class Association:
 
     def _request(self, flags: int, head: bytes, piece: bytes, security: _Ntlm | None) -> bytes:
         if security is None or not security.protects:
-            return _pdu(_REQUEST, flags, self._call_id, head + piece)
+            return dcerpc.pdu(dcerpc.REQUEST, head + piece, flags=flags, call_id=self._call_id)
         pad = -len(piece) % 16
-        body = piece + bytes(pad)
-        trailer = pack("<BBBBI", _WINNT, security.level, pad, 0, security.number)
-        length = 16 + len(head) + len(body) + len(trailer) + _SIGNATURE_LEN
-        start = _header(_REQUEST, flags, length, _SIGNATURE_LEN, self._call_id) + head
-        wire, signature = security.protect(start, body, trailer)
-        return start + wire + trailer + signature
+        verifier = dcerpc.Verifier(bytes(_SIGNATURE_LEN), security.level, context_id=security.number)
+        whole = dcerpc.pdu(
+            dcerpc.REQUEST,
+            head + piece + bytes(pad),
+            flags=flags,
+            call_id=self._call_id,
+            verifier=verifier,
+            pad=pad,
+        )
+        start, stop = dcerpc.HEADER_LEN + len(head), -_SIGNATURE_LEN - dcerpc.SEC_TRAILER_LEN
+        trailer = whole[stop:-_SIGNATURE_LEN]
+        wire, signature = security.protect(whole[:start], whole[start:stop], trailer)
+        return whole[:start] + wire + trailer + signature
 
     def _pdu(self, kind: int, body: bytes, token: bytes, security: _Ntlm | None) -> bytes:
         if security is None:
-            return _pdu(kind, _FIRST | _LAST, self._call_id, body)
+            return dcerpc.pdu(kind, body, call_id=self._call_id)
         pad = -len(body) % 4
-        trailer = pack("<BBBBI", _WINNT, security.level, pad, 0, security.number)
-        length = 16 + len(body) + pad + len(trailer) + len(token)
-        return _header(kind, _FIRST | _LAST, length, len(token), self._call_id) + body + bytes(pad) + trailer + token
+        verifier = dcerpc.Verifier(token, security.level, context_id=security.number)
+        return dcerpc.pdu(kind, body + bytes(pad), call_id=self._call_id, verifier=verifier, pad=pad)
 
     def _answer(self) -> Answer:
         stub = bytearray()
@@ -225,7 +227,7 @@ class Association:
             kind, flags = pdu[2], pdu[3]
             auth_length = unpack_from("<H", pdu, 10)[0]
             # The header of a fault is 8 bytes longer and holds its status, which is never sealed (C706 section 12.6.4.7).
-            start = 32 if kind == _FAULT else 24
+            start = 32 if kind == dcerpc.FAULT else 24
             body = pdu[start:]
             if auth_length:
                 at = len(pdu) - auth_length - 8
@@ -234,12 +236,12 @@ class Association:
                 if security is not None and security.protects:
                     body = security.unprotect(body, pdu[at + 8 :])
                 body = body[: len(body) - pdu[at + 2]]
-            if kind == _FAULT:
+            if kind == dcerpc.FAULT:
                 return Answer(fault=int.from_bytes(pdu[24:28], "little"))
-            if kind != _RESPONSE:
+            if kind != dcerpc.RESPONSE:
                 raise LostError(f"a PDU of type {kind} came in place of an answer")
             stub += body
-            if flags & _LAST:
+            if flags & dcerpc.LAST:
                 return Answer(bytes(stub))
         raise LostError("the answer is longer than any can be")
 
@@ -255,20 +257,6 @@ class Association:
             raise LostError("the server sent what is no PDU")
         pdu, self._held = self._held[:length], self._held[length:]
         return pdu
-
-
-def _offer(number: int, context: Context) -> bytes:
-    uuid, major, minor = context.interface
-    offered = pack("<HBB", number, 1, 0) + UUID(uuid).bytes_le + pack("<HH", major, minor)
-    return offered + UUID(context.transfer[0]).bytes_le + pack("<I", context.transfer[1])
-
-
-def _header(kind: int, flags: int, length: int, auth_length: int, call_id: int) -> bytes:
-    return pack("<BBBB4sHHI", 5, 0, kind, flags, b"\x10\0\0\0", length, auth_length, call_id)
-
-
-def _pdu(kind: int, flags: int, call_id: int, body: bytes) -> bytes:
-    return _header(kind, flags, 16 + len(body), 0, call_id) + body
 
 
 def handle_of(answer: Answer) -> bytes | None:

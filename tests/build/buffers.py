@@ -8,6 +8,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from analyzer.core.dcerpc import NdrWriter
+
 Order = Literal["little", "big"]
 Padding = Literal["counted", "uncounted", "none"]
 
@@ -239,57 +241,8 @@ def name_table(pairs: list[tuple[str, str]]) -> bytes:
 # -------------------------------------------------------------------------------------------------- NDR
 
 
-class Ndr:
-    """Writes a stub, NDR20 or NDR64, in either byte order."""
+class Ndr(NdrWriter):
+    """Writes a stub, NDR20 or NDR64, in either byte order, with something between that nobody should read."""
 
     def __init__(self, *, ndr64: bool = False, order: Order = "little") -> None:
-        self.data = b""
-        self.width = 8 if ndr64 else 4
-        self.order: Order = order
-
-    def align(self, size: int) -> Ndr:
-        self.data += b"\xaa" * (-len(self.data) % size)
-        return self
-
-    def uint(self, value: int, size: int = 4) -> Ndr:
-        self.align(size)
-        self.data += value.to_bytes(size, self.order)
-        return self
-
-    def count(self, value: int) -> Ndr:
-        return self.uint(value, self.width)
-
-    def uuid(self, text: str) -> Ndr:
-        self.align(4)
-        self.data += UUID(text).bytes_le if self.order == "little" else UUID(text).bytes
-        return self
-
-    def handle(self, text: str, attributes: int = 0) -> Ndr:
-        return self.uint(attributes).uuid(text)
-
-    def array(self, data: bytes, room: int | None = None, element: int = 1) -> Ndr:
-        """A conformant varying array; `room` counts elements, as many as there are unless stated."""
-        held = len(data) // element
-        self.count(held if room is None else room).count(0).count(held)
-        self.data += data
-        return self
-
-    def string(self, text: str) -> Ndr:
-        return self.array(wide(text, self.order), element=2)
-
-    def conformant(self, data: bytes) -> Ndr:
-        self.count(len(data))
-        self.data += data
-        return self
-
-    def pointer(self, number: int) -> Ndr:
-        return self.count(0x20000 + 4 * number)
-
-    def null(self) -> Ndr:
-        return self.count(0)
-
-    def unicode_string(self, text: str, number: int = 1) -> Ndr:
-        """RRP_UNICODE_STRING with what its pointer points to."""
-        size = len(wide(text))
-        self.align(self.width).uint(size, 2).uint(size, 2).pointer(number)
-        return self.string(text)
+        super().__init__(ndr64=ndr64, order=order, fill=b"\xaa")

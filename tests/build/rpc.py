@@ -12,9 +12,32 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
-from uuid import UUID
 
 from analyzer.auth.context import SearchBudget, Sender, Unprotected
+from analyzer.core import dcerpc
+from analyzer.core.dcerpc import (  # noqa: F401 - tests have what PDUs are made of from here
+    ALTER,
+    ALTER_RESP,
+    AUTH3,
+    BIND,
+    BIND_ACK,
+    BIND_NAK,
+    FAULT,
+    FEATURES,
+    FIRST,
+    LAST,
+    NDR,
+    NDR64,
+    REQUEST,
+    RESPONSE,
+    WHOLE,
+    bind_body,
+    call_head,
+    fragments,
+    syntax,
+    uuid_bytes,
+)
+from analyzer.core.dcerpc import Verifier as Auth
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Channel
@@ -25,28 +48,11 @@ from tests.build.auth import KerberosConversation, NtlmConversation
 
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 WINREG = "338cd001-2244-31f1-aaaa-900038001003"
-NDR = ("8a885d04-1ceb-11c9-9fe8-08002b104860", 2)
-NDR64 = ("71710533-beba-4937-8319-b5dbef9ccc36", 1)
-FEATURES = ("6cb71c2c-9812-4540-0300-000000000000", 1)
-
-FIRST, LAST, HEADER_SIGN, MAYBE, OBJECT = 0x01, 0x02, 0x04, 0x40, 0x80
-WHOLE = FIRST | LAST
-
-REQUEST, RESPONSE, FAULT = 0, 2, 3
-BIND, BIND_ACK, BIND_NAK, ALTER, ALTER_RESP, AUTH3, SHUTDOWN, CANCEL, ORPHANED = 11, 12, 13, 14, 15, 16, 17, 18, 19
+HEADER_SIGN, MAYBE, OBJECT = 0x04, 0x40, 0x80
+SHUTDOWN, CANCEL, ORPHANED = 17, 18, 19
 
 CHANNEL = Channel(0, "ncacn_np", Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), "winreg", 0, None)
 SMB = SmbInfo("3.1.1", 0x1D, encrypted=False, signed=False, compressed=False)
-
-
-@dataclass(frozen=True)
-class Auth:
-    """The sec_trailer of a PDU and its auth_value."""
-
-    value: bytes
-    level: int = AuthLevel.PRIVACY
-    auth_type: int = 10
-    context_id: int = 0
 
 
 def pdu(
@@ -61,34 +67,19 @@ def pdu(
     pad: int = 0,
     frag_length: int | None = None,
 ) -> bytes:
-    """One PDU, C706 12.6.3.1 and [MS-RPCE] 2.2.2.11."""
-    order = ">" if big else "<"
-    tail = b""
-    if auth is not None:
-        tail = struct.pack(f"{order}BBBBI", auth.auth_type, auth.level, pad, 0, auth.context_id) + auth.value
-    length = 16 + len(body) + len(tail) if frag_length is None else frag_length
-    auth_length = len(auth.value) if auth is not None else 0
-    drep = b"\x00\0\0\0" if big else b"\x10\0\0\0"
-    head = struct.pack(f"{order}BBBB4sHHI", 5, minor, ptype, flags, drep, length, auth_length, call_id)
-    return head + body + tail
-
-
-def syntax(uuid: str, version: int, *, big: bool = False) -> bytes:
-    """A UUID and a version whose minor part is 0."""
-    raw = UUID(uuid).bytes if big else UUID(uuid).bytes_le
-    return raw + struct.pack(">I" if big else "<I", version)
+    """One PDU, also of another version, or of another length than it has."""
+    whole = bytearray(dcerpc.pdu(ptype, body, flags=flags, call_id=call_id, verifier=auth, pad=pad, big=big))
+    whole[1] = minor
+    if frag_length is not None:
+        struct.pack_into(">H" if big else "<H", whole, 8, frag_length)
+    return bytes(whole)
 
 
 def context(
     context_id: int, uuid: str, transfers: Sequence[tuple[str, int]] = (NDR,), *, version: int = 1, big: bool = False
 ) -> bytes:
     """One presentation context element."""
-    head = struct.pack(">HBB" if big else "<HBB", context_id, len(transfers), 0)
-    return head + syntax(uuid, version, big=big) + b"".join(syntax(*one, big=big) for one in transfers)
-
-
-def bind_body(contexts: Sequence[bytes], *, group: int = 0, big: bool = False) -> bytes:
-    return struct.pack(">HHIBBH" if big else "<HHIBBH", 4280, 4280, group, len(contexts), 0, 0) + b"".join(contexts)
+    return dcerpc.context(context_id, syntax(uuid, version, big=big), transfers, big=big)
 
 
 def bind(
@@ -118,23 +109,12 @@ def bind_ack(
     big: bool = False,
 ) -> bytes:
     """A bind_ack or alter_context_resp: (result, reason, transfer syntax) per offer."""
-    order = ">" if big else "<"
-    body = struct.pack(f"{order}HHIH", 4280, 4280, group, len(address)) + address
-    body += bytes(-len(body) % 4) + struct.pack("BBH", len(results), 0, 0)
-    for result, reason, transfer in results:
-        body += struct.pack(f"{order}HH", result, reason) + syntax(*transfer, big=big)
+    body = dcerpc.bind_ack_body(results, address, group=group, big=big)
     return pdu(ptype, body, flags=flags, call_id=call_id, auth=auth, big=big)
 
 
 def bind_nak(reason: int, *, call_id: int = 1) -> bytes:
     return pdu(BIND_NAK, struct.pack("<HBBB", reason, 1, 5, 0), call_id=call_id)
-
-
-def _call_head(opnum_or_rest: bytes, context_id: int, hint: int, big: bool, object_uuid: str | None = None) -> bytes:
-    head = struct.pack(">IH" if big else "<IH", hint, context_id) + opnum_or_rest
-    if object_uuid is not None:
-        head += UUID(object_uuid).bytes if big else UUID(object_uuid).bytes_le
-    return head
 
 
 def request(
@@ -150,8 +130,8 @@ def request(
     sealer: Sealer | None = None,
 ) -> bytes:
     """One request fragment, sealed where a sealer is given."""
-    rest = struct.pack(">H" if big else "<H", opnum)
-    head = _call_head(rest, context_id, len(stub) if hint is None else hint, big, object_uuid)
+    head = call_head(len(stub) if hint is None else hint, context_id, opnum, big=big)
+    head += uuid_bytes(object_uuid, big=big) if object_uuid is not None else b""
     flags |= OBJECT if object_uuid is not None else 0
     return _call(REQUEST, head, stub, call_id, flags, big, sealer)
 
@@ -167,14 +147,14 @@ def response(
     sealer: Sealer | None = None,
 ) -> bytes:
     """One response fragment."""
-    head = _call_head(b"\0\0", context_id, len(stub) if hint is None else hint, big)
+    head = call_head(len(stub) if hint is None else hint, context_id, 0, big=big)
     return _call(RESPONSE, head, stub, call_id, flags, big, sealer)
 
 
 def fault(
     status: int, *, call_id: int = 1, context_id: int = 0, big: bool = False, sealer: Sealer | None = None
 ) -> bytes:
-    head = _call_head(b"\0\0", context_id, 32, big) + struct.pack(">II" if big else "<II", status, 0)
+    head = call_head(32, context_id, 0, big=big) + struct.pack(">II" if big else "<II", status, 0)
     return _call(FAULT, head, b"", call_id, WHOLE, big, sealer)
 
 
@@ -185,13 +165,6 @@ def _call(ptype: int, head: bytes, stub: bytes, call_id: int, flags: int, big: b
     blank = Auth(bytes(sealer.tag_len), sealer.level, sealer.auth_type, sealer.context_id)
     whole = pdu(ptype, head + stub + b"\xbb" * pad, flags=flags, call_id=call_id, big=big, auth=blank, pad=pad)
     return sealer.protect(whole, slice(16 + len(head), 16 + len(head) + len(stub) + pad))
-
-
-def fragments(stub: bytes, size: int) -> list[tuple[int, bytes]]:
-    """The stub in pieces of `size`, each with its first and last flags."""
-    pieces = [stub[at : at + size] for at in range(0, len(stub), size)] or [b""]
-    last = len(pieces) - 1
-    return [((FIRST if n == 0 else 0) | (LAST if n == last else 0), piece) for n, piece in enumerate(pieces)]
 
 
 VT_SIGNATURE = bytes.fromhex("8ae3137102f43671")

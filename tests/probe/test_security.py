@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.probe import wire
 from analyzer.probe.talk import PERFLIB, WINREG
-from analyzer.probe.wire import NDR, NDR64, Answer, Association, Context, Credentials
+from analyzer.probe.wire import Answer, Association, Context, Credentials
 from tests.build import rpc
 from tests.probe.test_script import Scripted, response
 

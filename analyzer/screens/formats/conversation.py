@@ -14,10 +14,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import BinaryIO
-from uuid import UUID
 
 from msgspec import Struct
 
+from analyzer.core import dcerpc
 from analyzer.core.absence import Missing
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.traced import TracedBytes
@@ -26,17 +26,15 @@ from analyzer.results.record import Endpoint
 from analyzer.screens.formats.pcapng import PcapngWriter
 
 LINKTYPE_RAW = 101
-NDR, NDR64 = (UUID("8a885d04-1ceb-11c9-9fe8-08002b104860"), 2), (UUID("71710533-beba-4937-8319-b5dbef9ccc36"), 1)
 _FIN, _SYN, _PSH, _ACK = 0x01, 0x02, 0x08, 0x10
 # Of IPv4's 65,535 bytes, room for both headers (RFC 791 section 3.1).
 _MOST_PAYLOAD = 65_000
 # frag_length has 16 bits; stubs are cut at multiples of 8 ([MS-RPCE] section 2.2.2.1).
 _MOST_STUB = 64_000
-_BIND, _BIND_ACK, _ALTER, _ALTER_RESP = 11, 12, 14, 15
-_PDU_HEADER = 16
+# What an end offers to receive.
+_MOST_FRAGMENT = 65_528
 # Of these, both messages that there are, are whole.
 _WHOLE = ("complete", "request-only", "response-only")
-_FIRST_FRAGMENT, _LAST_FRAGMENT = 0x01, 0x02
 _TREE_CONNECT, _CREATE, _IOCTL = 3, 5, 11
 _FSCTL_PIPE_TRANSCEIVE = 0x0011C017
 _SMB2_HEADER = 64
@@ -124,23 +122,22 @@ def _pdus(call: Call, side: Side) -> list[bytes]:
     if not side.pdus:
         return []
     first, stub = side.pdus[0], side.stub
-    if isinstance(stub, TracedBytes) and call.state in _WHOLE and first.stub_start >= _PDU_HEADER:
+    if isinstance(stub, TracedBytes) and call.state in _WHOLE and first.stub_start >= dcerpc.HEADER_LEN:
         return list(_cut(first.pdu[: first.stub_start].data, stub.data))
     found = []
     for fragment in side.pdus:
         pdu = fragment.pdu.data
-        if isinstance(fragment.plain, TracedBytes) and fragment.stub_start >= _PDU_HEADER:
+        if isinstance(fragment.plain, TracedBytes) and fragment.stub_start >= dcerpc.HEADER_LEN:
             pdu = _pdu(pdu[: fragment.stub_start], fragment.plain.data, None, pdu[3])
         found.append(pdu)
     return found
 
 
 def _cut(head: bytes, stub: bytes) -> Iterator[bytes]:
-    for start in range(0, len(stub) or 1, _MOST_STUB):
-        part = stub[start : start + _MOST_STUB]
-        flags = head[3] & ~(_FIRST_FRAGMENT | _LAST_FRAGMENT)
-        flags |= _FIRST_FRAGMENT * (start == 0) | _LAST_FRAGMENT * (start + _MOST_STUB >= len(stub))
-        yield _pdu(head, part, len(stub) - start, flags)
+    left = len(stub)
+    for flags, part in dcerpc.fragments(stub, _MOST_STUB):
+        yield _pdu(head, part, left, head[3] & ~dcerpc.WHOLE | flags)
+        left -= len(part)
 
 
 def _pdu(head: bytes, stub: bytes, hint: int | None, flags: int) -> bytes:
@@ -149,8 +146,8 @@ def _pdu(head: bytes, stub: bytes, hint: int | None, flags: int) -> bytes:
     out = bytearray(head + stub)
     out[3] = flags
     struct.pack_into(f"{order}HH", out, 8, len(out), 0)
-    if hint is not None and len(head) >= _PDU_HEADER + 4:
-        struct.pack_into(f"{order}I", out, _PDU_HEADER, hint)
+    if hint is not None and len(head) >= dcerpc.HEADER_LEN + 4:
+        struct.pack_into(f"{order}I", out, dcerpc.HEADER_LEN, hint)
     return bytes(out)
 
 
@@ -369,23 +366,17 @@ def _bind(call: Call, *, is_first: bool) -> bytes:
     """[C706] sections 12.6.4.3 and 12.6.4.1, one context with the transfer syntax that was agreed on."""
     assert call.interface.uuid is not None
     major, _, minor = (call.interface.version or "1.0").partition(".")
-    body = struct.pack("<HHIBxxxHBx", 65528, 65528, 0, 1, call.context_id, 1)
-    body += UUID(call.interface.uuid).bytes_le + struct.pack("<HH", int(major), int(minor or 0))
-    return _head(_BIND if is_first else _ALTER, body + _transfer(call), call)
+    interface = dcerpc.syntax(call.interface.uuid, int(major), int(minor or 0))
+    body = dcerpc.bind_body([dcerpc.context(call.context_id, interface, [_transfer(call)])], most=_MOST_FRAGMENT)
+    return dcerpc.pdu(dcerpc.BIND if is_first else dcerpc.ALTER, body, call_id=call.call_id)
 
 
 def _bind_answer(call: Call, *, is_first: bool) -> bytes:
     """[C706] sections 12.6.4.4 and 12.6.4.2: accepted."""
     name = b"".join((b"\\PIPE\\", (call.pipe or "").encode("ascii", "replace"), b"\0")) if call.pipe else b"\0"
-    named = struct.pack("<H", len(name)) + name
-    body = struct.pack("<HHI", 65528, 65528, 1) + named + bytes(-(len(named)) % 4)
-    return _head(_BIND_ACK if is_first else _ALTER_RESP, body + struct.pack("<BxxxHH", 1, 0, 0) + _transfer(call), call)
+    body = dcerpc.bind_ack_body([(0, 0, _transfer(call))], name, most=_MOST_FRAGMENT, group=1)
+    return dcerpc.pdu(dcerpc.BIND_ACK if is_first else dcerpc.ALTER_RESP, body, call_id=call.call_id)
 
 
-def _transfer(call: Call) -> bytes:
-    uuid, version = NDR64 if call.syntax == "ndr64" else NDR
-    return uuid.bytes_le + struct.pack("<I", version)
-
-
-def _head(kind: int, body: bytes, call: Call) -> bytes:
-    return struct.pack("<BBBBIHHI", 5, 0, kind, 3, 0x10, _PDU_HEADER + len(body), 0, call.call_id) + body
+def _transfer(call: Call) -> dcerpc.TransferSyntax:
+    return dcerpc.NDR64 if call.syntax == "ndr64" else dcerpc.NDR
