@@ -133,6 +133,17 @@ def test_the_source_of_a_counter_is_that_of_its_name_for_people() -> None:
 # Holders share a limit of memory; those silent longest give way.
 
 
+def test_those_silent_longest_give_way_until_a_quarter_is_free() -> None:
+    budget = MemoryBudget(100)
+    for holder in range(4):
+        assert budget.holds(holder, 25) == []
+    assert budget.holds(0, 25) == []
+    assert budget.holds(4, 10) == [1, 2]
+    assert budget.given_up == 2
+    assert budget.holds(5, 35) == []
+    assert budget.holds(5, 45) == [3, 0]
+
+
 def test_what_a_holder_held_before_counts_no_more() -> None:
     budget = MemoryBudget(100)
     for _ in range(10):
