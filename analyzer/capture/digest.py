@@ -60,9 +60,10 @@ class HashedFile:
 
 
 def digest_of(path: Path) -> FileDigest:
-    """The digest of a file that is read for it alone."""
+    """The digest of a whole file that is read for it alone; that of a beginning would be of another file."""
     try:
         with path.open("rb", buffering=0) as file:
-            return HashedFile(file).digest(text_of_path(path))
+            found = hashlib.file_digest(file, "sha256")
+            return FileDigest(text_of_path(path), file.tell(), found.hexdigest())
     except OSError:
         return FileDigest(text_of_path(path), None, None)

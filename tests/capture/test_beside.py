@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from io import SEEK_CUR, BytesIO
+from io import SEEK_CUR, BytesIO, FileIO
 from pathlib import Path
 from struct import pack
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,3 +210,18 @@ def test_heads_are_the_bytes_around_each_start(data: bytes, places: list[int]) -
     around = bytes(HEAD_BEFORE) + data + bytes(HEAD_LEN)
     heads = heads_of(data, starts)
     assert [head.tobytes() for head in heads] == [around[start : start + HEAD_LEN] for start in starts.tolist()]
+
+
+def test_a_file_that_cannot_be_read_to_its_end_has_no_digest_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"0123456789")
+    assert digest_of(path) == FileDigest(str(path), 10, hashlib.sha256(b"0123456789").hexdigest())
+
+    class Ends(FileIO):
+        def readinto(self, buffer: Any) -> int:  # type: ignore[override]
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Path, "open", lambda path, mode, buffering: Ends(path))
+    assert digest_of(path) == FileDigest(str(path), None, None)
