@@ -396,7 +396,7 @@ def main() -> int:
     given = options.parse_args()
     scenarios = [one for one in SCENARIOS if given.only in one.name]
     tried, findings = Counter[tuple[str, str]](), 0
-    with tempfile.TemporaryDirectory(prefix="pcq-faults-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pcq-faults-", ignore_cleanup_errors=True) as folder:
         room = Room(Path(folder) / "room")
         if given.point:
             operation, at, fault, *words = given.point
