@@ -328,12 +328,12 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def remove(self, name: str) -> None:
-        """Removes a file, or a directory with all that is in it; what is not there is removed already. Raises `StorageError`."""
+        """Removes a file, or a directory with all that is in it; what is not there is removed already. Raises `StoreError`."""
         try:
             with suppress(FileNotFoundError), self._asked():
                 self._fs.rm(self._path(name), recursive=True)
-        except StorageError:
-            raise
+        except StorageError as error:
+            raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 

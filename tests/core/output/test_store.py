@@ -152,12 +152,12 @@ ASKED: list[Callable[[Store], object]] = [
     lambda store: store.digest("a"),
     lambda store: store.read("a"),
     lambda store: store.fetch("a", Path("b")),
-    lambda store: store.remove("a"),
 ]
 CHANGED: list[Callable[[Store], object]] = [
     lambda store: store.write("a", b""),
     lambda store: store.create("a", b""),
     lambda store: store.move("a", "b"),
+    lambda store: store.remove("a"),
 ]
 
 
