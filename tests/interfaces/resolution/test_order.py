@@ -14,6 +14,7 @@ from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.call_table import CallTable
 from analyzer.results.connection import SmbSession
+from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.events import Exchange
@@ -39,7 +40,17 @@ WHO = Identity(
 
 def session(number: int = 0, *, decryption: Decryption = Decryption.DECRYPTED, identity: Identity = WHO) -> SmbSession:
     named = (("10.0.0.1", "FILESRV", "tree path"),)
-    return replace(smb_session(number), decryption=decryption, identity=identity, hosts=named)
+    return replace(
+        smb_session(number),
+        session_id=0x1D,
+        client=Endpoint("10.0.0.2", 49152),
+        decryption=decryption,
+        first_time_ns=1,
+        last_time_ns=2,
+        frames=(1, 2),
+        identity=identity,
+        hosts=named,
+    )
 
 
 def as_user(
