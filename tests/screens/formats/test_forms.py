@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from hashlib import sha256
@@ -40,6 +39,7 @@ from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, wide
 from tests.build.counters import Info, Watch, whole
+from tests.page import blocks
 from tests.screens.views.test_pages import broken, captured, matrix, of_registry, of_services, sound
 from tests.written import is_as_written
 
@@ -162,11 +162,15 @@ def test_coverage_as_junit_xml(failing: tuple[Any, ...]) -> None:
 
 def test_blocks_of_the_page() -> None:
     is_as_written(FORMS / "page-rows.json", as_json(rows_block(broken())))
-    is_as_written(FORMS / "page-records.json", as_json(list(record_blocks(broken(), [1, 2, 8, 18]))))
-    is_as_written(FORMS / "page-details.json", as_json(list(detail_blocks(captured(), [1, 5]))))
+    ((heads, buffers),) = record_blocks(broken())
+    shown = [[json.loads(text[at]) for text in (heads, buffers)] for at in (0, 1, 7, 17)]
+    is_as_written(FORMS / "page-records.json", as_json(shown))
+    (block,) = detail_blocks(captured(), [1, 5])
+    details = [json.loads(b"".join(block.shared.content)), block.frames, block.calls, block.data.hex()]
+    is_as_written(FORMS / "page-details.json", as_json(details))
     report = Report(audit=Audit(watched()))
-    series, left_out = report.series(None)
-    is_as_written(FORMS / "page-series.json", as_json([left_out, series_block(series, 1_000_000)]))
+    series = b"".join(series_block(*report.series(None), 1_000_000))
+    is_as_written(FORMS / "page-series.json", as_json(json.loads(series)))
 
 
 @pytest.mark.parametrize(
@@ -189,10 +193,8 @@ def test_numbers_that_javascript_does_not_hold_are_texts(value: Any, found: Any)
 
 
 def blocks_of(report: Report) -> dict[str, Any]:
-    """The blocks of data in a page, by their names: JSON, deflated and in base64."""
-    text = b"".join(page_parts(report, EVIDENCE)).decode()
-    found = re.findall(r'<script type="text/plain" id="([\w-]+)">([\w+/=]+)</script>', text)
-    return {name: json.loads(zlib.decompress(b64decode(packed), -15)) for name, packed in found}
+    """The blocks of data in a page, by their names."""
+    return blocks(b"".join(page_parts(report, EVIDENCE)).decode())
 
 
 @pytest.mark.parametrize(
@@ -238,6 +240,6 @@ def test_a_page_says_what_it_is_and_lets_nothing_else_in() -> None:
     head = re.search(r'id="head">([^<]*)</script>', text)
     assert head is not None
     stated = json.loads(head[1])
-    assert (stated["title"], stated["heads"], stated["details"], stated["profile"]) == ("<b>&", 500, 25, "windows")
+    assert (stated["title"], stated["heads"], stated["details"], stated["profile"]) == ("<b>&", 500, 50, "windows")
     assert stated["base"] == "190000000"
     assert stated["evidence"]["command"] == "audit"
