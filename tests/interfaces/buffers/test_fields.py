@@ -214,3 +214,15 @@ def test_a_stub_that_is_not_described_has_no_fields() -> None:
     mapped = map_fields(StubKind("perflib-v2", 8, "request"), bytes(20))
     assert str(mapped.problem) == "opnum: opnum 8 is not described"
     assert (mapped.root.name, mapped.root.children) == ("stub", ())
+
+
+def test_a_buffer_can_be_shown_in_its_stub() -> None:
+    """Each field where the stub has its bytes."""
+    data = data_of("ndr20_op1_resp")
+    inner = map_fields("counter-info", data[8:]).root
+    for mine, leaf in zip(inner.shifted(8).leaves(), inner.leaves(), strict=True):
+        assert (mine.start, mine.stop, mine.raw) == (
+            leaf.start + 8,
+            leaf.stop + 8,
+            data[leaf.start + 8 : leaf.stop + 8],
+        )

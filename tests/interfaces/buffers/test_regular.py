@@ -163,6 +163,7 @@ def assert_columns(columns: PerfColumns, data: bytes) -> None:
         assert mine.dtype == theirs.dtype
         assert np.array_equal(mine, theirs), name
     assert str(columns.problem) == str(plain_perf_data_rows(data).problem)
+    assert len(columns) == len(raw)
     assert columns.names == plain.names
     assert columns.texts == plain.texts
 
