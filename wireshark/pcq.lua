@@ -2619,15 +2619,18 @@ local function read_perflib(pdu, is_response, call, tree, ndr64, be)
   local root = { _io = s, opnum = opnum, is_response = is_response, ndr64 = ndr64, big_endian = be, has_referent = false }
   root._root = root
   local side = is_response and stubs.response[opnum] or stubs.request[opnum]
-  local asked = {}
+  local asked, status = {}, nil
   contained(function()
     local o = read_struct(types[side], s, node, {}, root, root, be)
-    asked = { code = o.request_code }
+    asked, status = { code = o.request_code }, o.status
   end)
   local payload = root._payload
   local kind = BY_OPNUM[opnum]
   if opnum == 1 then kind = call and BY_CODE[call.code] end
-  if payload and kind then read_buffer(kind, payload.tvb, payload.at, payload.length, payload.item or node, be) end
+  -- What comes with an error is not laid out as an answer is.
+  if payload and kind and (status or 0) == 0 then
+    read_buffer(kind, payload.tvb, payload.at, payload.length, payload.item or node, be)
+  end
   return asked
 end
 
