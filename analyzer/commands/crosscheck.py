@@ -10,7 +10,7 @@ import typer
 
 from analyzer.commands.exits import EXIT_DIFFERS, EXIT_DONE
 from analyzer.commands.options import CaptureReading, Writing, command
-from analyzer.core.output.gate import write_document
+from analyzer.core.output.gate import say, write_document
 from analyzer.core.printable import printable
 
 
@@ -38,6 +38,7 @@ def crosscheck(
     reading.refuse_redaction("tshark compares what was captured")
     reading.refuse_cases([file], "tshark reads captured packets")
     analysis = reading.analysis([file], pdus=True)
+    say(*[problem.text for problem in analysis.problems if problem.layer == "capture" and problem.kind != "note"])
     result = compare(Path(file), analysis.pdus, analysis.calls, analysis.bounds, out_of_order=out_of_order)
     if output_format is CrosscheckFormat.text:
         document = "".join(f"{printable(line)}\n" for line in result.to_text().splitlines()).encode()

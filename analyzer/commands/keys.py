@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES
 from analyzer.commands.options import CaptureReading, Files, Writing, asked_password, command
 from analyzer.core.output.gate import put, say, write_document
+
+if TYPE_CHECKING:
+    from analyzer.core.events import Problem
 
 WARNING = "warning: what follows is as good as the password; keep it off screens and out of logs that others read"
 
@@ -54,25 +57,26 @@ def wireshark(
     reading.refuse_cases(files, "no key is in it")
     reading.refuse_redaction("keys are of no use under pseudonyms")
     lines, keytab = writing.beside(writing.path, private=True), writing.beside(keytab_output, private=True)
-    lost: list[str] = []
+    lost: list[Problem] = []
     with watching(files) as progress:
         found = smb_session_keys(
             sources_of(files),
             reading.keyring,
             engine=reading.engine.value,
             limits=reading.limits,
-            unreadable=lambda problem: lost.append(problem.text),
+            lost=lost.append,
             progress=progress,
             bound=reading.bound,
         )
-    say(*lost)
+    say(*[problem.text for problem in lost])
     say(WARNING)
     write_document("".join(f"{seskey_line(session_id, key)}\n" for session_id, key in found.items()).encode(), lines)
     if not found:
-        say("no SMB2 session of this capture could be opened with the keys given")
+        what = "what could be read of this capture" if lost else "this capture"
+        say(f"no SMB2 session of {what} could be opened with the keys given")
     if keytab_output is not None:
         write_document(ntlm_keytab(reading.keyring), keytab)
-    raise typer.Exit(EXIT_FILES if lost else EXIT_DONE)
+    raise typer.Exit(EXIT_FILES if any(problem.kind == "unreadable" for problem in lost) else EXIT_DONE)
 
 
 @app.command("keytab")

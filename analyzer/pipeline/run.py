@@ -403,14 +403,14 @@ def smb_session_keys(
     *,
     engine: Engine = "own",
     limits: Limits = DEFAULTS,
-    unreadable: Callable[[Problem], None] | None = None,
+    lost: Callable[[Problem], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
     bound: ReadBound | None = None,
 ) -> dict[int, bytes]:
     """The session key of every SMB2 session whose handshake the keyring opens, by session id.
 
-    `progress` and `bound` are as for `analyze`; `unreadable` is called with the problem of each file, of several, that cannot be
-    read.
+    `progress` and `bound` are as for `analyze`; `lost` is called with each problem of the files themselves: one that
+    cannot be read, or whose reading breaks off.
     """
     from analyzer.transport.tcp.reassembler import Reassembler
 
@@ -420,8 +420,8 @@ def smb_session_keys(
     found: dict[int, bytes] = {}
     chain = _Chain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
-        if unreadable is not None and isinstance(event, Problem) and event.kind == "unreadable":
-            unreadable(event)
+        if lost is not None and isinstance(event, Problem) and event.layer == "capture" and event.kind != "note":
+            lost(event)
     return found
 
 

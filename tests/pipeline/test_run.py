@@ -198,7 +198,7 @@ def test_session_keys_are_those_of_the_truth_and_unreadable_files_are_told(tmp_p
     broken = tmp_path / "broken.pcap"
     broken.write_bytes(b"this is no capture")
     told: list[Problem] = []
-    assert smb_session_keys([capture.path, str(broken)], keyring, unreadable=told.append) == keys
+    assert smb_session_keys([capture.path, str(broken)], keyring, lost=told.append) == keys
     assert [problem.kind for problem in told] == ["unreadable"]
     assert smb_session_keys([capture.path, str(broken)], keyring) == keys
 
