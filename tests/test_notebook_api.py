@@ -83,7 +83,7 @@ def test_samples_are_a_table(cap: pcq.Capture) -> None:
 
 def test_problems_sessions_and_hosts_are_tables(cap: pcq.Capture) -> None:
     assert dict(cap.problems.schema) == dict(table_schema(ProblemRecord))
-    assert cap.problems.height == 2
+    assert cap.problems.height == 1
     assert cap.sessions["user"].to_list() == ["LAB\\perfmon"]
     assert cap.hosts["ip"].to_list() == ["127.0.0.1"]
 

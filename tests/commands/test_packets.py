@@ -17,10 +17,16 @@ from tests.page import blocks
 def layer_kinds(path: Path) -> tuple[set[str], set[str | None]]:
     """The kinds of layers of the calls of a page, and what it says where carriers are missing."""
     found = blocks(path.read_text(encoding="utf-8"))
-    sides = [
-        side for name in found if name.startswith("details") for call in found[name]["calls"] for side in call["sides"]
-    ]
-    return {layer["kind"] for side in sides for layer in side["layers"]}, {side["lacking"] for side in sides}
+    kinds, lacking = set(), set()
+    for name, block in found.items():
+        if not name.startswith("details-"):
+            continue
+        outlines = found[f"shared-{block['shared']}"]["outlines"]
+        for _, *sides in block["calls"]:
+            for outline, *layers in sides:
+                lacking.add(outlines[outline][-1])
+                kinds |= {outlines[layer[0]][1] for layer in layers}
+    return kinds, lacking
 
 
 def test_show_prints_them_when_asked() -> None:

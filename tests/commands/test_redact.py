@@ -162,16 +162,15 @@ def encoded_names(file: str) -> tuple[bytes, ...]:
 def unpacked_page(page: str) -> bytes:
     """What is in a page, its blocks decompressed, without its script and style."""
     shown = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
-    return shown.encode() + json.dumps(blocks(page), ensure_ascii=False).encode()
+    found = blocks(page)
+    data = [block.pop("data") for name, block in found.items() if name.startswith("details-")]
+    return shown.encode() + json.dumps(found, ensure_ascii=False).encode() + b"".join(data)
 
 
 def unpacked_case(path: Path) -> bytes:
-    """What is in a case: its tables as JSON, the other files as they are."""
+    """What is in a case; nothing there is compressed."""
     with zipfile.ZipFile(path) as case:
-        return b"\n".join(
-            pl.read_parquet(case.read(name)).write_json().encode() if name.endswith(".parquet") else case.read(name)
-            for name in case.namelist()
-        )
+        return b"\n".join(map(case.read, case.namelist()))
 
 
 def written(command: str, file: str, folder: Path) -> bytes:

@@ -70,7 +70,7 @@ class Selection(Struct, frozen=True):
     def _expression(self, analysis: Analysis) -> Expression:
         """What is asked of a call, before `tail`."""
         parts: list[Expression] = list(_Ends(self, analysis).of_calls()) if self._asks_for_ends else []
-        if (wanted := frozenset(one.casefold() for one in self.interfaces)) != frozenset():
+        if (wanted := frozenset(one.strip("{}").casefold() for one in self.interfaces)) != frozenset():
             interface = _field("interface")
             parts.append(Asked((interface,), lambda values: any(one.casefold() in wanted for one in values(interface))))
         if self.handle is not None:

@@ -69,7 +69,9 @@ def capture_html(analysis: Analysis) -> str:
     shown = f" shown of {len(analysis.calls):,}" if analysis.part is not None else ""
     read = f"{facts.frames:,} frames{text_of(span)}; {len(analysis.shown):,} calls{shown}"
     problems = sum(1 for _ in shown_problems(analysis))
-    parts = [f"<p><b>{text_of(', '.join(facts.files))}</b>: {read}, {problems:,} problems</p>"]
+    parts = [
+        f"<p><b>{text_of(', '.join(facts.files))}</b>: {read}, {problems:,} problem{'s' if problems != 1 else ''}</p>"
+    ]
     if analysis.part is not None:
         parts.append(f"<p>{text_of(analysis.part.words)}</p>")
     sessions = [

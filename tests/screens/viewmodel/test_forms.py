@@ -115,6 +115,8 @@ def remade(key: Any, data: bytes) -> tuple[Hashable, Callable[[], Form | None]]:
         case ("stub", side, _, opnum, syntax, big_endian, _):
             stub = StubKind("perflib-v2", opnum, side, syntax == "ndr64", big_endian)
             return key, lambda: _form(map_fields(stub, data, status_name=status_name))
+        case (None, _):
+            return key, lambda: None
         case (kind, order):
             return key, lambda: _form(map_fields(kind, data, big_endian=order, status_name=status_name))
     raise AssertionError(key)
