@@ -31,6 +31,7 @@ from analyzer.transport.smb.transforms import report
 
 STATUS_SUCCESS = 0
 STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016
+STATUS_USER_SESSION_DELETED = 0xC0000203
 SESSION_FLAG_BINDING = 0x01
 # Of a response ([MS-SMB2] section 2.2.6).
 SESSION_FLAG_IS_GUEST, SESSION_FLAG_IS_NULL = 0x0001, 0x0002
@@ -136,6 +137,10 @@ class Smb2Sessions:
         """Whether the signature is right; None where there is none, or no key to check it with."""
         flags = header.flags
         if not flags & FLAG_SIGNED or session is None:
+            return None
+        if flags & FLAG_RESPONSE and header.status == STATUS_USER_SESSION_DELETED:
+            # The server knows no such session on this connection ([MS-SMB2] section 3.3.5.2.9), so it has no key for it. smbd gives
+            # the signature of the request back.
             return None
         session.signed += 1
         keys = session.proven_keys or session.keys

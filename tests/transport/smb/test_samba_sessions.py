@@ -37,6 +37,12 @@ def test_a_session_of_two_connections_is_one_session_and_all_of_it_opens(
     assert not analysis.problems
 
 
+def test_a_server_that_knows_no_such_session_on_a_connection_has_no_key_to_sign_with() -> None:
+    analysis = read("not_bound_smb311")
+    assert [(one.signed_messages, one.verified_messages) for one in analysis.sessions] == [(37, 37), (19, 19)]
+    assert not analysis.problems
+
+
 def test_a_renewed_logon_is_the_same_session_with_the_same_keys() -> None:
     (session,) = read("renewed_smb311").sessions
     assert (session.signed_messages, session.verified_messages) == (5, 5)
