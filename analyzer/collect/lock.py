@@ -129,6 +129,8 @@ def _refuse(store: Store, number: int) -> Owner | None:
         owner = msgspec.json.decode(store.read(_name(number)), type=Owner)
     except FileNotFoundError:
         raise InputError(f"{store.root} is being written by another run", hint="Run again when it has ended.") from None
+    except OSError as error:
+        raise InputError(f"the lock of {store.root} cannot be read ({error.strerror or error})") from None
     except msgspec.MsgspecError:
         return None  # no run of ours writes that
     left_s = (owner.until_ns - _now_ns()) // NS_PER_S

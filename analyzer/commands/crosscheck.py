@@ -38,7 +38,7 @@ def crosscheck(
     reading.refuse_redaction("tshark compares what was captured")
     reading.refuse_cases([file], "tshark reads captured packets")
     analysis = reading.analysis([file], pdus=True)
-    say(*[problem.text for problem in analysis.problems if problem.layer == "capture" and problem.kind != "note"])
+    say(*[problem.text for problem in analysis.problems if problem.is_of_file])
     result = compare(Path(file), analysis.pdus, analysis.calls, analysis.bounds, out_of_order=out_of_order)
     if output_format is CrosscheckFormat.text:
         document = "".join(f"{printable(line)}\n" for line in result.to_text().splitlines()).encode()

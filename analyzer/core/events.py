@@ -55,6 +55,11 @@ class Problem(Event, frozen=True):
     frames: tuple[int, ...]
     text: str
 
+    @property
+    def is_of_file(self) -> bool:
+        """Whether a capture file itself could not be read, or not to its end."""
+        return self.layer == "capture" and self.kind != "note"
+
     @classmethod
     def of(cls, layer: str, error: DecodeError, where: TracedBytes | Iterable[int]) -> Problem:
         """The problem that a decode error amounts to, at the frames of `where`."""

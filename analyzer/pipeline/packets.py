@@ -62,15 +62,21 @@ def packets_of(
             wanted.update(framed.frames)
             packets.add_message(framed, message.head, sent.reason or message.reason)
 
+    lost: list[Problem] = []
     try:
         if has_smb:
-            follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take)
+            follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take, lost=lost.append)
         reader = CaptureReader(sources, limits=limits)
     except InputError as error:
         return Packets(f"the capture could not be read again: {error}", is_lost=True)
     if reader.info.files != analysis.capture.files:  # the numbers of frames would be those of other files
         return Packets(CHANGED, is_lost=True)
     _add_frames(packets, reader, wanted, most_bytes)
+    # What was met before is known; behind the last frame of a call nothing is missed.
+    known, last = {problem.text for problem in analysis.problems}, max(carrying, default=0)
+    new = [one for one in lost if one.text not in known and min(one.frames, default=0) <= last]
+    if new:
+        packets.lacking, packets.is_lost = f"the capture could not be read again: {new[0].text}", True
     return packets
 
 

@@ -420,7 +420,7 @@ def smb_session_keys(
     found: dict[int, bytes] = {}
     chain = _Chain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
-        if lost is not None and isinstance(event, Problem) and event.layer == "capture" and event.kind != "note":
+        if lost is not None and isinstance(event, Problem) and event.is_of_file:
             lost(event)
     return found
 
@@ -432,8 +432,9 @@ def follow_messages(
     *,
     message_log: MessageLog,
     segment_log: Callable[[SegmentBatch], object] | None = None,
+    lost: Callable[[Problem], None] | None = None,
 ) -> None:
-    """Reads captures once more, for their SMB messages and TCP segments."""
+    """Reads captures once more, for their SMB messages and TCP segments. `lost` is as for `smb_session_keys`."""
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.tcp.reassembler import Reassembler
 
@@ -445,8 +446,9 @@ def follow_messages(
                 segment_log(event)
             yield event
 
-    for _ in _Chain([Reassembler(limits), *_channels(keyring, limits, message_log=message_log)]).run(noted()):
-        pass
+    for event in _Chain([Reassembler(limits), *_channels(keyring, limits, message_log=message_log)]).run(noted()):
+        if lost is not None and isinstance(event, Problem) and event.is_of_file:
+            lost(event)
 
 
 def _channels(
