@@ -72,12 +72,19 @@ def packets_of(
     if reader.info.files != analysis.capture.files:  # the numbers of frames would be those of other files
         return Packets(CHANGED, is_lost=True)
     _add_frames(packets, reader, wanted, most_bytes)
-    # What was met before is known; behind the last frame of a call nothing is missed.
-    known, last = {problem.text for problem in analysis.problems}, max(carrying, default=0)
-    new = [one for one in lost if one.text not in known and min(one.frames, default=0) <= last]
-    if new:
-        packets.lacking, packets.is_lost = f"the capture could not be read again: {new[0].text}", True
+    if (why := broke_off(lost, analysis, max(carrying, default=0))) is not None:
+        packets.lacking, packets.is_lost = why, True
     return packets
+
+
+def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | None:
+    """Why a second reading of the captures of an analysis ended before their frame `last`; None where it did not. `lost` are the
+    problems of files in it: those of the first reading are no news."""
+    if not lost:
+        return None
+    known = {problem.text for problem in analysis.problems}
+    new = (one.text for one in lost if one.text not in known and min(one.frames, default=0) <= last)
+    return next((f"the capture could not be read again: {text}" for text in new), None)
 
 
 def _why_not(sources: Sequence[Source], engine: str) -> str | None:

@@ -25,7 +25,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
-from analyzer.pipeline.packets import CHANGED
+from analyzer.pipeline.packets import CHANGED, broke_off
 from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
@@ -117,7 +117,13 @@ def slice_of(
     """The slice of some calls of an analysis, which was made of these sources with all its PDUs. `secrets` go with it."""
     needs = _Needs.of(analysis, calls)
     packets = _Packets(needs)
-    follow_messages(sources, keyring, limits, message_log=packets.take_message, segment_log=packets.take_segments)
+    lost: list[Problem] = []
+    follow_messages(
+        sources, keyring, limits, message_log=packets.take_message, segment_log=packets.take_segments, lost=lost.append
+    )
+    last = max((max(call.frames, default=0) for _, call in calls), default=0)
+    if (why := broke_off(lost, analysis, last)) is not None:
+        raise InputError(f"{why[0].upper()}{why[1:]}")
     wanted = Counter(_essence(call) for _, call in calls)
     # First what should do, then whole connections where it did not.
     for _ in range(2):

@@ -277,7 +277,7 @@ def sliced(
     whole: list[set[Any]] = []
     held: list[_Packets] = []
 
-    def follow(sources: Any, keyring: Any, limits: Any, *, message_log: Any, segment_log: Any) -> None:
+    def follow(sources: Any, keyring: Any, limits: Any, *, message_log: Any, segment_log: Any, **more: Any) -> None:
         held.append(message_log.__self__)
 
     def written(*_: Any) -> Slice:
