@@ -90,7 +90,7 @@ CHANGING = """
     questions.audit.identifiers: IdentifierList
     questions.audit.rule: Rule
     questions.audit.rules.counter_values: _Constant
-    questions.series.answers: Answer _Group _Viewer
+    questions.series.answers: Answer _Viewer
     questions.series.counters: Bucket
     questions.series.plans: Plan Rows
     questions.series.readings: Batch _Last _Work

@@ -6,7 +6,7 @@ before, and how many answers there were, which is what makes a pair or breaks it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,12 @@ from analyzer.questions.series.formulas import formula_of
 from analyzer.questions.series.places import Identity, Place, id_places, winperf_places
 from analyzer.questions.series.plans import (
     Bools,
+    Instances,
     Ints,
     Plan,
-    Present,
     Registry,
     perflib_plan,
     plan_of,
-    present_in,
     winperf_layout_samples,
     winperf_plan,
     winperf_rows_of,
@@ -44,7 +43,6 @@ from analyzer.results.sample import Why
 _MOST = (1 << 64) - 1
 Words = npt.NDArray[np.uint64]
 Clocks = tuple[int | None, int | None, int | None]
-Instances = dict[Key, set[Identity]]
 
 
 class Answer(Struct, eq=False):
@@ -71,31 +69,28 @@ class Answer(Struct, eq=False):
     firsts: dict[int, tuple[Why, str | None]] = field(default_factory=dict)
 
 
-class _Group(Struct):
-    """What is answered together: the instances of one counter added to a query, or of one object."""
-
-    number: int
-    before: Instances = field(default_factory=dict)
-    now: Instances = field(default_factory=dict)
-
-
 class _Viewer(Struct):
-    """A query handle, or an open of the pipe. `answers` counts those of each group."""
+    """A query handle, or an open of the pipe. `groups` numbers what is answered together: the instances of one counter added to a
+    query, or of one object. By these numbers: `answers` counts their answers, `now` has what the last one held, `before` what the
+    one before it did."""
 
     key: Key
     lost: int = 0
-    groups: dict[Key, _Group] = field(default_factory=dict)
+    groups: dict[Key, int] = field(default_factory=dict)
     answers: Ints = field(default_factory=lambda: np.zeros(8, np.int64))
+    before: list[Instances | None] = field(default_factory=list)
+    now: list[Instances | None] = field(default_factory=list)
     last: Plan | None = None
 
     def numbered(self, key: Key) -> int:
         """The number of a group."""
-        group = self.groups.get(key)
-        if group is None:
-            group = self.groups[key] = _Group(len(self.groups))
-            if group.number >= len(self.answers):
-                self.answers = np.concatenate([self.answers, np.zeros(len(self.answers), np.int64)])
-        return group.number
+        number = self.groups.get(key)
+        if number is None:
+            number = self.groups[key] = len(self.groups)
+            self.before.append(None)
+            self.now.append(None)
+            self.answers = grown(self.answers, number + 1, fill=0)
+        return number
 
 
 class Answers:
@@ -176,10 +171,9 @@ class Answers:
     ) -> Plan:
         catalog = self._analysis.catalogs.of(call.server)
         rows, places = perflib_plan(self.registry, viewer.key, call, handle, samples, catalog)
-        fresh: Present = {}
+        answered: Iterable[Key] = ()
         if not damaged and call.query is not None:
-            fresh = {known.key: {} for block, known in call.query.blocks.items() if block < num_blocks}
-        fresh |= present_in(places)
+            answered = (known.key for block, known in call.query.blocks.items() if block < num_blocks)
         return plan_of(
             rows,
             self.registry,
@@ -187,7 +181,7 @@ class Answers:
             viewer.key,
             layout=binding.layout if binding is not None else None,
             query=call.query,
-            fresh=fresh,
+            instances=Instances(places, answered),
             numbered=viewer.numbered,
         )
 
@@ -252,10 +246,16 @@ class Answers:
         table = self._analysis.name_tables.of(call.server)
         rows = winperf_plan(self.registry, viewer.key, call, handle, instances, scales, places, of_object, table)
         # An object of metadata alone was not asked for values, so that it has none says nothing of its instances.
-        fresh: Present = {("object", item.name_index): {} for item in objects if not item.is_metadata}
-        fresh |= present_in(places)
+        present = Instances(places, (("object", item.name_index) for item in objects if not item.is_metadata))
         return plan_of(
-            rows, self.registry, None, viewer.key, layout=layout, query=None, fresh=fresh, numbered=viewer.numbered
+            rows,
+            self.registry,
+            None,
+            viewer.key,
+            layout=layout,
+            query=None,
+            instances=present,
+            numbered=viewer.numbered,
         )
 
     # both
@@ -271,9 +271,8 @@ class Answers:
         if plan is viewer.last:
             self._read_through(answer)
             return
-        for key, now in plan.fresh.items():
-            group = viewer.groups[key]
-            group.before, group.now = group.now, now
+        for group in plan.answered.tolist():
+            viewer.before[group], viewer.now[group] = viewer.now[group], plan.instances
         self._find_firsts(viewer, answer)
         viewer.last = plan
         self._read_through(answer)
@@ -290,8 +289,8 @@ class Answers:
             formula = formula_of(int(plan.types[row])) if plan.types[row] >= 0 else None
             if formula is None or not formula.delta:
                 continue
-            place = plan.places[row]
-            why, reason = why_first(viewer.groups[place.group].before, viewer.groups[place.group].now, place)
+            group = int(plan.groups[row])
+            why, reason = why_first(viewer.before[group], viewer.now[group], plan.places[row])
             if reason is None and plan.whats is not None and (what := int(plan.whats[row])) >= 0:
                 before = self._handle_of(what)
                 if before not in (None, answer.handle) and what not in shown:
@@ -313,13 +312,15 @@ class Answers:
         self._last_handle[whats[whats >= 0]] = self._handles.setdefault(answer.handle, len(self._handles))
 
 
-def why_first(before: Instances, now: Instances, place: Place) -> tuple[Why, str | None]:
+def why_first(before: Instances | None, now: Instances | None, place: Place) -> tuple[Why, str | None]:
     """Why a reading has none before it: its instance is new, or its name belonged to another."""
-    gone = before.get(place.name, set()) - now.get(place.name, set())
+    had = before.of(place) if before is not None else frozenset()
+    has = now.of(place) if now is not None else frozenset()
+    gone = had - has
     if not gone:
         return Why.FIRST_SAMPLE, None
     if place.identity[0] == "nth":
-        were, are = len(before[place.name]), len(now[place.name])
+        were, are = len(had), len(has)
         instances = "one instance" if are == 1 else f"{are} instances"
         reason = f"{instances} of that name, {were} in the answer before, and nothing distinguishes them"
         return Why.AMBIGUOUS_INSTANCE, reason

@@ -68,17 +68,21 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Place,
 def perflib_places(samples: list[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog) -> Iterator[Place]:
     """Where each value belongs. Instances of one name and id in one block are distinguished by their position alone."""
     keys = []
+    # What many places have in common is there once.
+    names: dict[str, Key] = {}
+    identities: dict[int | None, Identity] = {}
     groups: dict[int, Key] = {block: known.key for block, known in blocks.items()}
     for sample in samples:
         group = groups.setdefault(sample.block, ("block", sample.block))
         instance_id = None if catalog.is_single(sample.counterset) else sample.instance_id
-        keys.append((group, (folded(sample.instance),), sample.counter_id, instance_id))
+        text = folded(sample.instance)
+        keys.append((group, names.setdefault(text, (text,)), sample.counter_id, instance_id))
     counts = Counter(keys)
     seen: Counter[Key] = Counter()
     ordinals: Counter[Key] = Counter()
     for key in keys:
         group, name, counter_id, instance_id = key
-        identity: Identity = ("InstanceId", instance_id)
+        identity = identities.setdefault(instance_id, ("InstanceId", instance_id))
         if counts[key] > 1:
             identity = ("nth", seen[key], counts[key], instance_id)
             seen[key] += 1

@@ -7,8 +7,9 @@ same query. An answer that is irregular (damage, text) has a plan of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,6 @@ from analyzer.results.sample import Why
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-# The instances that an answer has: by group and name.
-Present = dict[Key, dict[Key, set[Identity]]]
 
 NONE = -1
 _FIELDS = {
@@ -65,6 +64,25 @@ _FIELDS = {
     "multi": "multi_id",
 }
 BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, "multi": MULTI}
+
+
+class Instances:
+    """The instances that an answer has. `groups` are those that it answers, also those without instances."""
+
+    def __init__(self, places: Iterable[Place | None], answered: Iterable[Key] = ()) -> None:
+        self._places = [place for place in places if place is not None]
+        self.groups = list(dict.fromkeys(chain(answered, (place.group for place in self._places))))
+
+    @cached_property
+    def _identities(self) -> dict[tuple[Key, Key], set[Identity]]:
+        found: dict[tuple[Key, Key], set[Identity]] = {}
+        for place in self._places:
+            found.setdefault((place.group, place.name), set()).add(place.identity)
+        return found
+
+    def of(self, place: Place) -> Set[Identity]:
+        """The instances of the same group and name."""
+        return self._identities.get((place.group, place.name), frozenset())
 
 
 class Pool(Struct, frozen=True):
@@ -82,7 +100,8 @@ class Plan(Struct, eq=False, kw_only=True):
 
     `at` is the place of a row's value in the answer (-1: an aggregate), `companions` those of what it is computed with, `several`
     those of which only the values show whether they agree. `ids` number the series from 0; a formatted value that does not depend
-    on the reading is in `fixed`. `fresh` are the instances that the answer has, in groups numbered for their viewer.
+    on the reading is in `fixed`. `instances` are those that the answer has, `answered` the numbers of the groups that it answers,
+    which are those of its viewer.
     """
 
     layout: Layout | V1Layout | None
@@ -104,7 +123,7 @@ class Plan(Struct, eq=False, kw_only=True):
     several: list[tuple[str, int, Sequence[int], bool]]
     objects: Ints | None
     groups: Ints
-    fresh: Present
+    instances: Instances
     answered: Ints
     whats: Ints | None
     fixed: dict[int, Formatted]
@@ -205,15 +224,6 @@ class Rows(Struct):
         self.states.append(state)
         self.samples.append(sample)
         self.places.append(place)
-
-
-def present_in(places: Iterable[Place | None]) -> Present:
-    """The instances of an answer by their groups and names."""
-    found: Present = {}
-    for place in places:
-        if place is not None:
-            found.setdefault(place.group, {}).setdefault(place.name, set()).add(place.identity)
-    return found
 
 
 # PerflibV2
@@ -370,7 +380,7 @@ def plan_of(
     *,
     layout: Layout | V1Layout | None,
     query: QueryView | None,
-    fresh: Present,
+    instances: Instances,
     numbered: Callable[[Key], int],
 ) -> Plan:
     """Rows as arrays, with the aggregates that they go into."""
@@ -409,8 +419,8 @@ def plan_of(
         several=rows.several,
         objects=filled(rows.objects) if is_winperf else None,
         groups=filled([numbered(place.group) for place in rows.places]),
-        fresh=fresh,
-        answered=np.array([numbered(key) for key in fresh], np.int64),
+        instances=instances,
+        answered=np.array([numbered(key) for key in instances.groups], np.int64),
         whats=filled(rows.whats) if rows.whats else None,
         fixed={},
         pools=pools,
@@ -462,8 +472,10 @@ def _fix(plan: Plan) -> None:
             continue
         if plan.is_error[row]:
             assert isinstance(sample, PerflibSample)
-            status = win32_name(sample.block_status) or f"error {sample.block_status}"
-            plan.fixed[row] = Formatted(None, Why.ERROR_BLOCK, status)
+            if (status := ("status", sample.block_status)) not in known:
+                text = win32_name(sample.block_status) or f"error {sample.block_status}"
+                known[status] = Formatted(None, Why.ERROR_BLOCK, text)
+            plan.fixed[row] = known[status]
             continue
         formula = formula_of(sample.counter_type) if sample.counter_type is not None else None
         if formula is not None and formula.kind not in ("text", "base"):

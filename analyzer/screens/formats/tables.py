@@ -66,6 +66,8 @@ from analyzer.screens.views.view import View
 ROWS_AT_ONCE = 131_072
 # Rows of a table of intervals that are made and written at a time.
 _INTERVALS_AT_ONCE = 50_000
+# What a plan says of a row takes 1 KB before it is in columns.
+_PLAN_ROWS_AT_ONCE = 4096
 
 
 def table_of(view: View) -> pl.DataFrame:
@@ -252,6 +254,18 @@ class _Entries(Struct, frozen=True, eq=False):
         else:
             entries = np.array([0 if value is None else value for value in values], np.int64)
             absent = np.array([value is None for value in values])
+        return cls._made(entries, absent, by_row=by_row)
+
+    @classmethod
+    def joined(cls, pieces: Sequence[_Entries]) -> _Entries:
+        """Those of several sequences of cells of one column of counters, one behind the other."""
+        if len(pieces) == 1:
+            return pieces[0]
+        absent = [np.zeros(len(one.entries), np.bool_) if one.absent is None else one.absent for one in pieces]
+        return cls._made(np.concatenate([one.entries for one in pieces]), np.concatenate(absent), by_row=False)
+
+    @classmethod
+    def _made(cls, entries: npt.NDArray[np.int64], absent: npt.NDArray[np.bool_] | None, *, by_row: bool) -> _Entries:
         is_same = (entries == entries[0]).all() and (absent is None or (absent == absent[0]).all())
         only = (int(entries[0]), absent is not None and bool(absent[0])) if is_same else None
         return cls(entries, absent if absent is not None and absent.any() else None, only, by_row)
@@ -463,11 +477,13 @@ class _Readings:
         """The columns of a plan, made once."""
         known: dict[str, _Entries] | None = plan.made.get("table")
         if known is None:
-            rows = [_plan_row(plan, place) for place in range(len(plan))]
-            known = plan.made["table"] = {
-                name: _Entries.of(_cells([row.get(name) for row in rows], kind), self._texts.get(name))
-                for name, kind in schema.items()
-            }
+            pieces: dict[str, list[_Entries]] = {name: [] for name in schema}
+            for first in range(0, len(plan), _PLAN_ROWS_AT_ONCE):
+                rows = [_plan_row(plan, place) for place in range(len(plan))[first : first + _PLAN_ROWS_AT_ONCE]]
+                for name, kind in schema.items():
+                    cells = _cells([row.get(name) for row in rows], kind)
+                    pieces[name].append(_Entries.of(cells, self._texts.get(name)))
+            known = plan.made["table"] = {name: _Entries.joined(found) for name, found in pieces.items()}
         return known
 
     def _over(
