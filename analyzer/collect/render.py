@@ -36,11 +36,14 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Sessions
 from analyzer.screens.views.timeline import Timeline
+from analyzer.screens.views.view import View
 
 # A conversation's number stands in front of its own numbers, which have so many bits.
 NUMBER_SHIFT = 32
 # Rows of a table that wait to be written, and a Parquet file is of.
 ROWS_OF_FILE = 100_000
+# Rows of one table that are worked on at a time.
+_ROWS_AT_ONCE = 10_000
 # What rows of no day or server are in: pandas refuses the name that other readers take for null.
 NO_DAY, NO_SERVER = "1970-01-01", "none"
 _NUMBERS = {"number", "call", "session", "series", "previous_call", "read_number"}
@@ -104,14 +107,10 @@ class _Conversation:
 
     def write(self, profile: str) -> None:
         analysis = self._analysis
-        for name, view in (
-            ("calls", Timeline(analysis)),
-            ("samples", Samples(analysis)),
-            ("counters", Counters(analysis)),
-            ("sessions", Sessions(analysis)),
-        ):
-            for table in tables_of(view):
-                self._put(name, table)
+        self._put_all("calls", Timeline(analysis))
+        self._put_all("samples", Samples(analysis))
+        self._put_all("counters", Counters(analysis))
+        self._put_all("sessions", Sessions(analysis))
         self._put("handles", handles_of(analysis, self._numbers))
         self._put("problems", problems_table(analysis))
         self._findings(profile)
@@ -123,10 +122,16 @@ class _Conversation:
         self._put("findings", table_of_records(FindingRecord, records))
         add_judged(self._facts.coverage, audit)
 
+    def _put_all(self, name: str, view: View) -> None:
+        for table in tables_of(view):
+            self._put(name, table)
+
     def _put(self, name: str, table: pl.DataFrame) -> None:
-        """Rows with the numbers of the dataset, by day and server."""
-        if not table.height:
-            return
+        """Rows with the numbers of the dataset, by day and server; some at a time, since text takes several times what names do."""
+        for rows in table.iter_slices(_ROWS_AT_ONCE):
+            self._put_rows(name, rows)
+
+    def _put_rows(self, name: str, table: pl.DataFrame) -> None:
         member = self._member
         if "time" in table.columns:
             moment = pl.col("time")

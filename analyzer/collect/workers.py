@@ -26,12 +26,14 @@ from analyzer.core.errors import InputError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-# numpy and polars would start a thread for each core in each worker, and there is a worker for each core already.
+# numpy and polars would start a thread for each core in each worker, and there is a worker for each core already. Memory of a table
+# that is written goes back at once: that of the next table is asked for elsewhere.
 _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
     "MALLOC_TRIM_THRESHOLD_": "65536",
+    "_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0",
 }
 KILLED = "each worker that tried was killed (out of memory, perhaps: the limit is that of --memory)"
 # A worker takes 150 MB before it has read a byte.

@@ -297,4 +297,6 @@ def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
 
 def storable(value: str | None) -> str | None:
     """A string with a lone surrogate has no UTF-8 form; it is kept readable as an escape."""
-    return value.encode("utf-8", "backslashreplace").decode() if value is not None else None
+    if value is None or value.isascii():
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()

@@ -66,6 +66,8 @@ from analyzer.screens.views.view import View
 ROWS_AT_ONCE = 131_072
 # Rows of a table of intervals that are made and written at a time.
 _INTERVALS_AT_ONCE = 50_000
+# Records that wait until their columns are made: some 6 MB.
+_RECORDS_AT_ONCE = 16_384
 # What a plan says of a row takes 1 KB before it is in columns.
 _PLAN_ROWS_AT_ONCE = 4096
 
@@ -268,6 +270,8 @@ class _Entries(Struct, frozen=True, eq=False):
     def _made(cls, entries: npt.NDArray[np.int64], absent: npt.NDArray[np.bool_] | None, *, by_row: bool) -> _Entries:
         is_same = (entries == entries[0]).all() and (absent is None or (absent == absent[0]).all())
         only = (int(entries[0]), absent is not None and bool(absent[0])) if is_same else None
+        if is_same:  # one number for all of them
+            entries = np.broadcast_to(entries[:1].copy(), entries.shape)
         return cls(entries, absent if absent is not None and absent.any() else None, only, by_row)
 
 
@@ -301,17 +305,31 @@ def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.Da
     made = 0
     tables = _Samples()
     waiting: list[SampleChunk | SampleRecord] = []
-    rows = 0
+    pieces: list[pl.DataFrame] = []
+    rows = held = 0
+    parts: set[int] = set()
     for item in items:
         for piece in _cut(item) if isinstance(item, SampleChunk) else (item,):
             waiting.append(piece)
-            rows += len(piece.values) if isinstance(piece, SampleChunk) else 1
-            if rows >= ROWS_AT_ONCE:
-                yield tables.of(waiting)
-                made, rows = made + 1, 0
+            if not isinstance(piece, SampleChunk):
+                rows, held = rows + 1, held + 1
+            else:
+                rows += len(piece.values)
+                held += len(piece.part.columns) * (id(piece.part) not in parts)
+                parts.add(id(piece.part))
+            if held >= _RECORDS_AT_ONCE or rows >= ROWS_AT_ONCE:
+                pieces.append(tables.of(waiting))
                 waiting.clear()
-    if waiting or not made:
-        yield tables.of(waiting)
+                parts.clear()
+                held = 0
+            if rows >= ROWS_AT_ONCE:
+                yield pl.concat(pieces)
+                made, rows = made + 1, 0
+                pieces.clear()
+    if waiting:
+        pieces.append(tables.of(waiting))
+    if pieces or not made:
+        yield pl.concat(pieces) if pieces else tables.of(())
 
 
 def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:
