@@ -821,6 +821,14 @@ class OrderedCalls(Sequence[Call]):
         firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
         return firsts
 
+    def contexts_by_last_call(self) -> list[Context]:
+        """What calls have in common with others, each once, in the order of the last call of each."""
+        from analyzer.core.arrays import first_places
+
+        backwards = self.column("context")[::-1]
+        codes = backwards[first_places(backwards)].tolist()
+        return [self.table.contexts[code] for code in reversed(codes)]
+
     def of_perflib(self, opnums: Iterable[int]) -> list[int]:
         """The numbers of the calls of these methods of PerflibV2."""
         import numpy as np

@@ -105,7 +105,7 @@ CHANGING = """
     screens.formats.junit: _Found
     screens.formats.schema: _Plan
     screens.viewmodel.forms: _Alike
-    screens.viewmodel.series: _Readings
+    screens.viewmodel.series: _PlottedReadings
     screens.views.audit: _Group
     screens.views.counters: _Line
     screens.views.legend: _Pair

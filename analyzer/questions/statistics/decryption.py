@@ -29,12 +29,12 @@ def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
         if session.refused is None and (account := _account_with_key(session.identity)) is not None:
             sessions.setdefault(account, []).append(session.decryption)
     contexts: dict[str, dict[tuple[int, str], Decryption]] = {}
-    for call in analysis.calls:
-        auth = call.security
-        by_rpc = auth.identity if call.auth.user_from == "rpc" else None
+    for shared in analysis.calls.contexts_by_last_call():
+        auth = shared.security
+        by_rpc = auth.identity if shared.auth.user_from == "rpc" else None
         if auth.level >= AuthLevel.PKT and by_rpc is not None and (account := _account_with_key(by_rpc)) is not None:
             of_account = contexts.setdefault(account, {})
-            key = (call.channel, auth.mechanism)
+            key = (shared.channel, auth.mechanism)
             if of_account.get(key) is not Decryption.DECRYPTED:
                 of_account[key] = auth.decryption
     by_kind = (

@@ -6,13 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from analyzer.core.arrays import distinct
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.interfaces.contents.lines import all_problems
+from analyzer.interfaces.contents.lines import Damages, all_problems
 from analyzer.questions.statistics.decryption import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.results.analysis import Analysis
+from analyzer.results.call import CallState
+from analyzer.results.call_table import STATES
 from analyzer.results.connection import SmbSession
 from analyzer.results.security import Decryption, who_words
 from analyzer.results.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView
@@ -31,7 +36,8 @@ def overview_of(analysis: Analysis) -> Overview:
         FileView(name, digests[name].size, digests[name].sha256) if name in digests else FileView(name, None, None)
         for name in facts.files
     )
-    stats = method_stats(analysis)
+    damages = Damages()
+    stats = method_stats(analysis, damages)
     total = totals_of(stats)
     methods = Counter({f"{one.interface}.{one.method}": one.calls for one in stats})
     return Overview(
@@ -47,12 +53,12 @@ def overview_of(analysis: Analysis) -> Overview:
         methods=dict(methods.most_common()),
         sessions=tuple(session_words(session) for session in analysis.sessions),
         hosts=_hosts(analysis),
-        identities=_identities(analysis),
+        identities=_identities(analysis, damages),
         decrypted=decrypted(analysis),
         undecrypted=nothing_decrypted(analysis),
         hint=key_hint(analysis),
         incomplete=incomplete(analysis),
-        problems=tuple(_problem(group, analysis) for group in alike(all_problems(analysis))),
+        problems=tuple(_problem(group, analysis) for group in alike(all_problems(analysis, damages))),
     )
 
 
@@ -69,7 +75,7 @@ def _hosts(analysis: Analysis) -> tuple[HostView, ...]:
     )
 
 
-def _identities(analysis: Analysis) -> tuple[IdentityView, ...]:
+def _identities(analysis: Analysis, damages: Damages) -> tuple[IdentityView, ...]:
     return tuple(
         IdentityView(
             who_words(one.user, one.claimed_user) if one.user is not None else None,
@@ -80,15 +86,23 @@ def _identities(analysis: Analysis) -> tuple[IdentityView, ...]:
             one.failed,
             one.unread,
         )
-        for one in identity_stats(analysis)
+        for one in identity_stats(analysis, damages)
     )
 
 
 def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
     """Calls that are not complete, by state and reason."""
-    reasons = Counter((call.state, call.reason) for call in analysis.calls if call.state != "complete")
+    calls = analysis.calls
+    states, rare = calls.column("state"), calls.column("rare")
+    # A reason is among what few calls have.
+    reasons: Counter[tuple[CallState, str | None]] = Counter()
+    for code in distinct(states).tolist():
+        if (state := STATES[code]) != "complete":
+            reasons[state, None] += int(((states == code) & (rare == 0)).sum())
+    for at in np.flatnonzero((states != STATES.index("complete")) & (rare > 0)).tolist():
+        reasons[calls[at].state, calls[at].reason] += 1
     ordered = sorted(reasons.items(), key=lambda item: (item[0][0], str(item[0][1])))
-    return tuple(IncompleteView(state, reason, count) for (state, reason), count in ordered)
+    return tuple(IncompleteView(state, reason, count) for (state, reason), count in ordered if count)
 
 
 def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
@@ -118,9 +132,9 @@ def decrypted(analysis: Analysis) -> tuple[str, ...]:
 def key_hint(analysis: Analysis) -> str | None:
     """What would decrypt the calls that no key opened."""
     undecrypted = [
-        call.security
-        for call in analysis.calls
-        if call.security.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
+        shared.security
+        for shared in analysis.calls.contexts_by_last_call()
+        if shared.security.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
     ]
     if not undecrypted:
         return None

@@ -8,16 +8,17 @@ from analyzer.core.frames import file_of, number_of
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.view import Outcome, Row
-from analyzer.screens.viewmodel.words import answer_words, method_words, request_words, status_words
+from analyzer.screens.viewmodel.words import KnownAnswers, answer_words, method_words, request_words, status_words
 
 
 def rows(analysis: Analysis) -> Iterator[Row]:
     """Every call, in the order of the timeline."""
-    return (row_of(call, analysis) for call in analysis.calls)
+    known = KnownAnswers(analysis)
+    return (row_of(call, analysis, known) for call in analysis.calls)
 
 
-def row_of(call: Call, analysis: Analysis) -> Row:
-    """The row of a call."""
+def row_of(call: Call, analysis: Analysis, known: KnownAnswers | None = None) -> Row:
+    """The row of a call. What was said of the same answer before is taken from `known`."""
     return Row(
         number=call.number,
         time_ns=call.time_ns,
@@ -29,7 +30,7 @@ def row_of(call: Call, analysis: Analysis) -> Row:
         method=method_words(call),
         handle=call.handle,
         asked=request_words(call, analysis),
-        answered=answer_words(call, analysis),
+        answered=answer_words(call, analysis, known=known),
         status=status_words(call),
         outcome=outcome_of(call),
         state=call.state,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.kept import Kept
 from analyzer.core.labels import label
-from analyzer.interfaces.buffers import PERF_NO_INSTANCES, BufferDecode
+from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.names import counter_type_name
 from analyzer.interfaces.buffers.regular import Grid, Layout, read_regular
+from analyzer.interfaces.contents.binding import Bindings
 from analyzer.interfaces.contents.fields import status_name
-from analyzer.interfaces.contents.lines import Damages, decoded_buffer
+from analyzer.interfaces.contents.lines import Damages, buffer_order, decoded_buffer
 from analyzer.interfaces.pcq.samples import counterset_of, perflib_samples
 from analyzer.interfaces.winperf.samples import winperf_samples
 from analyzer.results.analysis import Analysis
@@ -30,6 +33,8 @@ from analyzer.transport.rpc.status import fault_name
 if TYPE_CHECKING:
     from analyzer.questions.audit.catalogue import Requirement
 
+# What is said of a buffer, and what is wrong with it.
+_Said = tuple[str, DecodeError | None]
 _SHOWN_ITEMS = 6
 _SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200
 _SHOWN_BYTES = 16
@@ -82,8 +87,35 @@ def request_words(call: Call, analysis: Analysis) -> str:
     return f"({len(call.request.stub)} bytes)"
 
 
-def answer_words(call: Call, analysis: Analysis, damages: Damages | None = None) -> str:
-    """What the answer holds, after its status. What is wrong with its buffer is noted in `damages`."""
+class KnownAnswers:
+    """What was said of the buffers of answers, for those that come again: the same bytes, or data of the same layout."""
+
+    # Longer buffers are not kept, but for their layouts.
+    _LONGEST, _MOST_BYTES = 16 << 10, 4 << 20
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._bindings = Bindings(analysis)
+        self._decoded: Kept[_Said] = Kept(self._MOST_BYTES)
+
+    def of_layout(self, call: Call, side: Side, make: Callable[[], str]) -> str | None:
+        """The words for undamaged performance data, made of the first answer of its layout; None for all else."""
+        read = {"perf-data": self._bindings.perflib, "winperf": self._bindings.winperf}.get(side.buffer_kind or "")
+        found = read(call, side.buffer_data) if read is not None else None
+        return found[1].once("words", make) if found is not None else None
+
+    def of_bytes(self, side: Side, make: Callable[[], _Said]) -> _Said:
+        """The words for a buffer and its damage, made of the first one with the same bytes."""
+        data = side.buffer_data
+        if len(data) > self._LONGEST:
+            return make()
+        return self._decoded.get((side.buffer_kind, buffer_order(side), data), make, lambda _: len(data) + 300)
+
+
+def answer_words(
+    call: Call, analysis: Analysis, damages: Damages | None = None, known: KnownAnswers | None = None
+) -> str:
+    """What the answer holds, after its status. What is wrong with its buffer is noted in `damages`; what was said of the same
+    before is taken from `known`."""
     damages = Damages() if damages is None else damages
     side = call.response
     if side is None or isinstance(side.stub, Missing):
@@ -91,9 +123,9 @@ def answer_words(call: Call, analysis: Analysis, damages: Damages | None = None)
     if side.problem is not None:
         return _broken_words(call, side) if side.params else f"{len(side.stub)} bytes"
     if call.is_perflib:
-        return _perflib_answer_words(call, analysis.catalogs.of(call.server), damages)
+        return _perflib_answer_words(call, analysis.catalogs.of(call.server), damages, known)
     if call.is_winreg:
-        return _winreg_answer_words(call, analysis, damages)
+        return _winreg_answer_words(call, analysis, damages, known)
     if call.is_svcctl and call.opnum in DECODED:
         return service_answer_words(call)
     return f"{len(side.stub)} bytes" if call.fault is None else ""
@@ -166,7 +198,7 @@ def _listed(items: list[str], noun: str) -> str:
     return ", ".join(items[:_SHOWN_ITEMS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _perflib_answer_words(call: Call, catalog: Catalog, damages: Damages) -> str:
+def _perflib_answer_words(call: Call, catalog: Catalog, damages: Damages, known: KnownAnswers | None) -> str:
     side = call.response
     assert side is not None
     params, opnum = side.params, call.opnum
@@ -176,30 +208,45 @@ def _perflib_answer_words(call: Call, catalog: Catalog, damages: Damages) -> str
             return ""
         unit = "GUID" if opnum == Opnum.ENUMERATE_COUNTER_SET else "byte"
         return f"{_number(params['pdwRtnSize'], unit)} needed" if params["pdwRtnSize"] else ""
+    if side.buffer_span is None:
+        return ""
     size = f"{params['pdwOutSize']} bytes: " if "pdwOutSize" in params and side.buffer_kind != "guids" else ""
-    if side.buffer is not None and side.buffer_kind == "perf-data":
-        read = read_regular(side.buffer.data)
-        if read is not None:
-            damages.note(call.number, "response", side, None)
-            return size + _parts_words(read.layout, call.query, catalog)
-    decoded = _decoded(call, side, damages)
-    if decoded is None:
-        return _number(len(side.buffer), "byte") if side.buffer is not None else ""
-    tree = decoded.tree
+    if side.buffer_kind is None:
+        return _buffer_size(side)
+    return size + _known_words(call, side, damages, known, lambda: _perflib_buffer_words(call, side, catalog))
+
+
+def _perflib_buffer_words(call: Call, side: Side, catalog: Catalog) -> _Said:
+    if side.buffer_kind == "perf-data" and (read := read_regular(side.buffer_data)) is not None:
+        return _parts_words(read.layout, call.query, catalog), None
+    decoded = decoded_buffer(side)
+    assert decoded is not None
     damage = f" (damaged: {decoded.problem})" if decoded.problem is not None else ""
-    words = _buffer_words(side.buffer_kind, tree, catalog)
+    words = _buffer_words(side.buffer_kind, decoded.tree)
     if side.buffer_kind == "perf-data":
         values = [sample for sample in perflib_samples(call, catalog) if sample.data_size is not None]
         names = dict.fromkeys(sample.counterset_name or sample.counterset for sample in values)
         words += _values_words(len(values), names)
-    return size + words + damage
+    return words + damage, decoded.problem.alone() if decoded.problem is not None else None
 
 
-def _decoded(call: Call, side: Side, damages: Damages) -> BufferDecode | None:
-    decoded = decoded_buffer(side)
-    problem = decoded.problem if decoded is not None else None
-    damages.note(call.number, "response", side, problem.alone() if problem is not None else None)
-    return decoded
+def _known_words(
+    call: Call, side: Side, damages: Damages, known: KnownAnswers | None, make: Callable[[], _Said]
+) -> str:
+    """What is said of the buffer of an answer; what is wrong with it is noted."""
+    words = known.of_layout(call, side, lambda: make()[0]) if known is not None else None
+    problem = None
+    if words is None:
+        # What is said of these depends on what was asked.
+        depends = side.buffer_kind in ("perf-data", "winperf", "name-table")
+        words, problem = make() if known is None or depends else known.of_bytes(side, make)
+    damages.note(call.number, "response", side, problem)
+    return words
+
+
+def _buffer_size(side: Side) -> str:
+    start, stop = side.buffer_span or (0, 0)
+    return _number(stop - start, "byte")
 
 
 def _parts_words(layout: Layout, query: QueryView | None, catalog: Catalog) -> str:
@@ -225,7 +272,7 @@ def _values_words(count: int, countersets: Iterable[str | None]) -> str:
     return f", {_number(count, 'value')}" + (f" of {_listed(known, 'countersets')}" if known else "")
 
 
-def _buffer_words(kind: str | None, tree: dict[str, Any], catalog: Catalog) -> str:
+def _buffer_words(kind: str | None, tree: dict[str, Any]) -> str:
     if kind == "guids":
         return _counted(tree.get("guids"), "counterset")
     if kind == "counterset-info":
@@ -313,7 +360,7 @@ def _value_words(value: RegistryValue) -> str:
     return f"{value.type_name or 'value'} {words}"
 
 
-def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages) -> str:
+def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages, known: KnownAnswers | None) -> str:
     side = call.response
     assert side is not None
     if call.status == ERROR_MORE_DATA:
@@ -322,26 +369,31 @@ def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages) -> st
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer_kind is None and call.key is None and call.status == 0:
         return _registry_answer_words(call, side)
-    if side.buffer is None:
+    if side.buffer_span is None:
         return ""
-    decoded = _decoded(call, side, damages)
-    words = f"{len(side.buffer)} bytes"
-    if decoded is None:
-        return words
+    start, stop = side.buffer_span
+    if side.buffer_kind is None:
+        return f"{stop - start} bytes"
+    said = _known_words(call, side, damages, known, lambda: _winreg_buffer_words(call, side, analysis))
+    return f"{stop - start} bytes{said}"
+
+
+def _winreg_buffer_words(call: Call, side: Side, analysis: Analysis) -> _Said:
+    decoded, words = decoded_buffer(side), ""
+    assert decoded is not None
     if side.buffer_kind == "name-table":
         table = table_language(call.read.value_name, call.read.key) if call.read is not None else None
         noun = "text" if table is not None and table[0] == "help" else "name"
         rows = [row for row in decoded.tree.get("entries", []) if row.get("index") and row.get("text") is not None]
-        words += f": {_number(len(rows), noun)}"
+        words = f": {_number(len(rows), noun)}"
     elif side.buffer_kind == "winperf":
         samples = list(winperf_samples(call, analysis.name_tables.of(call.server)))
         objects = dict.fromkeys(sample.object_name or f"object {sample.object_index}" for sample in samples)
-        words += f": {_counted(decoded.tree.get('objects'), 'object')}, {_number(len(samples), 'value')}"
+        words = f": {_counted(decoded.tree.get('objects'), 'object')}, {_number(len(samples), 'value')}"
         words += f" of {_listed(list(objects), 'objects')}" if objects else ""
         words += _metadata_in_words(decoded.tree, analysis.name_tables.of(call.server))
-    if decoded.problem is not None:
-        words += f" (damaged: {decoded.problem})"
-    return words
+    damage = f" (damaged: {decoded.problem})" if decoded.problem is not None else ""
+    return words + damage, decoded.problem.alone() if decoded.problem is not None else None
 
 
 def _metadata_in_words(tree: Mapping[str, Any], names: NameTable) -> str:
