@@ -200,6 +200,12 @@ def mixed_object(data: bytes, block: V1Block, number: int) -> WinPerfObject:
     return replace(item, perf_time=perf_time, perf_freq=perf_freq, instances=instances)
 
 
+def counter_values(data: bytes, layout: V1Layout, number: int, column: int) -> list[int | str | None]:
+    """The values of one counter of an object, one of each instance."""
+    definition = layout.objects[number].definitions[column]
+    return [_value(data, start, definition) for start in layout.blocks[number]]
+
+
 def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str | None:
     at = start + definition.offset
     return v1_value(definition, data[at : at + definition.size] if definition.size else None, Reading())

@@ -18,13 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct, UnsetType, field
 
 from analyzer.core.kept import Kept
 from analyzer.core.naming import Named
 from analyzer.core.win32 import win32_name
-from analyzer.interfaces.buffers import PerfColumns, decode_buffer, perf_data_columns, winperf_rows
+from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
 from analyzer.interfaces.buffers.regular import Layout, RegularReader
+from analyzer.interfaces.buffers.regular_v1 import V1Layout, V1Reader, counter_values
 from analyzer.interfaces.contents.lines import Damages
 from analyzer.interfaces.pcq.samples import counterset_of
 from analyzer.questions.statistics.shown import ShownCalls
@@ -220,13 +222,35 @@ class _Poll(NamedTuple):
     view: QueryView
 
 
+class _ObjectBlock(Struct, frozen=True):
+    """The objects of a PERF_DATA_BLOCK. With a `layout`, the values of their instances stand in `data` alone."""
+
+    objects: tuple[WinPerfObject, ...] = ()
+    data: bytes = b""
+    layout: V1Layout | None = None
+    is_damaged: bool = False
+
+    def has_values(self, item: WinPerfObject) -> bool:
+        """Whether an object has an instance with a value."""
+        if self.layout is not None:
+            return bool(item.instances and item.definitions)
+        return any(instance.values for instance in item.instances)
+
+    def values(self, place: int, column: int) -> list[int | str | None]:
+        """The values of one counter of the object at a place, one of each instance; None where it has none."""
+        if self.layout is not None:
+            return counter_values(self.data, self.layout, place, column)
+        rows = (instance.values for instance in self.objects[place].instances)
+        return [row[column] if column < len(row) else None for row in rows]
+
+
 class _Search:
     # Of layouts of answers, by query and caller, so many deeds are kept.
     MAX_KEPT = 100_000
 
     def __init__(self, analysis: Analysis, damages: Damages) -> None:
         self._analysis, self._damages = analysis, damages
-        self._reader = RegularReader()
+        self._reader, self._v1_reader = RegularReader(), V1Reader()
         self._polls: Kept[_Poll] = Kept(self.MAX_KEPT)
         self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
         self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
@@ -500,29 +524,36 @@ class _Search:
             has_names = side is not None and side.buffer_kind == "name-table" and any(side.buffer_data)
             self._note("read-names", call, number, _NOTHING, words, holds=has_names)
             return
-        block = winperf_rows(side.buffer_data) if side is not None and is_poll(call) else None
-        is_damaged = block is not None and block.problem is not None
-        if block is None or not block.objects:
+        answer = self._answer_of(side.buffer_data) if side is not None and is_poll(call) else _ObjectBlock()
+        is_damaged = answer.is_damaged
+        if not answer.objects:
             self._note_asked(number, call, table, is_damaged=is_damaged)
             return
         server = call.server.ip
         seen: list[_Seen] = []
-        for item in block.objects:
+        for place, item in enumerate(answer.objects):
             # Metadata states which counters an object has, not their values.
             kind: ActivityKind = "describe-counterset" if item.is_metadata else "poll"
-            holds = item.is_metadata or any(instance.values for instance in item.instances)
+            holds = item.is_metadata or answer.has_values(item)
             target = _object(item.name_index, table)
             self._note(kind, call, number, target, _as(call.read), holds=holds, is_damaged=is_damaged)
             english = _english(item.name_index, table)
             if english is None or not _IMAGES.match(english):
                 continue
             column = _process_id_column([definition.name_index for definition in item.definitions], table)
-            for instance in item.instances:
-                value = instance.values[column] if column is not None and column < len(instance.values) else None
+            values = answer.values(place, column) if column is not None else [None] * len(item.instances)
+            for instance, value in zip(item.instances, values, strict=True):
                 pid = value if isinstance(value, int) and 0 <= value <= _MAX_PROCESS_ID else None
                 if instance.name and instance.name != _TOTAL:
                     seen.append(((server, "winperf", item.name_index, instance.name, None), pid))
         self._see(call, number, seen)
+
+    def _answer_of(self, data: bytes) -> _ObjectBlock:
+        """The objects of a PERF_DATA_BLOCK: of a regular one its layout, of another all that it holds."""
+        if (block := self._v1_reader.read(data)) is not None:
+            return _ObjectBlock(block.layout.objects, data, block.layout)
+        rows = winperf_rows(data)
+        return _ObjectBlock(rows.objects, is_damaged=rows.problem is not None)
 
     def _note_asked(self, number: int, call: Call, table: NameTable, *, is_damaged: bool) -> None:
         """Notes a read that was given no object, with those that it asked for by number."""
@@ -621,22 +652,21 @@ def _polled(call: Call, columns: PerfColumns, catalog: Catalog) -> Iterator[_See
     is_all = view.counterset is not None and _is_of_images(view.counterset, catalog)
     if not blocks and not is_all:
         return
+    sets = {known.counterset for known in blocks.values()} | ({view.counterset} if is_all else set())
+    process_ids = {(one, counter) for one in sets if one is not None for counter in _process_ids(one, catalog)}
     pids: dict[_ImageKey, int] = {}
     seen: dict[_ImageKey, None] = {}
+    telling = _telling(columns, {counter for _, counter in process_ids})
     rows = zip(
-        columns.block.tolist(),
-        columns.counter_id.tolist(),
-        columns.instance.tolist(),
-        columns.instance_id.tolist(),
-        columns.value.tolist(),
-        columns.is_int.tolist(),
-        columns.data_size.tolist(),
+        columns.block[telling].tolist(),
+        columns.counter_id[telling].tolist(),
+        columns.instance[telling].tolist(),
+        columns.instance_id[telling].tolist(),
+        columns.value[telling].tolist(),
+        columns.is_int[telling].tolist(),
         strict=True,
     )
-    counters: dict[tuple[str, int], bool] = {}
-    for block, column, place, instance_id, value, is_int, size in rows:
-        if size < 0:
-            continue  # an error in the place of the value
+    for block, column, place, instance_id, value, is_int in rows:
         known = blocks.get(block)
         counterset = known.counterset if known is not None else view.counterset if is_all else None
         if counterset is None:
@@ -653,17 +683,30 @@ def _polled(call: Call, columns: PerfColumns, catalog: Catalog) -> Iterator[_See
         # An instance of one block and the same of another are one process: they have one name and number.
         key: _ImageKey = (server, "perflib-v2", counterset, name, number if number != NONE_ID else None)
         seen[key] = None
-        if counter is None or not is_int:
-            continue
-        is_pid = counters.get((counterset, counter))
-        if is_pid is None:
-            entry = catalog.counter(counterset, counter)
-            is_pid = entry is not None and (entry.label or "").casefold() == _PROCESS_ID
-            counters[counterset, counter] = is_pid
-        if is_pid and value <= _MAX_PROCESS_ID:
+        if is_int and (counterset, counter) in process_ids and value <= _MAX_PROCESS_ID:
             pids[key] = value
     for key in seen:
         yield key, pids.get(key)
+
+
+def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
+    """The counters of a counterset that state process ids."""
+    entry = catalog.countersets.get(guid)
+    for number, counter in entry.counters.items() if entry is not None else ():
+        if (counter.label or "").casefold() == _PROCESS_ID:
+            yield number
+
+
+def _telling(columns: PerfColumns, process_ids: set[int]) -> npt.NDArray[np.int64]:
+    """The rows that may state a process or its id: the first value of each instance in a block, values of counters that state
+    process ids, and values whose block does not name their counter. Errors in the place of a value are none."""
+    rows = np.flatnonzero(columns.data_size >= 0)
+    counters = columns.counter_id[rows]
+    is_telling = (counters < 0) | np.isin(counters, list(process_ids))
+    is_telling[:1] = True
+    for column in (columns.block, columns.instance, columns.instance_id):
+        is_telling[1:] |= column[rows[1:]] != column[rows[:-1]]
+    return rows[is_telling]
 
 
 def _english(index: int, table: NameTable) -> str | None:

@@ -105,7 +105,7 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
     return Triaged(
         _file(file, outcome, _sentence(calls, analysis), analysis, calls, found, names, ranked),
         ranked,
-        tuple(_process(image, file, analysis, names) for image in found.images),
+        tuple(_processes(found.images, file, analysis, names)),
         next_command(analysis, "stats"),
     )
 
@@ -507,20 +507,27 @@ def _ranked(item: _Item, rank: int, file: str, analysis: Analysis) -> TriageFind
     )
 
 
-def _process(image: ImageRecord, file: str, analysis: Analysis, names: dict[str, str]) -> TriageProcess:
-    ends = analysis.calls[image.first_call - 1].frames[:1] + analysis.calls[image.last_call - 1].frames[-1:]
-    return TriageProcess(
-        file=file,
-        server_ip=image.server_ip,
-        server_name=names.get(image.server_ip),
-        name=image.name,
-        pid=image.pid,
-        answers=image.calls,
-        first_time_ns=image.first_time_ns,
-        last_time_ns=image.last_time_ns,
-        seen_by=image.seen_by,
-        frames=_numbers(ends),
-    )
+def _processes(
+    images: Iterable[ImageRecord], file: str, analysis: Analysis, names: dict[str, str]
+) -> Iterator[TriageProcess]:
+    # Many processes are seen first and last in the same two calls.
+    frames: dict[tuple[int, int], tuple[int, ...]] = {}
+    for image in images:
+        first, last = ends = image.first_call, image.last_call
+        if ends not in frames:
+            frames[ends] = _numbers(analysis.calls[first - 1].frames[:1] + analysis.calls[last - 1].frames[-1:])
+        yield TriageProcess(
+            file=file,
+            server_ip=image.server_ip,
+            server_name=names.get(image.server_ip),
+            name=image.name,
+            pid=image.pid,
+            answers=image.calls,
+            first_time_ns=image.first_time_ns,
+            last_time_ns=image.last_time_ns,
+            seen_by=image.seen_by,
+            frames=frames[ends],
+        )
 
 
 def _file(

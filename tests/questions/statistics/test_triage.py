@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.questions.statistics.triage import triage, unreadable
 from analyzer.results.analysis import Analysis, Part
+from analyzer.results.call import Call
 from analyzer.results.connection import Bound, SmbSession
 from analyzer.results.next_command import Given
 from analyzer.results.record import Endpoint
@@ -31,6 +32,7 @@ from tests.build.buffers import (
     identifier,
     instance_header,
     perf_data,
+    string_table,
     wide,
     winperf,
 )
@@ -397,3 +399,27 @@ def test_a_file_that_cannot_be_read_is_its_reason() -> None:
         decrypted_with=(),
         findings={},
     )
+
+
+def test_calls_are_not_looked_at_again_for_each_process_they_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer of a thousand fragments whose frames were asked for once a process took minutes."""
+    asked: list[int] = []
+    frames = Call.frames.fget
+    assert frames is not None
+    monkeypatch.setattr(Call, "frames", property(lambda call: asked.append(1) or frames(call)))
+
+    def made(processes: int) -> int:
+        make = Calls()
+        names = [
+            make.registration(9, wide("Process")),
+            make.registration(10, string_table([(4, "ID Process")], from_start=True)),
+        ]
+        held = identifier(COUNTERSET, counter=0xFFFFFFFF, instance=0xFFFFFFFF, name="*")
+        rows = tuple((pack("<I", number),) for number in range(processes))
+        block = Block(6, ids=(4,), instances=tuple((f"p{number}", number) for number in range(processes)), values=rows)
+        polls = [make.open_query(), make.validate(held), make.counter_data(perf_data([block]))]
+        asked.clear()
+        assert len(triage(analysis_of(*names, *polls), "made.pcap", None).processes) == processes
+        return len(asked)
+
+    assert made(2) == made(200)
