@@ -282,10 +282,10 @@ def measured(dataset: Path) -> tuple[list[Work], Work]:
     manifest = read_manifest(store)
     assert manifest is not None
     facts = read_facts(store, manifest)
-    cuts = [Work(one.seconds, float(one.source.size or 0), float(one.piece_bytes)) for one in facts.files]
-    pieces = sum(one.piece_bytes for one in facts.files)
-    cpu = sum(one.seconds for one in (*facts.conversations, *facts.batches))
-    rows = sum(table.bytes for batch in facts.batches for table in batch.files)
+    cuts = [Work(one.seconds, float(one.source.size or 0), float(one.pieces_bytes)) for one in facts.files]
+    pieces = sum(one.pieces_bytes for one in facts.files)
+    cpu = sum(one.seconds for one in (*facts.conversations, *facts.rows))
+    rows = sum(table.bytes for one in facts.rows for table in one.files)
     states = sum(one.state_bytes for one in facts.conversations)
     return cuts, Work(cpu / pieces, (pieces + states) / pieces, (rows + states) / pieces)
 

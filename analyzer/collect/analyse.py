@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from time import process_time
 
+import numpy as np
 from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock
@@ -30,6 +31,7 @@ from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze_frames, tickets_in
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call_table import STATES, OrderedCalls
 from analyzer.screens.viewmodel.verdict import nothing_found
 from analyzer.transport.packet.tallies import Tallies
 
@@ -55,7 +57,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     analysis = analyze_frames(frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets)
     analysis = replace(analysis, problems=(*analysis.problems, *notes))
     sessions, bound = _sessions(analysis)
-    calls = _Calls(analysis)
+    calls = _Calls(analysis.calls)
     numbers = [part.number for part in task.parts]
     tallies.renumber(lambda frame: frame_id(numbers[file_of(frame)], number_of(frame)))
     facts = ConversationFacts(
@@ -123,19 +125,22 @@ class _Frames:
 class _Calls:
     """What the calls of a conversation come to. `server` is the address by which most are answered, "" without calls. `links` are
     numbers of the servers whose counters, registry or services are looked at: what such a server says to one of its clients (names,
-    handles, clocks) is used to read and to judge what it says to others."""
+    handles, clocks) is used to read and to judge what it says to others. `readable` counts what is there of requests and responses
+    that are not sealed."""
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, calls: OrderedCalls) -> None:
+        contexts = calls.table.contexts
+        of_contexts = np.bincount(calls.column("context"), minlength=len(contexts)).tolist()
         servers: Counter[str] = Counter()
         followed: set[str] = set()
-        self.readable = 0
-        for call in analysis.calls:
-            servers[call.server.ip] += 1
-            if call.interface.uuid in _FOLLOWED:
-                followed.add(call.server.ip)
-            if call.state != "sealed":
-                self.readable += (call.request is not None) + (call.response is not None)
-        self.server = _most(servers)
+        for context, count in zip(contexts, of_contexts, strict=True):
+            servers[context.server.ip] += count
+            if count and context.interface.uuid in _FOLLOWED:
+                followed.add(context.server.ip)
+        is_open = calls.column("state") != STATES.index("sealed")
+        sides = (calls.column(f"{side}_side")[is_open] >= 0 for side in ("request", "response"))
+        self.readable = sum(int(side.sum()) for side in sides)
+        self.server = _most(+servers)
         self.links = sorted(_number(f"server {ip}") for ip in followed)
 
 

@@ -14,10 +14,9 @@ the manifest states it. Until then a run has written to a directory of its own, 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from hashlib import sha256
-from itertools import count
 from time import monotonic
 from typing import Protocol, TypeVar
 
@@ -29,14 +28,13 @@ from analyzer.collect.commit import commit, files_of, tidy
 from analyzer.collect.cut import cut_file, flows_met
 from analyzer.collect.facts import (
     AnalyseTask,
-    BatchFacts,
     ConversationFacts,
     CutTask,
     FileFacts,
     Job,
-    Member,
     MetTask,
     RenderTask,
+    RowsFacts,
     Window,
 )
 from analyzer.collect.lock import LOCK, Lock, locked
@@ -63,8 +61,6 @@ from analyzer.transport.packet.sorting import Pair
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-# Conversations of a server whose rows share files.
-_OF_BATCH = 32
 
 
 class Executor(Protocol):
@@ -166,7 +162,7 @@ class _Run:
         lock: Lock,
         job: Job,
         facts: Facts,
-        damaged: Collection[str] = (),
+        damaged: Set[str] = frozenset(),
     ) -> None:
         self._request, self._executor, self._store, self._lock = request, executor, store, lock
         self._job, self._facts = job, facts
@@ -180,7 +176,7 @@ class _Run:
     def run(self, known: Manifest | None) -> Done:
         facts, request = self._facts, self._request
         before, sites_before = facts.conversations, {one.number: one.site for one in facts.files}
-        rendered_before = {one.batch for one in facts.batches if one.failure is None}
+        rendered_before = {one.number for one in before if one.rows is not None and one.rows.failure is None}
         window = hull(facts.window, request.window) if known is not None else request.window
         plan = reading(request.sources, facts.files, window, self._damaged)
         files = self._cut(plan, window)
@@ -211,7 +207,7 @@ class _Run:
                 if one.source.url in named:
                     one.site = self._request.site
 
-    def _refuse_loss(self, before: Sequence[ConversationFacts], rendered_before: Collection[str]) -> None:
+    def _refuse_loss(self, before: Sequence[ConversationFacts], rendered_before: Collection[int]) -> None:
         """Raises `InputError` where conversations are less readable than they were, or rows could not be written again."""
         after = self._facts.conversations
         lost = 0
@@ -219,7 +215,7 @@ class _Run:
             same = [new for new in after if _have_common(one, new)]
             had = sum(old.readable for old in before if old is one or any(_have_common(old, new) for new in same))
             lost = max(lost, had - sum(new.readable for new in same))
-        failed = [one.failure for one in self._facts.batches if one.failure and one.batch in rendered_before]
+        failed = [one.rows.failure for one in after if one.rows and one.rows.failure and one.number in rendered_before]
         if lost > 0 or failed:
             what = f"{lost:,} requests and responses could not be read any more" if lost > 0 else failed[0]
             raise InputError(
@@ -382,7 +378,6 @@ class _Run:
             analysed, stage = analysed + len(new), "joined"
             if not new:
                 break
-        self._into_batches()
         return sites, analysed
 
     def _groups(self, files: Sequence[FileFacts], sites: Mapping[int, int], index: Index) -> Groups:
@@ -422,75 +417,38 @@ class _Run:
             task.number, task.pairs, numbers, inputs=task.inputs, server=task.pairs[0][1], failure=text
         )
 
-    def _into_batches(self) -> None:
-        """Conversations of one server share files of rows; each stays in its batch while its server is the same."""
-        conversations = [one for one in self._facts.conversations if one.state is not None]
-        counts: dict[str, int] = {}
-        for one in conversations:
-            if one.batch.rpartition("_")[0] == _safe(one.server):
-                counts[one.batch] = counts.get(one.batch, 0) + 1
-            else:
-                one.batch = ""
-        for one in conversations:
-            if one.batch:
-                continue
-            batches = (f"{_safe(one.server)}_{number}" for number in count(1))
-            one.batch = next(batch for batch in batches if counts.get(batch, 0) < _OF_BATCH)
-            counts[one.batch] = counts.get(one.batch, 0) + 1
-
     # Rows
 
     def _render(self, files: Sequence[FileFacts]) -> int:
-        facts = self._facts
+        """Writes the rows of conversations that have none yet, or others than they would have now. Returns how many these are."""
         first_time_ns = min((one.first_time_ns for one in files if one.first_time_ns is not None), default=0)
-        known = {one.batch: one for one in facts.batches}
-        batches: dict[str, list[ConversationFacts]] = {}
-        for one in facts.conversations:
-            if one.state is not None:
-                batches.setdefault(one.batch, []).append(one)
-        tasks = []
-        done: dict[str, BatchFacts] = {}
-        for batch, members in sorted(batches.items()):
-            task = self._render_task(batch, members, first_time_ns)
-            before = known.get(batch)
-            is_sound = before is not None and before.failure is None and not self._has_damage(before)
-            if before is not None and is_sound and before.key == task.key:
-                done[batch] = before
-            else:
-                tasks.append(task)
+        every = [self._render_task(one, first_time_ns) for one in self._facts.conversations if one.state is not None]
+        tasks = [task for task in every if not self._is_rendered(task)]
         for task, result in self._stage(
-            "render",
-            render,
-            tasks,
-            lambda task: task.size,
-            lambda facts: (facts.seconds, sum(one.bytes for one in facts.files)),
+            "render", render, tasks, lambda task: task.conversation.state_bytes, _cost_of_rows
         ):
             if isinstance(result, Exception):
-                numbers = ", ".join(str(one.number) for one in task.members)
-                text = f"the rows of conversations {numbers} could not be written: {reason_of(result)}"
-                result = BatchFacts(task.batch, task.key, [], {}, {}, failure=text)
-            done[task.batch] = result
-        facts.batches = [done[batch] for batch in sorted(done)]
+                text = f"the rows of conversation {task.conversation.number} could not be written: {reason_of(result)}"
+                result = RowsFacts(task.key, failure=text)
+            task.conversation.rows = result
         return len(tasks)
 
-    def _has_damage(self, batch: BatchFacts) -> bool:
-        return any(file.name in self._damaged for file in batch.files)
+    def _is_rendered(self, task: RenderTask) -> bool:
+        rows = task.conversation.rows
+        if rows is None or rows.failure is not None or rows.key != task.key:
+            return False
+        return self._damaged.isdisjoint(file.name for file in rows.files)
 
-    def _render_task(self, batch: str, members: Sequence[ConversationFacts], first_time_ns: int) -> RenderTask:
-        chosen = [
-            Member(one.number, one.state or "", one.files, one.server, one.first_time_ns or 0, one.state_bytes)
-            for one in members
-        ]
-        stated = chosen, first_time_ns, sorted(self.options.items())
+    def _render_task(self, one: ConversationFacts, first_time_ns: int) -> RenderTask:
+        stated = one.state, one.files, one.server, first_time_ns, sorted(self.options.items())
         key = sha256(msgspec.msgpack.encode(stated)).hexdigest()
-        request = self._request
-        return RenderTask(self._job, batch, chosen, first_time_ns, request.metadata, request.metadata_from, key)
+        return RenderTask(self._job, one, first_time_ns, self._request.metadata, self._request.metadata_from, key)
 
     # The end
 
     def _commit(self, sites: Mapping[int, int]) -> Manifest:
         extra = [one.failure for one in self._facts.conversations if one.failure]
-        extra += [one.failure for one in self._facts.batches if one.failure]
+        extra += [one.failure for one in self._facts.rows if one.failure]
         self._problems += [Problem("failed", "pipeline", (), text) for text in extra]
         stated = self.options, self._request.asked
         given = self._store, self._lock, self._job, self._facts, sites
@@ -515,5 +473,5 @@ def _cost_of_conversation(facts: ConversationFacts) -> tuple[float, int]:
     return facts.seconds, facts.state_bytes
 
 
-def _safe(server: str) -> str:
-    return server.replace(":", "-").replace("%", "-")
+def _cost_of_rows(facts: RowsFacts) -> tuple[float, int]:
+    return facts.seconds, sum(one.bytes for one in facts.files)

@@ -84,11 +84,10 @@ def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
 
 def files_of(facts: Facts) -> dict[str, int]:
     """The files of a dataset besides the manifest and the facts, with their sizes."""
-    tables = [*(file for batch in facts.batches for file in batch.files), *facts.shared]
     return {
         **{file.pieces: file.pieces_bytes for file in facts.files if file.pieces is not None},
         **{one.state: one.state_bytes for one in facts.conversations if one.state is not None},
-        **{file.name: file.bytes for file in tables},
+        **{file.name: file.bytes for file in facts.tables},
     }
 
 
@@ -100,7 +99,6 @@ def _manifest(
     skipped: Sequence[SkippedEntry],
     stated: tuple[dict[str, str], dict[str, str]],
 ) -> Manifest:
-    written = [*(file for batch in facts.batches for file in batch.files), *facts.shared]
     return Manifest(
         program=version("pcq-analyzer"),
         schema=SCHEMA,
@@ -135,7 +133,7 @@ def _manifest(
             for one in facts.files
         ],
         skipped=list(skipped),
-        tables={name: _table(schema, name, written) for name, schema in STORED.items()},
+        tables={name: _table(schema, name, facts.tables) for name, schema in STORED.items()},
     )
 
 

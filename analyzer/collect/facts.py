@@ -155,7 +155,8 @@ class ConversationFacts(Struct):
     sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts may share
     (`analyse`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has, `bound` of those that
     its channels asked for and that it has not: with the conversations that have them it is one. `readable` counts the requests and
-    responses whose stubs are not sealed. `known_as` is what servers state of themselves, by the number of the file."""
+    responses whose stubs are not sealed. `known_as` is what servers state of themselves, by the number of the file. `rows` is what
+    was written of it in the tables, None until it is."""
 
     number: int
     pairs: tuple[Pair, ...]
@@ -177,39 +178,24 @@ class ConversationFacts(Struct):
     # Whether there is a performance call in it, or something that may hide one.
     shows: bool = False
     known_as: dict[int, KnownAs] = field(default_factory=dict)
-    batch: str = ""
     failure: str | None = None
     seconds: float = 0.0
+    rows: RowsFacts | None = None
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
 
 
-class Member(Struct, frozen=True):
-    """A conversation whose rows are to be written."""
-
-    number: int
-    state: str
-    files: list[int]
-    server: str
-    first_time_ns: int
-    bytes: int
-
-
 class RenderTask(Struct, frozen=True):
-    """Conversations whose rows go into the same files."""
+    """A conversation whose rows are to be written. `first_time_ns` is the time of the first frame of the dataset; `key` changes
+    with whatever its rows depend on."""
 
     job: Job
-    batch: str
-    members: list[Member]
+    conversation: ConversationFacts
     first_time_ns: int
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     key: str = ""
-
-    @property
-    def size(self) -> int:
-        return sum(member.bytes for member in self.members)
 
 
 class TableFile(Struct, frozen=True):
@@ -237,14 +223,12 @@ class Judged(Struct):
         self.accepted += other.accepted
 
 
-class BatchFacts(Struct):
-    """What was written of a batch. `key` changes with whatever its rows depend on; `hosts` are by conversation, `coverage` by
-    requirement."""
+class RowsFacts(Struct):
+    """What was written of a conversation under a key: files of rows, and what goes into tables of the whole."""
 
-    batch: str
     key: str
-    files: list[TableFile]
-    hosts: dict[int, list[HostRecord]]
-    coverage: dict[str, Judged]
+    files: list[TableFile] = field(default_factory=list)
+    hosts: list[HostRecord] = field(default_factory=list)
+    coverage: dict[str, Judged] = field(default_factory=dict)
     failure: str | None = None
     seconds: float = 0.0

@@ -12,11 +12,11 @@ import msgspec
 import zstandard
 from msgspec import Struct, field
 
-from analyzer.collect.facts import BatchFacts, ConversationFacts, FileFacts, TableFile, Window
+from analyzer.collect.facts import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import Store
 
-FORMAT, VERSION = "pcq-dataset", 2
+FORMAT, VERSION = "pcq-dataset", 3
 MANIFEST = "manifest.json"
 STAGING, PIECES, STATE, FACTS = "_staging", "_pieces", "_state", "_facts"
 
@@ -98,11 +98,20 @@ class Facts(Struct):
 
     files: list[FileFacts] = field(default_factory=list)
     conversations: list[ConversationFacts] = field(default_factory=list)
-    batches: list[BatchFacts] = field(default_factory=list)
     shared: list[TableFile] = field(default_factory=list)
     # The bounds of time that were asked for, and the number of the next conversation.
     window: Window = (None, None)
     next_conversation: int = 1
+
+    @property
+    def rows(self) -> list[RowsFacts]:
+        """What was written of conversations."""
+        return [one.rows for one in self.conversations if one.rows is not None]
+
+    @property
+    def tables(self) -> list[TableFile]:
+        """The files of all tables."""
+        return [*(file for one in self.rows for file in one.files), *self.shared]
 
 
 def read_manifest(store: Store) -> Manifest | None:

@@ -6,7 +6,8 @@ and beside it as a number, `*_ns`, nanoseconds since 1970 as in the JSON records
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -47,85 +48,58 @@ TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
 TABLES = {**TABLES, "hosts": {**TABLES["hosts"], "site": pl.String()}}
 
 
+# What gives a column of a table, or a field of a struct, by its name; and what takes its place, nothing where it stays.
+Get = Callable[[str], pl.Expr]
+Change = Callable[[Get, str, pl.DataType], list[pl.Expr]]
 _EXACT, _SHOWN = pl.Datetime("ns", "UTC"), pl.Datetime("us", "UTC")
 
 
-def _has_times(kind: pl.DataType) -> bool:
+def rebuilt(schema: Mapping[str, Any], change: Change, get: Get = pl.col) -> list[pl.Expr]:
+    """These columns after a change of some of them, also of fields of structs and lists within them."""
+    return [part for name, kind in schema.items() for part in _changed(get, name, kind, change) or [get(name)]]
+
+
+def _changed(get: Get, name: str, kind: Any, change: Change) -> list[pl.Expr]:
+    if parts := change(get, name, kind):
+        return parts
+    value = _value(get(name), kind, change)
+    return [] if value is None else [value.alias(name)]
+
+
+def _value(value: pl.Expr, kind: Any, change: Change) -> pl.Expr | None:
+    """A value of several parts after a change; None where it stays as it is."""
     if isinstance(kind, pl.List):
-        return _has_times(kind.inner)  # type: ignore[arg-type]
+        inner = _value(pl.element(), kind.inner, change)
+        return None if inner is None else value.list.eval(inner)
     if isinstance(kind, pl.Struct):
-        return any(_has_times(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
-    return kind == _EXACT
+        get, schema = value.struct.field, {field.name: field.dtype for field in kind.fields}
+        if any(_changed(get, name, part, change) for name, part in schema.items()):
+            return pl.struct(rebuilt(schema, change, get))
+    return None
 
 
-def _stored_columns(schema: Mapping[str, pl.DataType]) -> Iterator[tuple[str, pl.DataType]]:
-    for name, kind in schema.items():
-        yield name, _stored_type(kind)
-        if kind == _EXACT:
-            yield f"{name}_ns", pl.Int64()
+def _in_both(get: Get, name: str, kind: pl.DataType) -> list[pl.Expr]:
+    if kind != _EXACT:
+        return []
+    return [get(name).dt.cast_time_unit("us").alias(name), get(name).to_physical().alias(f"{name}_ns")]
 
 
-def _stored_type(kind: pl.DataType) -> pl.DataType:
-    if isinstance(kind, pl.List):
-        return pl.List(_stored_type(kind.inner))  # type: ignore[arg-type]
-    if isinstance(kind, pl.Struct):
-        return pl.Struct(dict(_stored_columns({field.name: field.dtype for field in kind.fields})))  # type: ignore[misc]
-    return _SHOWN if kind == _EXACT else kind
-
-
-# The columns of the tables as they stand in Parquet.
-STORED: Mapping[str, Mapping[str, pl.DataType]] = {
-    name: dict(_stored_columns(schema)) for name, schema in TABLES.items()
-}
+def _exact(get: Get, name: str, kind: pl.DataType) -> list[pl.Expr]:
+    return [get(f"{name}_ns").cast(_EXACT).alias(name)] if kind == _EXACT else []
 
 
 def stored(table: pl.DataFrame) -> pl.DataFrame:
     """A table with its columns as they stand in Parquet."""
-    return table.select(part for name, kind in table.schema.items() for part in _stored_parts(pl.col(name), name, kind))
-
-
-def _stored_parts(value: pl.Expr, name: str, kind: pl.DataType) -> Iterator[pl.Expr]:
-    """A column, or a field of a struct, as those that it is stored as."""
-    if kind == _EXACT:
-        yield value.dt.cast_time_unit("us").alias(name)
-        yield value.to_physical().alias(f"{name}_ns")
-    else:
-        yield (_stored_value(value, kind) if _has_times(kind) else value).alias(name)
-
-
-def _stored_value(value: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    if isinstance(kind, pl.List):
-        return value.list.eval(_stored_value(pl.element(), kind.inner))  # type: ignore[arg-type]
-    assert isinstance(kind, pl.Struct), "a time stands in a column or in a field of its own"
-    return pl.struct(
-        part
-        for field in kind.fields
-        for part in _stored_parts(value.struct.field(field.name), field.name, field.dtype)  # type: ignore[arg-type]
-    )
+    return table.select(rebuilt(table.schema, _in_both))
 
 
 def restored(table: pl.LazyFrame, name: str) -> pl.LazyFrame:
     """The table of this name, read from Parquet, with the columns of its records; what it has besides them stays."""
     schema = TABLES[name]
-    changed = [_restored(pl.col(column), column, kind) for column, kind in schema.items() if _has_times(kind)]
-    return table.with_columns(changed).drop(f"{column}_ns" for column, kind in schema.items() if kind == _EXACT)
+    return table.with_columns(rebuilt(schema, _exact)).drop(f"{one}_ns" for one in schema if schema[one] == _EXACT)
 
 
-def _restored(value: pl.Expr, name: str, kind: pl.DataType) -> pl.Expr:
-    if kind == _EXACT:
-        return pl.col(f"{name}_ns").cast(_EXACT).alias(name)
-    return _restored_value(value, kind).alias(name)
-
-
-def _restored_value(value: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    if isinstance(kind, pl.List):
-        return value.list.eval(_restored_value(pl.element(), kind.inner))  # type: ignore[arg-type]
-    if not isinstance(kind, pl.Struct):
-        return value
-    fields = {field.name: field.dtype for field in kind.fields}
-    return pl.struct(
-        value.struct.field(f"{name}_ns").cast(_EXACT).alias(name)
-        if kind == _EXACT
-        else _restored_value(value.struct.field(name), kind).alias(name)  # type: ignore[arg-type]
-        for name, kind in fields.items()
-    )
+# The columns of the tables as they stand in Parquet.
+STORED: Mapping[str, Mapping[str, pl.DataType]] = {
+    name: stored(pl.DataFrame(schema=dict(schema))).schema for name, schema in TABLES.items()
+}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
+from msgspec.structs import replace
 
 from analyzer.collect.facts import ConversationFacts, FileFacts, Job, Judged, TableFile
 from analyzer.collect.manifest import Facts
@@ -44,7 +45,7 @@ def write_shared(
     ]
     tables = {
         "hosts": pl.concat(hosts) if hosts else pl.DataFrame(schema=dict(TABLES["hosts"])),
-        "coverage": table_of_records(CoverageRecord, coverage_of(batch.coverage for batch in facts.batches)),
+        "coverage": table_of_records(CoverageRecord, coverage_of(one.coverage for one in facts.rows)),
         f"problems/{partition(NO_DAY, NO_SERVER)}": table_of_records(
             ProblemRecord, map(_problem_record, [*problems_of(facts.files, facts.conversations), *problems])
         ),
@@ -59,10 +60,9 @@ def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecor
     """The hosts of each site, one record an address: what any conversation states of it, then the names that capture files
     carry."""
     found: dict[int, list[HostRecord]] = {}
-    site_of = {one.number: sites[one.files[0]] for one in facts.conversations if one.files}
-    for batch in facts.batches:
-        for number, hosts in batch.hosts.items():
-            found.setdefault(site_of[number], []).extend(hosts)
+    for one in facts.conversations:
+        if one.rows is not None:
+            found.setdefault(sites[one.files[0]], []).extend(one.rows.hosts)
     for file in facts.files:
         if file.names:
             found.setdefault(sites[file.number], []).extend(_named_in(file.names))
@@ -86,15 +86,8 @@ def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
 
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
-    return HostRecord(
-        ip=one.ip,
-        roles=tuple(dict.fromkeys((*one.roles, *other.roles))),
-        names=tuple(dict.fromkeys((*one.names, *other.names))),
-        users=tuple(dict.fromkeys((*one.users, *other.users))),
-        claims=tuple(dict.fromkeys((*one.claims, *other.claims))),
-        os_versions=tuple(dict.fromkeys((*one.os_versions, *other.os_versions))),
-        dialects=tuple(dict.fromkeys((*one.dialects, *other.dialects))),
-    )
+    stated = (name for name in HostRecord.__struct_fields__ if name != "ip")
+    return replace(one, **{name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name)))) for name in stated})
 
 
 def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from io import SEEK_SET, BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,14 +26,12 @@ from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _manifest, _versio
 from analyzer.collect.cut import _order, cut_file, flows_met
 from analyzer.collect.facts import (
     AnalyseTask,
-    BatchFacts,
     CutTask,
     FilePart,
     Job,
     Judged,
-    Member,
     MetTask,
-    RenderTask,
+    RowsFacts,
     TableFile,
 )
 from analyzer.collect.keys import forget, held, hold
@@ -49,12 +48,18 @@ from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.handle import HandleEvent, HandleRecord
+from analyzer.results.record import Endpoint
+from analyzer.screens.formats.schema import table_of_records
 from analyzer.transport.packet.sorting import Kind
-from tests.build.calls import analysis_of
+from analyzer.transport.rpc.events import Exchange
+from tests.build.calls import Calls, analysis_of, sealed
 from tests.build.capture import NANO, frames_of, pcap
+from tests.build.rpc import CHANNEL
 from tests.collect.test_stages import A, B, blocks, conversation, file_facts, placed
 
 pytestmark = pytest.mark.needs("distributed")
+# An interface that nobody looks at.
+EPM = "e1af8308-5d1f-11c9-91a4-08002b14a0fa"
 
 
 # ------------------------------------------------------------------------------------------------------------- sources
@@ -438,10 +443,11 @@ def test_places_and_pieces_are_stored_as_arrays() -> None:
 # ------------------------------------------------------------------------------------------------------------- analyse
 
 
-def answering(*servers: str, interface: str = "x", state: str = "complete", response: Any = "r") -> Any:
-    given = {"interface": SimpleNamespace(uuid=interface), "state": state, "request": "q", "response": response}
-    calls = [SimpleNamespace(server=SimpleNamespace(ip=ip), **given) for ip in servers]
-    return SimpleNamespace(calls=calls, sessions=[])
+def answering(*servers: str, interface: str = EPM, change: Callable[[Exchange], Exchange] = lambda one: one) -> Any:
+    """The calls that these servers answered, one each."""
+    channels = (replace(CHANNEL, number=at, server=Endpoint(ip, 445)) for at, ip in enumerate(servers))
+    made = [change(Calls(interface, channel=channel).exchange(99, b"q", b"r")) for channel in channels]
+    return analysis_of(*made).calls
 
 
 @pytest.mark.parametrize(
@@ -457,21 +463,26 @@ def answering(*servers: str, interface: str = "x", state: str = "complete", resp
 def test_the_server_of_a_conversation(
     calls: tuple[str, ...], sessions: tuple[str, ...], servers: tuple[str, str]
 ) -> None:
-    analysis = answering(*calls)
-    analysis.sessions = [SimpleNamespace(server=SimpleNamespace(ip=ip)) for ip in sessions]
-    assert (_Calls(analysis).server, _server_of_sessions(analysis)) == servers
+    analysis: Any = SimpleNamespace(sessions=[SimpleNamespace(server=SimpleNamespace(ip=ip)) for ip in sessions])
+    assert (_Calls(answering(*calls)).server, _server_of_sessions(analysis)) == servers
 
 
 @pytest.mark.parametrize(
-    ("state", "response", "readable"), [("complete", "r", 4), ("request-only", None, 2), ("sealed", "r", 0)]
+    ("change", "readable"),
+    [
+        (lambda one: one, 4),
+        (lambda one: replace(one, state="request-only", response=None), 2),
+        (lambda one: replace(one, state="response-only", request=None), 2),
+        (sealed, 0),
+    ],
 )
-def test_requests_and_responses_that_are_not_sealed_are_readable(state: str, response: Any, readable: int) -> None:
-    assert _Calls(answering("a", "b", state=state, response=response)).readable == readable
+def test_requests_and_responses_that_are_not_sealed_are_readable(change: Any, readable: int) -> None:
+    assert _Calls(answering("a", "b", change=change)).readable == readable
 
 
 @pytest.mark.parametrize(
     ("interface", "links"),
-    [(perflib.INTERFACE, 2), (winreg.INTERFACE, 2), (scmr.INTERFACE, 2), ("x", 0)],
+    [(perflib.INTERFACE, 2), (winreg.INTERFACE, 2), (scmr.INTERFACE, 2), (EPM, 0)],
 )
 def test_conversations_are_linked_by_servers_that_are_looked_at(interface: str, links: int) -> None:
     found = _Calls(answering("b", "a", "b", interface=interface)).links
@@ -605,8 +616,6 @@ def test_numbers_of_a_conversation_become_those_of_the_dataset() -> None:
         *("q5-12", "x", [1, 2, 3], [7, 9, 7]),
     )
     assert found.schema["name"] == pl.String
-    # A handle that has a UUID beside it is named by its record.
-    assert numbers.of("handles", pl.DataFrame({"handle": ["q12"], "uuid": ["u"]}))["handle"].to_list() == ["q12"]
     names = pl.DataFrame({"handle": ["k1", "x", "q1-2", None, "1", "q"]})
     assert numbers.of("calls", names)["handle"].to_list() == ["k5-1", "x", "q1-2", None, "1", "q"]
 
@@ -651,13 +660,16 @@ def test_the_record_of_a_handle_has_numbers_of_the_dataset() -> None:
     record = HandleRecord(
         **{**given, "handle": "q12", "channels": (0, 1), "opened": 1, "closed": None, "events": events}
     )
-    found = Numbering(3, [8, 9]).of_handle(record)
-    assert (found.handle, found.channels, found.opened, found.closed) == ("q3-12", (base, base + 1), base + 1, None)
-    assert [(one.call, one.channel, one.frames, one.frame_files) for one in found.events] == [
-        (base + 1, base, (4, 5), (9, 8)),
-        (base + 2, base + 1, (6, 7), (8, 8)),
+    bare = replace(record, closed=0, events=())
+    (found, _, other) = (
+        Numbering(3, [8, 9]).of("handles", table_of_records(HandleRecord, [record, bare, bare])).to_dicts()
+    )
+    assert (found["handle"], found["channels"]) == ("q3-12", [base, base + 1])
+    assert (found["opened"], found["closed"], other["closed"], other["events"]) == (base + 1, None, base, [])
+    assert [(one["call"], one["channel"], one["frames"], one["frame_files"]) for one in found["events"]] == [
+        (base + 1, base, [4, 5], [9, 8]),
+        (base + 2, base + 1, [6, 7], [8, 8]),
     ]
-    assert Numbering(3, [8]).of_handle(replace(record, closed=0, events=())).closed == base
 
 
 @pytest.mark.parametrize(
@@ -682,36 +694,32 @@ def test_rows_are_written_when_they_are_many(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(render, "ROWS_OF_FILE", 10)
     job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
     store = Store(str(tmp_path))
-    tables = _Tables(store, RenderTask(job, "b_1", [], 0, key="0123456789"))
+    facts = RowsFacts("k")
+    tables = _Tables(store, job, conversation(12, A), facts)
 
     def names() -> list[tuple[str, int]]:
-        return [(re.sub("[0-9a-f]{32}", "DIGEST", file.name), file.rows) for file in tables.files]
+        return [(re.sub("[0-9a-f]{32}", "DIGEST", file.name), file.rows) for file in facts.files]
 
     tables.add("hosts", "d", "a", hosts(4))
     tables.add("hosts", "d", "a", hosts(5))
     assert names() == []
     tables.add("hosts", "d", "a", hosts(1))
-    assert names() == [("hosts/day=d/server=a/b_1-DIGEST.parquet", 10)]
+    assert names() == [("hosts/day=d/server=a/000012-DIGEST.parquet", 10)]
     # Of many that wait, the largest is written, as soon as there are more than two files of rows.
     for server, rows in (("a", 6), ("b", 7), ("c", 7)):
         tables.add("hosts", "d", server, hosts(rows))
-    assert len(tables.files) == 1
+    assert len(facts.files) == 1
     tables.add("hosts", "", "c", hosts(1))
-    assert names()[1:] == [("hosts/day=d/server=b/b_1-DIGEST.parquet", 7)]
+    assert names()[1:] == [("hosts/day=d/server=b/000012-DIGEST.parquet", 7)]
     tables.finish()
     assert names()[2:] == [
-        ("hosts/day=d/server=a/b_1-DIGEST.parquet", 6),
-        ("hosts/day=d/server=c/b_1-DIGEST.parquet", 7),
-        ("hosts/server=c/b_1-DIGEST.parquet", 1),
+        ("hosts/day=d/server=a/000012-DIGEST.parquet", 6),
+        ("hosts/day=d/server=c/000012-DIGEST.parquet", 7),
+        ("hosts/server=c/000012-DIGEST.parquet", 1),
     ]
-    for file in tables.files:
+    for file in facts.files:
         path = tmp_path / "_staging/abc" / file.name
         assert (file.table, file.bytes, pl.read_parquet(path).height) == ("hosts", path.stat().st_size, file.rows)
-
-
-def test_sizes_of_tasks_are_those_of_what_they_read() -> None:
-    members = [Member(at, "s", [0], "x", 0, 10 + at) for at in range(3)]
-    assert RenderTask(Job("o", **JOB_OF), "b", members, 0).size == 33  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -755,12 +763,12 @@ def facts_of() -> Facts:
         file_facts(1, "b", window=(1, 2), frames=2, bytes=7, first_time_ns=4, last_time_ns=11, sha256="f"),
         file_facts(2, "c", status="partial"),
     ]
-    batches = [
-        BatchFacts("x", "k", [TableFile("calls", "calls/z", 3, 9), TableFile("hosts", "hosts/h", 1, 9)], {}, {}),
-        BatchFacts("y", "k", [TableFile("calls", "calls/a", 4, 9)], {}, {}),
+    rows = [
+        RowsFacts("k", [TableFile("calls", "calls/z", 3, 9), TableFile("hosts", "hosts/h", 1, 9)]),
+        RowsFacts("k", [TableFile("calls", "calls/a", 4, 9)]),
     ]
-    conversations = [conversation(1, A, state="_state/1"), conversation(2, B)]
-    return Facts(files, conversations, batches, [TableFile("hosts", "hosts/all", 2, 9)])
+    conversations = [conversation(1, A, state="_state/1", rows=rows[0]), conversation(2, B, rows=rows[1])]
+    return Facts(files, conversations, [TableFile("hosts", "hosts/all", 2, 9)])
 
 
 def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -> None:

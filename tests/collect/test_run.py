@@ -12,16 +12,16 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import cluster as module
 from analyzer.collect.analyse import analyse
-from analyzer.collect.collection import _OF_BATCH, Request, _Run, _safe, collect, reason_of
+from analyzer.collect.collection import Request, _Run, collect, reason_of
 from analyzer.collect.cut import cut_file, flows_met
 from analyzer.collect.facts import (
-    BatchFacts,
     ConversationFacts,
     CutTask,
     FileFacts,
     Job,
     KindFacts,
     MetTask,
+    RowsFacts,
     TableFile,
 )
 from analyzer.collect.keys import held
@@ -64,7 +64,7 @@ class Stages:
 
 def run_of(stages: Any = None, facts: Facts | None = None, **request: Any) -> _Run:
     given: dict[str, Any] = {"sources": [], "missing": [], "dataset": "out", "limits": DEFAULTS, "run": "abc"}
-    damaged = request.pop("damaged", ())
+    damaged = frozenset(request.pop("damaged", ()))
     asked = Request(**{**given, **request})
     return _Run(asked, stages or Stages(), None, None, JOB, facts or Facts(), damaged)  # type: ignore[arg-type]
 
@@ -90,11 +90,6 @@ def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = 
 )
 def test_why_a_task_ended_in_words(error: Exception, words: str) -> None:
     assert reason_of(error) == words
-
-
-def test_a_server_is_part_of_the_name_of_a_file() -> None:
-    assert _safe("fe80::1%eth0") == "fe80--1-eth0"
-    assert _safe("10.0.0.1") == "10.0.0.1"
 
 
 @pytest.mark.parametrize(
@@ -407,98 +402,64 @@ def replace_pairs(run: _Run, pairs: tuple[tuple[str, str], ...]) -> Any:
     return AnalyseTask(JOB, 1, pairs, [])
 
 
-def test_conversations_of_a_server_share_files_of_rows() -> None:
-    assert _OF_BATCH == 32  # docs/scale.md
-    many = [conversation(at, A, state="s", server="10::1") for at in range(34)]
-    many[3].state = None
-    many[33].batch = "10--1_2"
-    many[32].batch = "other_1"  # its server was another
-    run = run_of(facts=Facts(conversations=[*many, conversation(99, B, state="s", server="10.0.0.9")]))
-    run._into_batches()
-    found = [one.batch for one in run._facts.conversations]
-    assert found == [
-        *["10--1_1"] * 3,
-        "",
-        *["10--1_1"] * 29,
-        "10--1_2",
-        "10.0.0.9_1",
-    ]
-    more = [conversation(at, A, state="s", server="10::1") for at in range(100, 103)]
-    run._facts.conversations += more
-    run._into_batches()
-    assert [one.batch for one in run._facts.conversations[:35]] == found
-    assert [one.batch for one in more] == ["10--1_2"] * 3
-    full = [conversation(at, A, state="s", server="a") for at in range(65)]
-    run = run_of(facts=Facts(conversations=full))
-    run._into_batches()
-    assert [one.batch for one in full] == [*["a_1"] * 32, *["a_2"] * 32, "a_3"]
-
-
 # ---------------------------------------------------------------------------------------------------------------- rows
 
 
-def rendered(task: Any) -> BatchFacts:
-    files = [TableFile("calls", "x", 1, 40), TableFile("hosts", "y", 1, 2)]
-    return BatchFacts(task.batch, task.key, files, {}, {}, seconds=1.25)
+def rendered(task: Any) -> RowsFacts:
+    name = f"calls/{task.conversation.number}"
+    return RowsFacts(task.key, [TableFile("calls", name, 1, 40), TableFile("hosts", "y", 1, 2)], seconds=1.25)
 
 
-def members() -> list[ConversationFacts]:
-    given: dict[str, Any] = {"state": "s", "server": "10.0.0.2", "state_bytes": 30, "first_time_ns": 8}
-    return [
-        conversation(1, A, batch="b_1", **given),
-        conversation(2, B, batch="a_1", **given),
-        conversation(3, C, batch="b_1", **{**given, "first_time_ns": None}),
-        conversation(4, D, batch="c_1", server="x"),
-    ]
+def with_cases() -> list[ConversationFacts]:
+    given: dict[str, Any] = {"server": "10.0.0.2", "state_bytes": 30, "first_time_ns": 8}
+    there = [conversation(at, pair, state=f"s{at}", **given) for at, pair in enumerate((A, B, C), 1)]
+    return [*there, conversation(4, D, server="x")]
 
 
-def test_rows_of_batches_are_written_where_anything_changed() -> None:
+def test_rows_of_a_conversation_are_written_once() -> None:
     stages = Stages(render=rendered)
-    facts = Facts(conversations=members())
+    facts = Facts(conversations=with_cases())
+    one, two, three, _ = facts.conversations
     files = [file_facts(0, "a", first_time_ns=9), file_facts(1, "b"), file_facts(2, "c", first_time_ns=7)]
+
+    def numbers_rendered(run: _Run, files: list[FileFacts] = files) -> list[int]:
+        stages.ran.clear()
+        count = run._render(files)
+        numbers = [task.conversation.number for _, task in stages.ran]
+        assert count == len(numbers)
+        return numbers
+
     run = run_of(stages, facts)
-    assert run._render(files) == 2
+    # Of one without a case there are none.
+    assert numbers_rendered(run) == [1, 2, 3]
     assert stages.functions is render
-    tasks = [task for _, task in stages.ran]
-    assert [(task.batch, task.first_time_ns, task.job) for task in tasks] == [("a_1", 7, JOB), ("b_1", 7, JOB)]
-    assert [
-        (one.number, one.state, one.files, one.server, one.first_time_ns, one.bytes) for one in tasks[1].members
-    ] == [
-        (1, "s", [0], "10.0.0.2", 8, 30),
-        (3, "s", [0], "10.0.0.2", 0, 30),
-    ]
-    assert stages.sizes == [30, 60]
-    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].bytes_in) == (2.5, 84, 90)
-    assert [one.batch for one in facts.batches] == ["a_1", "b_1"]
-    # Nothing changed, then one thing after the other.
-    assert run._render(files) == 0
-    assert run._render(files[:2]) == 2
-    assert run._render(files[:2]) == 0
-    facts.conversations[1].state = "new"
-    assert run._render(files[:2]) == 1
-    facts.batches[1].failure = "full"
-    assert run._render(files[:2]) == 1
-    assert run_of(stages, facts, damaged={"x"})._render(files[:2]) == 2
-    other = run_of(stages, facts, profile="spec", metadata_from="x")
-    assert other._render(files[:2]) == 2
+    assert all((task.first_time_ns, task.job) == (7, JOB) for _, task in stages.ran)
+    assert stages.sizes == [30, 30, 30]
+    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].bytes_in) == (3.75, 126, 90)
+    assert [one.files[0].name for one in facts.rows] == ["calls/1", "calls/2", "calls/3"]
+    # Another conversation, or another file, changes nothing of them; then one thing after the other does.
+    assert numbers_rendered(run, [*files, file_facts(3, "d", first_time_ns=12)]) == []
+    two.state = "new"
+    assert numbers_rendered(run) == [2]
+    assert three.rows is not None
+    three.rows.failure = "full"
+    assert numbers_rendered(run) == [3]
+    one.rows = None
+    assert numbers_rendered(run) == [1]
+    assert numbers_rendered(run_of(stages, facts, damaged={"calls/2"})) == [2]
+    assert numbers_rendered(run, files[:2]) == [1, 2, 3]  # the first frame is another
+    assert numbers_rendered(run_of(stages, facts, profile="spec", metadata_from="x"), files[:2]) == [1, 2, 3]
     assert stages.ran[-1][1].metadata_from == "x"
-    assert run_of(stages, facts)._render([]) == 2
+    assert numbers_rendered(run, []) == [1, 2, 3]
     assert stages.ran[-1][1].first_time_ns == 0
-    # A batch without conversations is no more.
-    facts.conversations = facts.conversations[:1]
-    assert run._render(files[:2]) == 1
-    assert [one.batch for one in facts.batches] == ["b_1"]
 
 
 def test_rows_that_cannot_be_written_are_stated() -> None:
-    facts = Facts(conversations=members())
-    run = run_of(Stages(render=lambda task: MemoryError()), facts)
-    assert run._render([]) == 2
-    assert [(one.batch, one.files, one.hosts, one.coverage, one.failure) for one in facts.batches] == [
-        ("a_1", [], {}, {}, "the rows of conversations 2 could not be written: memory ran out"),
-        ("b_1", [], {}, {}, "the rows of conversations 1, 3 could not be written: memory ran out"),
+    facts = Facts(conversations=with_cases()[1:])
+    assert run_of(Stages(render=lambda task: MemoryError()), facts)._render([]) == 2
+    assert [(one.files, one.hosts, one.coverage, one.failure) for one in facts.rows] == [
+        ([], [], {}, f"the rows of conversation {number} could not be written: memory ran out") for number in (2, 3)
     ]
-    assert facts.batches[0].key == run._render_task("a_1", members()[1:2], 0).key
 
 
 # ------------------------------------------------------------------------------------------------------------ the run
@@ -610,18 +571,22 @@ def test_what_could_be_read_before_can_be_read(before: Any, after: Any, lost: st
 
 
 def test_rows_that_could_be_written_before_can_be_written() -> None:
-    run = run_of(facts=Facts(batches=[BatchFacts("b", "k", [], {}, {}, failure="memory ran out")]))
-    run._refuse_loss([], ())
+    failed = conversation(2, A, rows=RowsFacts("k", failure="memory ran out"))
+    run = run_of(facts=Facts(conversations=[failed, conversation(3, B)]))
+    run._refuse_loss([], {3})
     with pytest.raises(InputError, match="the dataset would lose rows: memory ran out"):
-        run._refuse_loss([], {"b"})
+        run._refuse_loss([], {2})
 
 
 def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr("analyzer.collect.collection.commit", lambda *all_of: given.append(all_of) or "made")
     facts = Facts(
-        conversations=[conversation(1, A), conversation(2, B, failure="one")],
-        batches=[BatchFacts("b", "k", [], {}, {}, failure="two"), BatchFacts("c", "k", [], {}, {})],
+        conversations=[
+            conversation(1, A, rows=RowsFacts("k", failure="two")),
+            conversation(2, B, failure="one"),
+            conversation(3, C, rows=RowsFacts("k")),
+        ],
     )
     run = run_of(facts=facts, missing=[InputError("lost")], asked={"memory": "2GB"})
     assert run._commit({0: 0}) == "made"  # type: ignore[comparison-overlap]

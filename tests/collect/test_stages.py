@@ -20,12 +20,12 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.collect import pieces, sources
 from analyzer.collect.cut import _inside
 from analyzer.collect.facts import (
-    BatchFacts,
     ConversationFacts,
     FileFacts,
     FilePart,
     Judged,
     KindFacts,
+    RowsFacts,
     Window,
 )
 from analyzer.collect.manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
@@ -470,11 +470,11 @@ def test_a_time_begins_with_its_first_moment_and_ends_before_its_last(window: Wi
 def test_a_manifest_is_of_this_program_and_this_version(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     assert read_manifest(store) is None
-    manifest = {"format": "pcq-dataset", "version": 2, "program": "9.9", "schema": 1, "run": "r"}
+    manifest = {"format": "pcq-dataset", "version": 3, "program": "9.9", "schema": 1, "run": "r"}
     for changes, words in (
         ({}, None),
-        ({"version": 1}, "is a dataset of version 1, which an earlier pcq-analyzer wrote"),
-        ({"version": 3}, "is a dataset of version 3, written by pcq-analyzer 9.9"),
+        ({"version": 2}, "is a dataset of version 2, which an earlier pcq-analyzer wrote"),
+        ({"version": 4}, "is a dataset of version 4, written by pcq-analyzer 9.9"),
         ({"format": "other"}, "its manifest is of something else"),
         ({"run": 5}, "has a damaged manifest"),
         ({"version": "x"}, "has a damaged manifest"),
@@ -494,7 +494,7 @@ def test_a_manifest_is_of_this_program_and_this_version(tmp_path: Path) -> None:
 
 
 def test_facts_are_read_as_they_were_written(tmp_path: Path) -> None:
-    facts = Facts([file_facts(1, "a", recognised=[5])], [conversation(2, A)], [], [], (3, None), 7)
+    facts = Facts([file_facts(1, "a", recognised=[5])], [conversation(2, A)], [], (3, None), 7)
     (tmp_path / "facts").write_bytes(packed_facts(facts))
     manifest = Manifest(program="p", schema=1, run="r", facts="facts")
     assert read_facts(Store(str(tmp_path)), manifest) == facts
@@ -534,9 +534,8 @@ def test_hosts_are_merged_each_thing_once_in_the_order_it_was_stated() -> None:
     assert found == [host("10.0.0.1", "z"), host("10.0.0.2", "b", "a", "c", **more)]
     named = file_facts(0, "a", names={"10.0.0.9": "nine"})
     other = file_facts(1, "b", names={"10.0.0.9": "of another site"})
-    talk = conversation(3, A)
-    batch = BatchFacts("b", "k", [], {3: [host("10.0.0.9", "first"), host("10.0.0.1")]}, {})
-    of_sites = hosts_of(Facts([named, other], [talk], [batch]), {0: 0, 1: 1})
+    talk = conversation(3, A, rows=RowsFacts("k", hosts=[host("10.0.0.9", "first"), host("10.0.0.1")]))
+    of_sites = hosts_of(Facts([named, other], [talk]), {0: 0, 1: 1})
     in_file = "name resolution in the capture file"
     assert [one.ip for one in of_sites[0]] == ["10.0.0.1", "10.0.0.9"]
     assert of_sites[0][1].names == (HostName("first", "a test"), HostName("nine", in_file))

@@ -76,7 +76,7 @@ def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:
 CHANGING = """
     auth.kerberos_context: _Parts
     collect.collection: Done
-    collect.facts: BatchFacts ConversationFacts FileFacts Judged
+    collect.facts: ConversationFacts FileFacts Judged RowsFacts
     collect.manifest: Facts Manifest
     collect.pieces: _Packed _Waiting
     collect.plan: Reading

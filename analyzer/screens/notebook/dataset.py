@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -22,16 +21,15 @@ from msgspec.structs import replace
 
 from analyzer.collect.facts import ConversationFacts, Judged
 from analyzer.collect.manifest import MANIFEST, Facts, Manifest, read_facts, read_manifest
-from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, handles_of
+from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, findings_of, opened
 from analyzer.collect.schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.shared import coverage_of, merged_hosts
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import StorageError, Store
 from analyzer.core.printable import printable
-from analyzer.pipeline.case import open_case
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.audit import CoverageRecord, FindingRecord
+from analyzer.results.audit import CoverageRecord
 from analyzer.results.capture import HostRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.sample import BucketRecord
@@ -302,14 +300,14 @@ class Dataset:
         """One row a query handle; of a part, with the calls that are shown."""
         if not self._is_part:
             return self.table("handles")
-        return self._made("handles", lambda cap, numbers: handles_of(cap.analysis, numbers))
+        return self._made("handles", lambda cap: cap.handles)
 
     @property
     def problems(self) -> pl.LazyFrame:
         """One row for each thing that could not be read; of a part, what concerns its calls."""
         if not self._is_part:
             return self.table("problems")
-        return self._made("problems", lambda cap, numbers: numbers.of("problems", cap.problems))
+        return self._made("problems", lambda cap: cap.problems)
 
     @property
     def metadata(self) -> pl.LazyFrame:
@@ -341,7 +339,6 @@ class Dataset:
         """`findings`, one row each, and `coverage`, one row a requirement, under the profile that the dataset was collected with,
         or another (`spec`, `windows`, `strict`). Raises `InputError` for what is no profile."""
         from analyzer.questions.audit.engine import Audit, Profile
-        from analyzer.questions.audit.records import finding_record
 
         stored = self.manifest.options.get("profile", "windows")
         chosen = stored if profile is None else profile
@@ -350,10 +347,8 @@ class Dataset:
         if chosen == stored and not self._is_part:
             return {"findings": self.table("findings"), "coverage": self.table("coverage")}
 
-        def found(cap: Capture, numbers: Numbering) -> pl.DataFrame:
-            audit = Audit(cap.analysis, profile=Profile(chosen))
-            records = (finding_record(one, cap.analysis.capture) for one in audit.findings())
-            return numbers.of("findings", table_of_records(FindingRecord, records))
+        def found(cap: Capture) -> pl.DataFrame:
+            return findings_of(Audit(cap.analysis, profile=Profile(chosen)), cap.analysis)
 
         parts = self._parts()
 
@@ -430,10 +425,8 @@ class Dataset:
         from analyzer.screens.notebook.capture import Capture
 
         assert one.state is not None
-        if self._store.local is not None:
-            return Capture(open_case(self._store.local / one.state))
-        with TemporaryDirectory(prefix="pcq-") as directory:
-            return Capture(open_case(self._store.fetch(one.state, Path(directory) / "case.pcq")))
+        with opened(self._store, one.state) as analysis:
+            return Capture(analysis)
 
     def _parts(self) -> _Loaded:
         """The conversations that have calls that are shown. Which these are is found out now: polars waits for ever for a table
@@ -460,10 +453,10 @@ class Dataset:
             found.setdefault(number >> NUMBER_SHIFT, []).append(number & _IN_CONVERSATION)
         return found
 
-    def _made(self, name: str, make: Callable[[Capture, Numbering], pl.DataFrame]) -> pl.LazyFrame:
-        """A table of records of this kind, made from conversations, with numbers of the dataset."""
+    def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
+        """A table of this name, made from conversations, with numbers of the dataset."""
         parts = self._parts()
-        return _lazy(TABLES[name], lambda: (make(cap, Numbering(one.number, one.files)) for one, cap in parts))
+        return _lazy(TABLES[name], lambda: (Numbering(one.number, one.files).of(name, make(cap)) for one, cap in parts))
 
     def _by_conversation(self, schema: Mapping[str, Any], make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
         import polars as pl
