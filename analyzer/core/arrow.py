@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -167,19 +168,59 @@ def _message(kind: int, header: _FlatTable, body: int) -> bytes:
     return _CONTINUED + struct.pack("<I", len(made)) + made
 
 
-def _head(columns: Sequence[ArrowColumn]) -> bytes:
+# Schemas of so many tables are laid out once; there are some twenty kinds of tables, with numbers of several widths.
+@lru_cache(128)
+def _head(columns: tuple[ArrowColumn, ...]) -> bytes:
     return _MAGIC.ljust(8, b"\0") + _message(_SCHEMA, _schema(columns), 0)
 
 
 # Of a batch that lies in the file: place, length of what stands before its values, length of these.
 _Block = tuple[int, int, int]
 _BLOCK = struct.Struct("<qi4xq")
+_COUNT = struct.Struct("<I")
 
 
-def _foot(columns: Sequence[ArrowColumn], blocks: Sequence[_Block]) -> bytes:
-    packed = b"".join([_BLOCK.pack(*block) for block in blocks])
-    made = bytes(_Flat((_VERSION, _Reference(_schema(columns)), None, _Reference((len(blocks), packed)))).out)
-    return _END + made + struct.pack("<I", len(made)) + _MAGIC
+@lru_cache(128)
+def _before_blocks(columns: tuple[ArrowColumn, ...]) -> bytes:
+    """A footer as far as the number of its batches, which stands in front of their places: with these it ends."""
+    return bytes(_Flat((_VERSION, _Reference(_schema(columns)), None, _Reference((0, b"")))).out)[: -_COUNT.size]
+
+
+def _foot(columns: tuple[ArrowColumn, ...], blocks: Sequence[_Block]) -> bytes:
+    made = _before_blocks(columns) + _COUNT.pack(len(blocks)) + b"".join([_BLOCK.pack(*block) for block in blocks])
+    return _END + made + _COUNT.pack(len(made)) + _MAGIC
+
+
+_PAIR = struct.Struct("<qq")
+
+
+class _BatchForm(NamedTuple):
+    """The message of a batch of so many nodes and buffers with zeros for what it states, and where it states how many rows it has,
+    its nodes, its buffers, and how long its values are."""
+
+    zeros: bytes
+    rows: int
+    nodes: int
+    buffers: int
+    body: int
+
+
+@lru_cache(128)
+def _batch_form(nodes: int, buffers: int) -> _BatchForm:
+    # What stands in its place nowhere else.
+    rows, body = int.from_bytes(b"\4" * 8, "little"), int.from_bytes(b"\5" * 8, "little")
+    node, buffer = b"\1" * 15 + b"\2", b"\1" * 15 + b"\3"
+    marked = _message(
+        _BATCH, (("q", rows), _Reference((nodes, node * nodes)), _Reference((buffers, buffer * buffers))), body
+    )
+    places = [
+        marked.find(mark) if count else 0
+        for mark, count in ((b"\4" * 8, 1), (node, nodes), (buffer, buffers), (b"\5" * 8, 1))
+    ]
+    zeros = bytearray(marked)
+    for place, length in zip(places, (8, nodes * _PAIR.size, buffers * _PAIR.size, 8), strict=True):
+        zeros[place : place + length] = bytes(length)
+    return _BatchForm(bytes(zeros), *places)
 
 
 # ------------------------------------------------------------------------------------------------------------ layout
@@ -218,10 +259,13 @@ class _Layout:
         self.size += length + -length % 8
 
     def message(self) -> bytes:
-        nodes = b"".join([struct.pack("<qq", *one) for one in self.nodes])
-        buffers = b"".join([struct.pack("<qq", *one) for one in self.buffers])
-        header = ("q", self.rows), _Reference((len(self.nodes), nodes)), _Reference((len(self.buffers), buffers))
-        return _message(_BATCH, header, self.size)
+        form = _batch_form(len(self.nodes), len(self.buffers))
+        made = bytearray(form.zeros)
+        struct.pack_into("<q", made, form.rows, self.rows)
+        struct.pack_into("<q", made, form.body, self.size)
+        for place, pairs in ((form.nodes, self.nodes), (form.buffers, self.buffers)):
+            made[place : place + len(pairs) * _PAIR.size] = b"".join([_PAIR.pack(*one) for one in pairs])
+        return bytes(made)
 
 
 def _counts(columns: Sequence[ArrowColumn], values: Sequence[ArrowValues]) -> Iterator[int]:
@@ -249,8 +293,9 @@ def _buffers(columns: Sequence[ArrowColumn], values: Sequence[ArrowValues]) -> I
         yield from _buffers(column.children, one.children)
 
 
-def written(columns: Sequence[ArrowColumn], batches: Iterable[Sequence[ArrowValues]]) -> Iterator[bytes]:
-    """The bytes of a table, in pieces; each batch has the values of its rows, and at least one row."""
+def written(given: Sequence[ArrowColumn], batches: Iterable[Sequence[ArrowValues]]) -> Iterator[bytes]:
+    """The bytes of a table of columns, in pieces; each batch has the values of its rows, and at least one row."""
+    columns = tuple(given)
     head = _head(columns)
     yield head
     at, blocks = len(head), list[_Block]()
@@ -334,16 +379,13 @@ class ArrowTable:
     def _compared(self) -> tuple[_Block, ...]:
         """The places of the batches, once what stands before and behind them was compared."""
         source, count = self._source, -(-self.rows // self.rows_of_batch)
-        head, empty = _head(self.columns), [(0, 0, 0)] * count
-        tail = source.size - len(_foot(self.columns, empty))
+        head, before = _head(self.columns), len(_END) + len(_before_blocks(self.columns)) + _COUNT.size
+        tail = source.size - len(_foot(self.columns, ())) - count * _BLOCK.size
         if tail < len(head) or source.read(0, len(head)) != head:
             raise ValueError("what stands before its rows is not what a table of them has")
         found = source.read(tail, source.size - tail)
-        # What a footer of other places has at other bytes are these.
-        marked = _foot(self.columns, [(-1, -1, -1)] * count)
-        begin = marked.find(_BLOCK.pack(-1, -1, -1)) if count else 0
-        blocks = tuple([_BLOCK.unpack_from(found, begin + at * _BLOCK.size) for at in range(count)])
-        ends = [len(head), *(place + before + size for place, before, size in blocks)]
+        blocks = tuple([_BLOCK.unpack_from(found, before + at * _BLOCK.size) for at in range(count)])
+        ends = [len(head), *(place + length + size for place, length, size in blocks)]
         if _foot(self.columns, blocks) != found or [place for place, _, _ in blocks] != ends[:-1] or ends[-1] != tail:
             raise ValueError("what stands behind its rows is not what a table of them has")
         return blocks
@@ -442,14 +484,11 @@ def _within(count: int, most: int) -> int:
 
 def _stated(message: bytes, nodes: int, buffers: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """What the message of a batch states of nodes and buffers, wherever it does."""
-    node, buffer = b"\1" * 15 + b"\2", b"\1" * 15 + b"\3"
-    header = ("q", 0), _Reference((nodes, node * nodes)), _Reference((buffers, buffer * buffers))
-    marked = _message(_BATCH, header, 0)
-    if len(marked) != len(message):
+    form = _batch_form(nodes, buffers)
+    if len(form.zeros) != len(message):
         raise ValueError("what stands before a batch is too long or too short")
-    places = marked.find(node) if nodes else 0, marked.find(buffer) if buffers else 0
-    found = [
-        [struct.unpack_from("<qq", message, place + 16 * at) for at in range(count)]
-        for place, count in zip(places, (nodes, buffers), strict=True)
+    first, second = [
+        [_PAIR.unpack_from(message, place + _PAIR.size * at) for at in range(count)]
+        for place, count in ((form.nodes, nodes), (form.buffers, buffers))
     ]
-    return found[0], found[1]
+    return first, second
