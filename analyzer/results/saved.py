@@ -6,6 +6,7 @@ of the bytes of calls. Of a table, the rows and columns are read that somebody a
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -51,6 +52,7 @@ from analyzer.results.rows import CONTRADICTIONS, ROWS_OF_BATCH, Rows, SavedTabl
 from analyzer.results.sample import IdSource
 
 _Row = TypeVar("_Row")
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class _Smb(Struct, frozen=True):
@@ -309,10 +311,10 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         _Kept(rows("smbs", _Smb, _check_session), lambda one: one.facts),
         [one.text for one in rows("texts", _Text, at_once=ROWS_OF_BATCH)],
         [one.steps for one in rows("steps", _Steps, at_once=ROWS_OF_BATCH)],
-        _Kept(rows("handles", _Handle, lambda one: _check_address(one.server)), lambda one: (one.server, one.uuid)),
+        _Kept(rows("handles", _Handle, _check_handle), lambda one: (one.server, one.uuid)),
     )
     lists = _Kept(rows("held", _Held, at_once=16), lambda one: one.items)
-    states = _Kept(rows("views", _View), lambda one: _view(one, lists))
+    states = _Kept(rows("views", _View, lambda one: _check_uuid(one.handle)), lambda one: _view(one, lists))
     columns = saved_columns(facts.tables[CALLS], entries[f"tables/{CALLS}.arrow"])
     table = _SavedCalls.over(columns, ReadLog(log), shared)
     return Analysis(
@@ -357,6 +359,17 @@ def _check_address(end: Endpoint) -> None:
     ip_address(end.ip)
     if not 0 <= end.port < 1 << 16:
         raise ValueError(f"{end.port} is no port")
+
+
+def _check_uuid(text: str) -> None:
+    """Raises `ValueError` where this is no UUID as we write them."""
+    if not _UUID.fullmatch(text):
+        raise ValueError(f"{text} is no UUID")
+
+
+def _check_handle(handle: _Handle) -> None:
+    _check_address(handle.server)
+    _check_uuid(handle.uuid)
 
 
 def _check_session(smb: _Smb) -> None:
@@ -436,7 +449,8 @@ def _check_params(call: Call) -> None:
             wanted = {}
         for key, kind in wanted.items():
             value = side.params.get(key)
-            if not isinstance(value, kind) and not (kind is str and key == "szMachine" and value is None):
+            is_null = key == "szMachine" and key in side.params and value is None
+            if not isinstance(value, kind) and not is_null:
                 raise ValueError(f"its {key} is not what its method has")
         for key, value in side.params.items():
             if isinstance(value, dict) and not (

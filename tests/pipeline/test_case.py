@@ -34,7 +34,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.pdus import Pdus
-from analyzer.results.saved import ENTRIES, LOG, SAVED, dump
+from analyzer.results.saved import ENTRIES, LOG, SAVED, _View, dump
 from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
@@ -399,6 +399,17 @@ def test_a_case_that_contradicts_itself_is_a_sentence(name: str, tmp_path: Path)
     good = saved(read(NAMES[0]), tmp_path / "good.pcq")
     changed = with_tables(dump(open_case(good)), **{name: []})
     assert "damaged" in refusal(written(tmp_path / "x.pcq", entries_of(changed, contents(good)["manifest.json"])))
+
+
+def test_handles_are_uuids(tmp_path: Path) -> None:
+    """The audit looks for the bytes of a query handle in stubs."""
+    good = open_case(saved(read(NAMES[0]), tmp_path / "good.pcq"))
+    state = next(call.query for call in good.calls if call.query is not None)
+    for text in (f"{state.handle[:-1]}g", "7", f"{{{state.handle}}}"):
+        view = _View(text, state.number, state.counterset, state.id_source, state.unknown, None, None, {})
+        changed = with_tables(dump(good), views=[view] * 1000)
+        entries = entries_of(changed, contents(tmp_path / "good.pcq")["manifest.json"])
+        assert f"views cannot be read ({text} is no UUID)" in refusal(written(tmp_path / "x.pcq", entries))
 
 
 def test_calls_that_are_none_are_a_sentence(tmp_path: Path) -> None:

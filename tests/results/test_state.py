@@ -444,6 +444,20 @@ def test_a_call_that_lacks_what_its_method_has_is_damaged(change: dict[str, Any]
         again(some_analysis([forged])).calls[0]
 
 
+def test_a_name_of_a_machine_may_be_null_but_not_missing() -> None:
+    make = Calls()
+    call = perflib_call(plain_call(make.exchange(0, make.stub().uint(0).uint(64), make.sized(b"", element=16))))
+    assert call.request is not None
+    assert call.request.params["szMachine"] is None
+    read = again(some_analysis([call])).calls[0].request
+    assert read is not None
+    assert read.params == call.request.params
+    params = {key: value for key, value in call.request.params.items() if key != "szMachine"}
+    forged = replace(call, request=replace(call.request, params=params))
+    with pytest.raises(CaseError, match="call 1 cannot be read"):
+        again(some_analysis([forged])).calls[0]
+
+
 def test_an_end_of_a_connection_has_an_address() -> None:
     (call,) = polls(1)
     found = again(some_analysis([replace(call, client=replace(call.client, ip="nowhere"))]))
