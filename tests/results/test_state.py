@@ -61,9 +61,9 @@ def polls(count: int) -> list[Call]:
 def test_what_handles_held_is_kept_once_and_comes_back() -> None:
     grown = list(ITEMS)
     held = Held.first(grown, 2)
-    in_order = QueryView("h", 1, InOrder(held), GUID, "replay", held)
-    by_index = QueryView("h", 1, {7: ITEMS[3], 0: ITEMS[1]}, None, "index", Held(grown), None)
-    unknown = QueryView("h2", 2, {}, None, None, None, "never seen")
+    in_order = QueryView(HANDLE, 1, InOrder(held), GUID, "replay", held)
+    by_index = QueryView(HANDLE, 1, {7: ITEMS[3], 0: ITEMS[1]}, None, "index", Held(grown), None)
+    unknown = QueryView(HANDLE[:-1] + "2", 2, {}, None, None, None, "never seen")
     calls = [
         replace(call, query=view)
         for call, view in zip(polls(6), (in_order, by_index, unknown, None, in_order, by_index), strict=True)
@@ -118,7 +118,7 @@ def damaged(analysis: Analysis, columns: Mapping[str, Sequence[int]] | None = No
 
 
 def test_calls_that_do_not_fit_what_is_said_of_them_are_refused() -> None:
-    view = QueryView("h", 1, {}, None)
+    view = QueryView(HANDLE, 1, {}, None)
     whole = some_analysis([replace(call, query=view) for call in polls(3)])
     assert len(damaged(whole).calls) == 3
     assert [call.query for call in damaged(whole, {"view": (-1, 0, 0)}).calls] == [None, view, view]
@@ -446,16 +446,17 @@ def test_a_call_that_lacks_what_its_method_has_is_damaged(change: dict[str, Any]
 
 def test_a_name_of_a_machine_may_be_null_but_not_missing() -> None:
     make = Calls()
-    call = perflib_call(plain_call(make.exchange(0, make.stub().uint(0).uint(64), make.sized(b"", element=16))))
+    stub = make.stub().string("\\\\FILES").uint(64)
+    call = perflib_call(plain_call(make.exchange(0, stub, make.sized(b"", element=16))))
     assert call.request is not None
-    assert call.request.params["szMachine"] is None
-    read = again(some_analysis([call])).calls[0].request
-    assert read is not None
-    assert read.params == call.request.params
-    params = {key: value for key, value in call.request.params.items() if key != "szMachine"}
-    forged = replace(call, request=replace(call.request, params=params))
-    with pytest.raises(CaseError, match="call 1 cannot be read"):
-        again(some_analysis([forged])).calls[0]
+    for params in ({"szMachine": None, "dwInSize": 64}, {"dwInSize": 64}):
+        found = again(some_analysis([replace(call, request=replace(call.request, params=params))]))
+        if "szMachine" in params:
+            assert (request := found.calls[0].request) is not None
+            assert request.params == params
+        else:
+            with pytest.raises(CaseError, match="its szMachine is not what its method has"):
+                found.calls[0]
 
 
 def test_an_end_of_a_connection_has_an_address() -> None:
@@ -520,7 +521,7 @@ def looked_at(analysis: Analysis) -> None:
 
 @pytest.mark.parametrize("name", ["contexts", "smbs", "texts", "steps", "views", "held"])
 def test_tables_that_refer_to_rows_that_are_not_there_are_damage(name: str) -> None:
-    view = QueryView("h", 1, {}, GUID, None, Held(ITEMS))
+    view = QueryView(HANDLE, 1, {}, GUID, None, Held(ITEMS))
     whole = some_analysis([replace(call, query=view) for call in polls(2)])
     assert damaged(whole).calls[0].query == view
     with pytest.raises(CaseError, match="the case is damaged"):
