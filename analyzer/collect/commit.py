@@ -61,9 +61,8 @@ def commit(
         if (found := there.get(f"{job.staging}/{name}", there.get(name))) != size:
             raise StoreError(f"{store.root} was changed by somebody else: {name} has {found or 'no'} bytes")
     lock.renew()
-    for name in there:
-        if name.startswith(f"{job.staging}/"):
-            store.move(name, name[len(job.staging) + 1 :])
+    staged = f"{job.staging}/"
+    store.move({name: name.removeprefix(staged) for name in there if name.startswith(staged)})
     lock.publish(manifest)
     with suppress(OSError):  # the next run removes it
         tidy(store, {*files_of(facts), manifest.facts})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import file_digest
 from pathlib import Path
@@ -313,15 +313,16 @@ class Store:
             raise
         out.close()
 
-    def move(self, name: str, to: str) -> None:
-        """Renames a file; object storage copies it."""
+    def move(self, names: Mapping[str, str]) -> None:
+        """Renames files, each to the name beside its own; object storage copies them, many at a time."""
         try:
-            if self.local is not None:
+            if self.local is None:
+                with self._asked():
+                    self._fs.mv([self._path(name) for name in names], [self._path(name) for name in names.values()])
+                return
+            for name, to in names.items():
                 (self.local / to).parent.mkdir(parents=True, exist_ok=True)
                 (self.local / name).replace(self.local / to)
-            else:
-                with self._asked():
-                    self._fs.mv(self._path(name), self._path(to))
         except StorageError as error:
             raise StoreError(str(error)) from error
         except OSError as error:

@@ -65,11 +65,12 @@ def test_a_file_can_be_named_by_its_content(store: Store) -> None:
 def test_a_file_is_moved_and_removed_with_what_is_below(store: Store) -> None:
     store.write("a/one", b"1")
     store.write("a/b/two", b"2")
-    store.move("a/one", "c/d/one")
-    assert store.names("") == ["a/b/two", "c/d/one"]
+    store.write("a/two", b"3")
+    store.move({"a/one": "c/d/one", "a/two": "two"})
+    assert store.names("") == ["a/b/two", "c/d/one", "two"]
     store.remove("a")
     store.remove("a")
-    assert store.names("") == ["c/d/one"]
+    assert store.names("") == ["c/d/one", "two"]
     store.prune()
     assert store.read("c/d/one") == b"1"
 
@@ -78,7 +79,7 @@ def test_empty_directories_are_pruned_and_the_root_stays(tmp_path: Path) -> None
     store = Store(str(tmp_path / "root"))
     store.write("a/b/c/one", b"1")
     store.write("kept/two", b"2")
-    store.move("a/b/c/one", "kept/one")
+    store.move({"a/b/c/one": "kept/one"})
     store.prune("a/b")
     assert (tmp_path / "root/a").is_dir()
     assert not (tmp_path / "root/a/b").exists()
@@ -109,7 +110,7 @@ def test_what_cannot_be_written_or_reached_is_a_sentence(tmp_path: Path) -> None
     with pytest.raises(StoreError, match="file cannot be written: "):
         store.write("below", b"")
     with pytest.raises(StoreError, match="file cannot be written: "):
-        store.move("one", "two")
+        store.move({"one": "two"})
     with pytest.raises(InputError, match=r"s3://\.\.\. has a password in it"):
         file_system("s3://me:secret@bucket/x")
     with pytest.raises(InputError, match="nosuch://x cannot be used: "):
@@ -156,7 +157,7 @@ ASKED: list[Callable[[Store], object]] = [
 CHANGED: list[Callable[[Store], object]] = [
     lambda store: store.write("a", b""),
     lambda store: store.create("a", b""),
-    lambda store: store.move("a", "b"),
+    lambda store: store.move({"a": "b"}),
     lambda store: store.remove("a"),
 ]
 
