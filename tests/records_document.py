@@ -18,7 +18,7 @@ from msgspec import Meta
 from msgspec.json import schema
 
 from analyzer.results.call import CallRecord
-from analyzer.results.call_table import CallRow, PdusRow, SideRow, Stored
+from analyzer.results.call_rows import CallRow, PdusRow, SideRow, Stored
 from analyzer.results.evidence import EvidenceRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.record import Endpoint, Record

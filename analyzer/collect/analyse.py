@@ -31,7 +31,8 @@ from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze_frames, tickets_in
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call_table import STATES, OrderedCalls
+from analyzer.results.call_rows import STATES
+from analyzer.results.call_table import OrderedCalls
 from analyzer.screens.viewmodel.verdict import nothing_found
 from analyzer.transport.packet.tallies import Tallies
 

@@ -7,9 +7,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from analyzer.core.events import Problem
+from analyzer.core.frames import file_of, number_of
 from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.catalog import Catalogs
@@ -34,6 +35,12 @@ class CaptureFacts(Struct, frozen=True):
     last_time_ns: int | None
     names: Mapping[str, str] = field(default_factory=dict)
     digests: tuple[FileDigest, ...] = ()
+
+    def numbered(self, frames: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
+        """`frames` as Wireshark's numbers, and with several files the position in `files` of each."""
+        if len(self.files) <= 1:
+            return frames, UNSET  # ids of the first file are the numbers
+        return tuple([number_of(frame) for frame in frames]), tuple([file_of(frame) for frame in frames])
 
 
 Numbered = tuple[int, Call]

@@ -7,7 +7,7 @@ derived from them: names of numbers, hashes, and the decoded buffer. A `Call` kn
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from msgspec import UNSET, Raw, UnsetType, field
 
@@ -481,8 +481,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
             return self.query.handle
         if self.key_number is None:
             return None
-        named = ((self.request, _USED), (self.response, _GIVEN))
-        return next((found for side, names in named for name in names if (found := handle_of(side, name))), None)
+        return key_handle_uuid(self.request, self.response)
 
 
 # Where handles of keys and services stand among the parameters: those that are used, and those that are given out.
@@ -490,7 +489,20 @@ _USED = ("hKey", "hService", "hSCObject")
 _GIVEN = ("phKey", "lpServiceHandle", "lpScHandle")
 
 
-def handle_of(side: Side | None, name: str) -> str | None:
+class HasParams(Protocol):
+    """A side as far as its parameters."""
+
+    @property
+    def params(self) -> dict[str, Any]: ...
+
+
+def key_handle_uuid(request: HasParams | None, response: HasParams | None) -> str | None:
+    """The UUID of the handle of a key or service that a call uses or is given."""
+    named = ((request, _USED), (response, _GIVEN))
+    return next((found for side, names in named for name in names if (found := handle_of(side, name))), None)
+
+
+def handle_of(side: HasParams | None, name: str) -> str | None:
     """The UUID of a context handle among the parameters."""
     value = side.params.get(name) if side is not None else None
     return value["uuid"] if isinstance(value, dict) else None

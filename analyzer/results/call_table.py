@@ -8,7 +8,7 @@ What calls have in common is in tables of values, of which a row has the number:
 
 A value that is absent is -1. In the log lie the PDUs of each side (where they were captured, see `core/origins.py`; their bytes;
 what was unsealed of them; where each begins and ends, where there are several), then the parameters of both sides and what few
-calls have (`_Rare`), as MessagePack. A row is never changed: what is known better later is another row.
+calls have (`RareOfCall`), as MessagePack. A row is never changed: what is known better later is another row.
 """
 
 from __future__ import annotations
@@ -16,45 +16,51 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    NamedTuple,
-    Self,
-    TypeAlias,
-    TypeVar,
-    get_args,
-    get_type_hints,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from msgspec import Struct, msgpack
+from msgspec import msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.columns import Columns, GrowingColumns
 from analyzer.core.origins import PackedOrigins, only_frame, pack_origins
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
-from analyzer.results.buffer import BufferKind
-from analyzer.results.call import (
-    AuthFacts,
-    Call,
-    CallState,
-    InterfaceFacts,
-    PerformanceRead,
-    Side,
-    SmbFacts,
-    StubProblem,
-    Syntax,
-    Transport,
+from analyzer.results.call import Call, CallState, Side, SmbFacts
+from analyzer.results.call_rows import (
+    APART,
+    BIG_ENDIAN,
+    FORMATS,
+    KIND_NUMBERS,
+    KINDS,
+    MISSING,
+    MISSING_NUMBERS,
+    NO_PDUS,
+    NO_RARE,
+    NO_SIDE,
+    NOTHING_RARE,
+    NOTHING_RARE_OF_SIDE,
+    OWN_OF_CALL,
+    OWN_OF_SIDE,
+    PARAMS_AT,
+    PARAMS_DECODER,
+    RARE_DECODER,
+    SIDE_COLUMNS,
+    STATE_NUMBERS,
+    STATES,
+    TRAILER_FLAGS,
+    Context,
+    PackedPlains,
+    PdusRow,
+    RareOfSide,
+    SharedValues,
+    context_of,
+    trailer_of,
 )
+from analyzer.results.held_call import HeldCall, HeldCalls
 from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, StubSource
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.query import QueryView
-from analyzer.results.record import Endpoint, doc
-from analyzer.results.security import AuthInfo, Identity
+from analyzer.results.record import Endpoint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,170 +76,7 @@ _WRITTEN_AT_ONCE = 1 << 20
 _Item = TypeVar("_Item", bound=Hashable)
 
 
-class Stored(NamedTuple):
-    """How a number lies in a column: its code in `struct`, whether it is -1 where it is absent, and whether it is a time."""
-
-    form: str
-    may_lack: bool = False
-    is_time: bool = False
-
-
-_Code: TypeAlias = Annotated[int, Stored("I")]
-_Length: TypeAlias = Annotated[int, Stored("I")]
-_Place: TypeAlias = Annotated[int, Stored("Q")]
-_Time: TypeAlias = Annotated[int, Stored("q", is_time=True)]
-_LackingTime: TypeAlias = Annotated[int, Stored("q", may_lack=True, is_time=True)]
-
-
-class CallRow(NamedTuple):
-    """A row of the table of calls, but for its two sides: `doc` says what the columns are, and `Stored` how they lie.
-
-    By its first frame (that of the answer where there is no request) a call has its place among others; frames settle what has
-    the same time.
-    """
-
-    context: Annotated[_Code, doc("what calls of a presentation context have in common: row of `contexts`, from 0")]
-    opnum: Annotated[int, Stored("i", may_lack=True), doc("number of the method")]
-    method: Annotated[_Code, doc("its name: row of `texts`")]
-    call_id: Annotated[int, Stored("I"), doc("call_id of its PDUs")]
-    context_id: Annotated[int, Stored("I"), doc("p_cont_id of its PDUs")]
-    state: Annotated[int, Stored("B"), doc("number of its state among " + ", ".join(get_args(CallState)))]
-    status: Annotated[int, Stored("q", may_lack=True), doc("return value of the method")]
-    fault: Annotated[int, Stored("q", may_lack=True), doc("status of a DCERPC fault")]
-    smb: Annotated[_Code, doc("how SMB carried it: row of `smbs`")]
-    key_number: Annotated[int, Stored("q", may_lack=True), doc("number of its key handle or service handle")]
-    handle: Annotated[
-        int,
-        Stored("i", may_lack=True),
-        doc("its query handle, of a poll that was answered: row of `handles`; null for others"),
-    ]
-    first_time: Annotated[_Time, doc("first frame of the request")]
-    first_frame: Annotated[int, Stored("q"), doc("number of that frame")]
-    begin_time: Annotated[_Time, doc("last frame of the request")]
-    begin_frame: Annotated[int, Stored("q"), doc("number of that frame")]
-    end_time: Annotated[_LackingTime, doc("first frame of the answer")]
-    end_frame: Annotated[int, Stored("q", may_lack=True), doc("number of that frame")]
-    last_time: Annotated[_LackingTime, doc("last frame of the answer")]
-    place: Annotated[_Place, doc("where in the log its parameters lie, and what few calls have")]
-    rare: Annotated[_Length, doc("how long the latter is")]
-
-
-class SideRow(NamedTuple):
-    """The columns of a side but for its PDUs. Their names have `request_` or `response_` before them."""
-
-    side: Annotated[
-        int,
-        Stored("b", may_lack=True),
-        doc("0: its stub is there; else the number of the reason for which it is missing"),
-    ]
-    stub_length: Annotated[_Length, doc("length of the stub in bytes")]
-    wire_length: Annotated[int, Stored("Q"), doc("length of the stub as it was sent")]
-    flags: Annotated[
-        int, Stored("B"), doc("bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong")
-    ]
-    buffer_kind: Annotated[
-        int, Stored("b", may_lack=True), doc("layout of lpData, its number among " + ", ".join(get_args(BufferKind)))
-    ]
-    buffer_start: Annotated[int, Stored("i", may_lack=True), doc("where lpData begins in the stub")]
-    buffer_stop: Annotated[int, Stored("i", may_lack=True), doc("where it ends")]
-    params: Annotated[_Length, doc("how long its parameters are")]
-
-
-class PdusRow(NamedTuple):
-    """The columns of the PDUs of a side, named likewise. In the log lie where they were captured, their bytes, what was unsealed of
-    them, and where each of several ends."""
-
-    pdus: Annotated[_Code, doc("how many PDUs there are")]
-    pdus_place: Annotated[_Place, doc("where they lie in the log")]
-    origins: Annotated[_Length, doc("how long is where they were captured")]
-    whole: Annotated[_Length, doc("how long they are")]
-    unsealed: Annotated[
-        int, Stored("i", may_lack=True), doc("how long is what was unsealed; null where nothing was sealed")
-    ]
-    ends: Annotated[_Length, doc("how long is what states their ends")]
-    stub_start: Annotated[_Code, doc("of a single PDU: where its stub begins")]
-    stub_stop: Annotated[_Code, doc("of a single PDU: where it ends")]
-    steps: Annotated[_Code, doc("what was undone to reach them: row of `steps`")]
-    step: Annotated[_Code, doc("what unsealed them: row of `texts`")]
-
-
-def _stored(kind: Any, before: str = "") -> Iterator[tuple[str, Stored]]:
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        yield before + name, next(one for one in hint.__metadata__ if isinstance(one, Stored))
-
-
-# The columns of the table, as the types of its rows have them, and how they lie.
-STORED: Mapping[str, Stored] = {
-    **dict(_stored(CallRow)),
-    **{
-        name: stored
-        for side in ("request_", "response_")
-        for kind in (SideRow, PdusRow)
-        for name, stored in _stored(kind, side)
-    },
-}
-FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
-_BIG_ENDIAN, _TRAILER_OK, _TRAILER_BAD = 1, 2, 4
-# Of PDUs that were carried or unsealed differently: each is described by itself, among what is rare.
-_APART = (1 << 32) - 1
-
-STATES: tuple[CallState, ...] = get_args(CallState)
-_KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
-_STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
-_KIND_NUMBERS: dict[BufferKind | None, int] = {None: -1, **{kind: number for number, kind in enumerate(_KINDS)}}
-_MISSING = (None, *Missing)
-_MISSING_NUMBERS = {missing: number for number, missing in enumerate(_MISSING)}
-_TRAILERS = {"ok": _TRAILER_OK, "bad": _TRAILER_BAD}
-
-
-class Context(Struct, array_like=True, frozen=True):
-    """The fields of a call that all calls of one presentation context have in common, as a rule."""
-
-    client: Endpoint
-    server: Endpoint
-    transport: Transport
-    pipe: str | None
-    session: int | None
-    auth: AuthFacts
-    interface: InterfaceFacts
-    syntax: Syntax
-    channel: int
-    impersonation: int | None
-    security: AuthInfo
-    smb_identity: Identity | None
-
-
-_context_of = attrgetter(*Context.__struct_fields__)
-
-
-_NO_PDUS = PdusRow(0, 0, 0, 0, -1, 0, 0, 0, 0, 0)
-_NO_SIDE = (*SideRow(-1, 0, 0, 0, -1, -1, -1, 0), *_NO_PDUS)
-_Plains = tuple[bytes | int | None, ...]
-
-
-class RareOfSide(Struct, array_like=True, frozen=True, gc=False):
-    frames_of_dropped: tuple[int, ...] = ()
-    problem: StubProblem | None = None
-    plains: _Plains | None = None
-    apart: tuple[tuple[PdusRow, _Plains | None], ...] = ()
-
-
-class _Rare(Struct, array_like=True, frozen=True, gc=False):
-    """What few calls have."""
-
-    reason: str | None = None
-    read: PerformanceRead | None = None
-    key: str | None = None
-    path: str | None = None
-    request: RareOfSide | None = None
-    response: RareOfSide | None = None
-
-
 _ENCODER = msgpack.Encoder()
-_PARAMS_DECODER = msgpack.Decoder(dict[str, Any])
-_RARE = msgpack.Decoder(_Rare)
-_NO_RARE = (None,) * len(_Rare.__struct_fields__)
-_NOTHING, _NOTHING_OF_SIDE = _Rare(), RareOfSide()
 
 # State, interface and method (its number, where it has no name) of a call.
 Tally = tuple[CallState, str, str | int | None]
@@ -269,16 +112,6 @@ class Numbered(dict[_Item, int]):
         number = self[item] = len(self.values_by_number)
         self.values_by_number.append(item)
         return number
-
-
-class SharedValues(Struct, frozen=True, eq=False):
-    """What the numbers of a table of calls stand for."""
-
-    contexts: Sequence[Context]
-    smbs: Sequence[SmbFacts | None]
-    texts: Sequence[str | None]
-    steps: Sequence[tuple[str, ...]]
-    handles: Sequence[tuple[Endpoint, str]]
 
 
 class CallTable:
@@ -323,8 +156,6 @@ class CallTable:
     def __len__(self) -> int:
         return len(self._columns)
 
-    # Columns
-
     @property
     def handle_names(self) -> Sequence[tuple[Endpoint, str]]:
         """Server and UUID of each handle."""
@@ -363,11 +194,11 @@ class CallTable:
             case "state":
                 return STATES.__getitem__
             case "side":
-                return lambda number: _MISSING[number] if number > 0 else None
+                return lambda number: MISSING[number] if number > 0 else None
             case "buffer_kind":
-                return lambda number: _KINDS[number] if number >= 0 else None
+                return lambda number: KINDS[number] if number >= 0 else None
             case "flags":
-                return lambda number: "ok" if number & _TRAILER_OK else "bad" if number & _TRAILER_BAD else None
+                return trailer_of
             case _:
                 return lambda number: number if number >= 0 else None
 
@@ -399,11 +230,9 @@ class CallTable:
         # What was unsealed lies behind the PDUs, without what is around it.
         places += np.where(unsealed >= 0, self.column(f"{side}_whole"), self.column(f"{side}_stub_start"))
         number = self.column(f"{side}_pdus")
-        is_whole = (number == 1) | ((unsealed >= 0) & (number < _APART))
+        is_whole = (number == 1) | ((unsealed >= 0) & (number < APART))
         places[(start < 0) | (self.column("rare") > 0) | ~is_whole] = -1
         return places, lengths
-
-    # Taking calls
 
     def append(self, call: Call) -> int:
         """The position of the call from now on."""
@@ -425,7 +254,7 @@ class CallTable:
         row_of_request, params_of_request, rare_of_request, frames = self._row_of(request, pieces)
         row_of_response, params_of_response, rare_of_response, frames_of_response = self._row_of(response, pieces)
         rare = call.reason, call.read, call.key, call.path, rare_of_request, rare_of_response
-        packed = b"" if rare == _NO_RARE else _ENCODER.encode(rare)
+        packed = b"" if rare == NO_RARE else _ENCODER.encode(rare)
         place = pieces.add(params_of_request, params_of_response, packed)
         pieces.put()
         if side is None:
@@ -445,7 +274,7 @@ class CallTable:
             self._texts[call.method],
             call.call_id,
             call.context_id,
-            _STATE_NUMBERS[call.state],
+            STATE_NUMBERS[call.state],
             -1 if status is None else status,
             -1 if fault is None else fault,
             self._smbs[call.smb],
@@ -467,7 +296,7 @@ class CallTable:
 
     def _context(self, call: Call) -> int:
         """The number of what the call has in common with others: as a rule, with the last one of its channel."""
-        context = _context_of(call)
+        context = context_of(call)
         last = self._last_context.get(call.channel)
         # What is the same object is not compared any further.
         if last is not None and last[0] == context:
@@ -493,7 +322,7 @@ class CallTable:
     ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int]]:
         """The columns of a side, its parameters, what is rare of it (as `RareOfSide`), and its first and its last frame."""
         if side is None:
-            return _NO_SIDE, b"", None, (0, 0)
+            return NO_SIDE, b"", None, (0, 0)
         pdus, plains, apart, frame = side.pdus, None, None, None
         if not isinstance(pdus, tuple):
             row, plains, frame = self._pdus(pdus, pieces)
@@ -501,29 +330,29 @@ class CallTable:
             apart = [self._pdus(_alone(one), pieces)[:2] for one in pdus]
             row = together([one for one, _ in apart])
         else:
-            row = _NO_PDUS
+            row = NO_PDUS
         params = _ENCODER.encode(side.params) if side.params else b""
-        flags = _BIG_ENDIAN if side.big_endian else 0
+        flags = BIG_ENDIAN if side.big_endian else 0
         if side.verification_trailer is not None:
-            flags |= _TRAILERS[side.verification_trailer]
+            flags |= TRAILER_FLAGS[side.verification_trailer]
         start, stop = side.buffer_span or (-1, -1)
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
             rare = side.frames_of_dropped, side.problem, plains, apart or ()
         # As `SideRow` has them.
         columns = (
-            _MISSING_NUMBERS[side.missing],
+            MISSING_NUMBERS[side.missing],
             side.stub_length,
             side.wire_length,
             flags,
-            _KIND_NUMBERS[side.buffer_kind],
+            KIND_NUMBERS[side.buffer_kind],
             start,
             stop,
             len(params),
         )
         return columns + row, params, rare, side.frame_range if frame is None else (frame, frame)
 
-    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[PdusRow, _Plains | None, int | None]:
+    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[PdusRow, PackedPlains | None, int | None]:
         """The columns of PDUs, what came of each stub where that differs, and the frame that carried them, where it is one."""
         if type(pdus) is _StoredPdus and pdus.is_of(self):
             return pdus.row, pdus.packed_plains, None
@@ -551,10 +380,12 @@ class CallTable:
         )
         if plains is None:
             return row, None, only_frame(origins)
-        packed_plains = tuple([_MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains])
+        packed_plains = tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains])
         return row, packed_plains, only_frame(origins)
 
-    # Looking at calls
+    def held(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
+        """What the calls at these positions state, for those who go through many; None for one that has to be looked at."""
+        return HeldCalls(self).of(places)
 
     def __getitem__(self, at: int) -> Call:
         """The call at a position, without number and query handle."""
@@ -563,19 +394,25 @@ class CallTable:
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         """The call at a position, with its number and the state of its query handle."""
         columns = self._columns.row(at)
-        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = columns[:_CALL]
+        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = columns[
+            :OWN_OF_CALL
+        ]
         _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length = rest
         shared, values = self.shared.contexts[context], self.shared
-        response_end = rare_length + columns[_CALL + _PARAMS] + columns[_CALL + _SIDE + _PARAMS]
+        response_end = rare_length + columns[OWN_OF_CALL + PARAMS_AT] + columns[OWN_OF_CALL + SIDE_COLUMNS + PARAMS_AT]
         bytes_of_call = self.log.read(place, response_end)
-        request_end = columns[_CALL + _PARAMS]
+        request_end = columns[OWN_OF_CALL + PARAMS_AT]
         response_end -= rare_length
-        rare = _RARE.decode(bytes_of_call[response_end:]) if rare_length else _NOTHING
+        rare = RARE_DECODER.decode(bytes_of_call[response_end:]) if rare_length else NOTHING_RARE
         request = self._side(
-            columns[_CALL : _CALL + _SIDE], first_time, begin_time, bytes_of_call[:request_end], rare.request
+            columns[OWN_OF_CALL : OWN_OF_CALL + SIDE_COLUMNS],
+            first_time,
+            begin_time,
+            bytes_of_call[:request_end],
+            rare.request,
         )
         response = self._side(
-            columns[_CALL + _SIDE :],
+            columns[OWN_OF_CALL + SIDE_COLUMNS :],
             end_time,
             last_time,
             bytes_of_call[request_end:response_end],
@@ -617,29 +454,29 @@ class CallTable:
     def _side(
         self, columns: tuple[int, ...], first_time: int, last_time: int, params: bytes, rare: RareOfSide | None
     ) -> Side | None:
-        missing, stub_length, wire_length, flags, kind, start, stop, _ = columns[:_OWN]
+        missing, stub_length, wire_length, flags, kind, start, stop, _ = columns[:OWN_OF_SIDE]
         if missing < 0:
             return None
-        rare = rare or _NOTHING_OF_SIDE
-        row = PdusRow._make(columns[_OWN:_SIDE])
+        rare = rare or NOTHING_RARE_OF_SIDE
+        row = PdusRow._make(columns[OWN_OF_SIDE:SIDE_COLUMNS])
         pdus: Fragments
-        if row.pdus == _APART:
+        if row.pdus == APART:
             pdus = tuple([one[0] for one in self._apart(row, rare)])
         else:
             pdus = self._stored(row, rare.plains) if row.pdus else ()
         return Side(
             pdus=pdus,
-            missing=_MISSING[missing],
+            missing=MISSING[missing],
             stub_length=stub_length,
             wire_length=wire_length,
-            verification_trailer="ok" if flags & _TRAILER_OK else "bad" if flags & _TRAILER_BAD else None,
-            big_endian=bool(flags & _BIG_ENDIAN),
+            verification_trailer=trailer_of(flags),
+            big_endian=bool(flags & BIG_ENDIAN),
             first_time_ns=first_time,
             last_time_ns=last_time,
             frames_of_dropped=rare.frames_of_dropped,
-            params=_PARAMS_DECODER.decode(params) if params else {},
+            params=PARAMS_DECODER.decode(params) if params else {},
             buffer_span=None if start < 0 else (start, stop),
-            buffer_kind=None if kind < 0 else _KINDS[kind],
+            buffer_kind=None if kind < 0 else KINDS[kind],
             problem=rare.problem,
         )
 
@@ -647,15 +484,15 @@ class CallTable:
         """PDUs that were carried or unsealed differently; `row` is of all of them."""
         return [self._stored(one, plains) for one, plains in rare.apart]
 
-    def _stored(self, row: PdusRow, plains: _Plains | None) -> Pdus:
+    def _stored(self, row: PdusRow, plains: PackedPlains | None) -> Pdus:
         return _StoredPdus(self, row, plains)
 
-    def unpacked(self, row: PdusRow, packed_plains: _Plains | None) -> tuple[Any, ...]:
+    def unpacked(self, row: PdusRow, packed_plains: PackedPlains | None) -> tuple[Any, ...]:
         """What `Pdus` are made of."""
         steps, step = self.shared.steps[row.steps], self.shared.texts[row.step] or ""
         plains: tuple[Plain, ...] | None = None
         if packed_plains is not None:
-            plains = tuple([_MISSING[one] if isinstance(one, int) else one for one in packed_plains])
+            plains = tuple([MISSING[one] if isinstance(one, int) else one for one in packed_plains])
         whole_at = row.pdus_place + row.origins
         origins = PackedOrigins(self.log.read(row.pdus_place, row.origins), row.whole)
         whole = self._traced(whole_at, row.whole, origins, 0, steps)
@@ -676,11 +513,6 @@ class CallTable:
         return LoggedBytes(self.log, place, length, source, start, steps)
 
 
-# How many columns a call has of its own, how many a side has but for its PDUs, and with them; and which is that of parameters.
-_CALL, _OWN, _PARAMS = len(CallRow._fields), len(SideRow._fields), SideRow._fields.index("params")
-_SIDE = _OWN + len(PdusRow._fields)
-
-
 def _data_of(data: TracedBytes) -> bytes | TracedBytes:
     """The bytes, where they are in memory."""
     return data.data if type(data) is TracedBytes else data
@@ -688,8 +520,8 @@ def _data_of(data: TracedBytes) -> bytes | TracedBytes:
 
 def together(rows: Sequence[PdusRow]) -> PdusRow:
     """The row of PDUs that have each their own: how long they are together."""
-    return _NO_PDUS._replace(
-        pdus=_APART,
+    return NO_PDUS._replace(
+        pdus=APART,
         origins=sum(row.origins for row in rows),
         whole=sum(row.whole for row in rows),
         unsealed=sum(max(row.unsealed, 0) for row in rows),
@@ -732,7 +564,7 @@ class _StoredPdus(Pdus):
 
     __slots__ = ("_calls", "packed_plains", "row")
 
-    def __init__(self, calls: CallTable, row: PdusRow, packed_plains: _Plains | None) -> None:
+    def __init__(self, calls: CallTable, row: PdusRow, packed_plains: PackedPlains | None) -> None:
         self._calls, self.row, self.packed_plains = calls, row, packed_plains
 
     def __getattr__(self, name: str) -> Any:
@@ -828,6 +660,11 @@ class OrderedCalls(Sequence[Call]):
         backwards = self.column("context")[::-1]
         codes = backwards[first_places(backwards)].tolist()
         return [self.table.contexts[code] for code in reversed(codes)]
+
+    def held(self, numbers: Sequence[int]) -> Iterator[HeldCall | None]:
+        """What calls with these numbers state; None for one that has to be looked at."""
+        order = self.order
+        return self.table.held([order[number - 1] for number in numbers])
 
     def of_perflib(self, opnums: Iterable[int]) -> list[int]:
         """The numbers of the calls of these methods of PerflibV2."""

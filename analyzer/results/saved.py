@@ -27,22 +27,20 @@ from analyzer.core.origins import pack_origins, packed_length
 from analyzer.core.spill import Readable, ReadLog
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, SmbFacts
-from analyzer.results.call_table import (
+from analyzer.results.call_rows import (
     FORMATS,
     STATES,
     STORED,
-    CallTable,
     Context,
-    OrderedCalls,
     PdusRow,
     RareOfSide,
     SharedValues,
     Stored,
-    Tally,
-    together,
 )
+from analyzer.results.call_table import CallTable, OrderedCalls, Tally, together
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.results.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.results.held_call import HeldCall
 from analyzer.results.name_tables import NameTable, NameTables
 from analyzer.results.pdus import Pdus
 from analyzer.results.perflib import PARAMS
@@ -473,6 +471,10 @@ class _SavedCalls(CallTable):
             return call
         except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
+
+    def held(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
+        # Whether what somebody saved fits together is seen by looking at it.
+        return iter([None] * len(places))
 
     def column(self, name: str) -> npt.NDArray[Any]:
         try:

@@ -164,7 +164,7 @@ BY_IDENTITY = """
     questions.series.plans: Plan
     questions.series.readings: Batch
     results.analysis: Analysis Part
-    results.call_table: SharedValues
+    results.call_rows: SharedValues
     results.rows: SavedTable
     results.view: Form
     screens.formats.tables: _Entries

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from analyzer.core.output.json import document
-from analyzer.interfaces.contents.lines import call_record, delta_before
+from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.names import vocabulary
 from analyzer.questions.filters.tree import FilterError
@@ -152,10 +152,7 @@ def same(filters: list[str], directory: Path, files: Iterable[str]) -> list[Outc
     files = list(files)
     passed = of_the_page(directory, filters, files)
     captures = [
-        [
-            document(call_record(call, analysis, time_delta_ns=delta_before(number, call, analysis)))
-            for number, call in enumerate(analysis.calls, 1)
-        ]
+        [document(record) for record in CallRecords(analysis).of(range(1, len(analysis.calls) + 1))]
         for analysis in map(analysis_named, files)
     ]
     for source, found in zip(filters, passed, strict=True):

@@ -14,7 +14,7 @@ import pytest
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.lines import call_record
+from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.resolution.conflicts import REASON
 from analyzer.pipeline.run import analyze, stream
 from analyzer.results.analysis import Analysis

@@ -5,12 +5,12 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.core.spill import LoggedParts
 from analyzer.interfaces.buffers import ready
-from analyzer.interfaces.contents import chunks, lines
+from analyzer.interfaces.contents import call_records, chunks
 from analyzer.interfaces.contents.lines import timeline_records
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.interfaces.pcq import follow
 from analyzer.pipeline.run import analyze
-from analyzer.results import call_table
+from analyzer.results import call_table, held_call
 from analyzer.results.pdus import Pdus
 from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.samples import Samples
@@ -53,7 +53,9 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 500)
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)
     monkeypatch.setattr(follow, "_AT_ONCE", 3)
-    monkeypatch.setattr(lines, "_LONG", 10)
+    monkeypatch.setattr(call_records, "_LONG", 10)
+    monkeypatch.setattr(held_call, "_STRETCH", 300)
+    monkeypatch.setattr(held_call, "_BLOCK", 7)
     monkeypatch.setattr(ready, "_LONG", 10)
     monkeypatch.setattr(chunks._Chunks, "MAX_COLUMNS", 2)
     assert written() == whole

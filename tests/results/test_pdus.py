@@ -19,7 +19,8 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results import call_table
 from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, CallState, PerformanceRead, Side, StubProblem
-from analyzer.results.call_table import FORMATS, CallTable, OrderedCalls
+from analyzer.results.call_rows import FORMATS
+from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.pdus import (
     Fragment,
     Fragments,

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import FieldMap, Interface, StubKind, map_fields
-from analyzer.interfaces.contents.lines import buffer_order
+from analyzer.interfaces.contents.damages import buffer_order
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.call import Call, Side, SideName
 

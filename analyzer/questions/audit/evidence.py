@@ -16,8 +16,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub
+from analyzer.interfaces.contents.damages import buffer_order
 from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
-from analyzer.interfaces.contents.lines import buffer_order
 from analyzer.questions.audit.answers import AnswerReader, DataAnswer
 from analyzer.questions.audit.identifiers import IdentifierList, read_identifiers
 from analyzer.questions.audit.knowledge import STATING, Knowledge

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from analyzer.interfaces.buffers import decode_buffer
-from analyzer.interfaces.contents.lines import buffer_order
+from analyzer.interfaces.contents.damages import buffer_order
 from analyzer.interfaces.pcq.layer import identifiers_of
 from analyzer.results.analysis import Numbered
 from analyzer.results.call import Call

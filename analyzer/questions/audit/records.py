@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from analyzer.core.frames import number_of
-from analyzer.interfaces.contents.lines import numbered
 from analyzer.questions.audit.catalogue import Requirement
 from analyzer.questions.audit.findings import Coverage, Finding
 from analyzer.questions.audit.verdicts import Confidence, Outcome
@@ -20,7 +19,7 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
     rule, judgement, place, at = finding.rule, finding.judgement, finding.place, finding.judgement.at
     call = judgement.call.decoded if judgement.call is not None else None
     deviation = judgement.deviation
-    frames, files = numbered(finding.frames, facts)
+    frames, files = facts.numbered(finding.frames)
     extents = place.extents if place is not None else ()
     return FindingRecord(
         rule=rule.code,

@@ -15,6 +15,7 @@ import numpy as np
 from analyzer.core.absence import Missing
 from analyzer.core.arrays import distinct
 from analyzer.core.win32 import win32_name
+from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.questions.filters.expression import Expression, Resolve
 from analyzer.questions.filters.fields import BOTH_SIDES, Field
 from analyzer.questions.filters.records import LookedAt, values_at
@@ -89,8 +90,9 @@ class CallColumns:
                 may |= self._may_have(path)[numbers - 1]
         # Calls that can have a value of none of the fields are alike.
         passed = np.full(len(numbers), expression.passes(lambda _: ()))
+        records = CallRecords(self._analysis)
         for at in np.flatnonzero(may).tolist():
-            passed[at] = expression.passes(LookedAt(self._calls[numbers[at] - 1], self._analysis))
+            passed[at] = expression.passes(LookedAt(self._calls[numbers[at] - 1], records))
         return passed
 
     def numbers_of(self, name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.questions.filters.bind import bind
 from analyzer.questions.filters.columns import CallColumns
@@ -92,12 +93,13 @@ class SampleFilter:
     def _passing(self, analysis: Analysis, wanted: Selected) -> Callable[[SampleRecord | CounterRecord], bool]:
         """Whether a sample passes; its call must be wanted."""
         number, values = 0, None
+        records = CallRecords(analysis)
 
         def passes(record: SampleRecord | CounterRecord) -> bool:
             nonlocal number, values
             if record.call != number:
                 number = record.call or 0
-                values = LookedAt(analysis.calls[number - 1], analysis) if wanted.holds(number) else None
+                values = LookedAt(analysis.calls[number - 1], records) if wanted.holds(number) else None
             return values is not None and self._of_samples.passes(of_sample(record, values))
 
         return passes

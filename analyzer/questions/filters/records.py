@@ -8,17 +8,10 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from analyzer.core.absence import Missing
-from analyzer.interfaces.contents.lines import (
-    call_record,
-    decoded_buffer,
-    delta_before,
-    known_stub,
-    numbered,
-    side_record,
-)
+from analyzer.interfaces.contents.call_records import CallRecords, known_stub
+from analyzer.interfaces.contents.damages import decoded_buffer
 from analyzer.questions.filters.expression import Resolve
 from analyzer.questions.filters.fields import Field
-from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallKeys, CallRecord, Side, SideName
 from analyzer.results.record import Kind, Record
 from analyzer.results.sample import CounterRecord, SampleRecord
@@ -93,8 +86,8 @@ _HELD = {*CallKeys.__struct_fields__, "latency_ns", "handle", "handle_uuid"}
 class LookedAt:
     """The values of the fields of one call, each looked up when a filter asks for it."""
 
-    def __init__(self, call: Call, analysis: Analysis) -> None:
-        self._call, self._analysis = call, analysis
+    def __init__(self, call: Call, records: CallRecords) -> None:
+        self._call, self._records = call, records
         self._head: CallRecord | None = None
         self._trees: dict[str, Any] = {}
 
@@ -110,10 +103,11 @@ class LookedAt:
         if first in _HELD:
             return values_at(field, {first: getattr(self._call, first)}, path)
         if path == "time_delta_ns":
-            before = delta_before(self._call.number, self._call, self._analysis)
-            return values_at(field, {path: before}, path)
+            calls, number = self._records.analysis.calls, self._call.number
+            before = calls.table.number("first_time", calls.order[number - 2]) if number > 1 else None
+            return iter((self._call.time_ns - before,) if before is not None else ())
         if self._head is None:
-            self._head = call_record(self._call, self._analysis, sides=False)
+            self._head = self._records.head(self._call)
         return values_at(field, self._head, path)
 
     def _of_side(self, field: Field, name: SideName, side: Side, path: str) -> Iterator[Any]:
@@ -122,7 +116,7 @@ class LookedAt:
             case "":
                 return iter((True,))
             case "frames" | "frame_files":
-                frames, files = numbered(side.frames, self._analysis.capture)
+                frames, files = self._records.analysis.capture.numbered(side.frames)
                 return iter(frames if first == "frames" else files or ())
             case "params" | "wire_length" | "buffer_kind" | "verification_trailer":
                 return values_at(field, {first: getattr(side, first)}, path)
@@ -138,4 +132,4 @@ class LookedAt:
                 tree = self._trees[name]
                 return iter(_found_in(tree, rest.split(".")) if rest else (True,) if tree else ())
             case _:
-                return values_at(field, side_record(self._call, name, self._analysis.capture) or {}, path)
+                return values_at(field, getattr(self._records.record(self._call), name), path)

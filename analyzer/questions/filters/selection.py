@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
+from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.columns import CallColumns
@@ -64,8 +65,8 @@ class Selection(Struct, frozen=True):
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
         """Whether a call is selected, before `tail`. Of the analysis no more is needed than `needs_all` leaves."""
-        wanted = self._expression(analysis)
-        return lambda call: wanted.passes(LookedAt(call, analysis))
+        wanted, records = self._expression(analysis), CallRecords(analysis)
+        return lambda call: wanted.passes(LookedAt(call, records))
 
     def _expression(self, analysis: Analysis) -> Expression:
         """What is asked of a call, before `tail`."""

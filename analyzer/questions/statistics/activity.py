@@ -27,14 +27,14 @@ from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
 from analyzer.interfaces.buffers.regular import Layout, RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Layout, V1Reader, counter_values
-from analyzer.interfaces.contents.lines import Damages
+from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.pcq.samples import counterset_of
 from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, PerformanceRead
-from analyzer.results.call_table import Context
+from analyzer.results.call_rows import Context
 from analyzer.results.capture import OmissionRecord
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from analyzer.core.win32 import win32_name
-from analyzer.interfaces.contents.lines import numbered
 from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog
@@ -75,7 +74,7 @@ def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
 def _event_record(event: HandleEvent, holding: int | None, analysis: Analysis, catalog: Catalog) -> EventRecord:
     is_answered = event.identifiers is not None
     identifiers = event.identifiers if event.identifiers is not None else event.asked
-    frames, files = numbered(analysis.calls[event.call - 1].frames, analysis.capture)
+    frames, files = analysis.capture.numbered(analysis.calls[event.call - 1].frames)
     counters = None
     if identifiers is not None:
         counters = tuple(

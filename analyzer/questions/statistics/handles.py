@@ -23,7 +23,8 @@ from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallState, Side
-from analyzer.results.call_table import Context, OrderedCalls
+from analyzer.results.call_rows import Context
+from analyzer.results.call_table import OrderedCalls
 from analyzer.results.connection import Bound
 from analyzer.results.handle import End, EventKind, Origin, Violation
 from analyzer.results.perflib import Opnum

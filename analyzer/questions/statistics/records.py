@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.interfaces.contents.lines import Damages, session_record
+from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.lines import session_record
 from analyzer.questions.statistics.activity import activity_record, findings, omissions
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
 from analyzer.results.analysis import Analysis

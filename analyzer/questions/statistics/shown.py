@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from analyzer.core.arrays import distinct
-from analyzer.interfaces.contents.lines import Damages
+from analyzer.interfaces.contents.damages import Damages
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call_table import Context
+from analyzer.results.call_rows import Context
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -18,13 +18,13 @@ from msgspec import Struct, UnsetType, field
 from analyzer.core.absence import Missing
 from analyzer.core.arrays import distinct
 from analyzer.core.win32 import win32_name
-from analyzer.interfaces.contents.lines import Damages, numbered
+from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.pcq.layer import identifiers_of
 from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, InterfaceFacts, PerformanceRead
-from analyzer.results.call_table import Context
+from analyzer.results.call_rows import Context
 from analyzer.results.name_tables import table_language, value_in_words
 from analyzer.results.perflib import Opnum
 from analyzer.results.record import Endpoint
@@ -67,7 +67,7 @@ def spread_of(values: npt.ArrayLike) -> Spread:
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
     """The frames of some calls, ascending, and the file of each where there are several."""
     ids = tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
-    return numbered(ids, analysis.capture)
+    return analysis.capture.numbered(ids)
 
 
 def interface_label(interface: InterfaceFacts) -> str:

@@ -19,7 +19,8 @@ from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S
 from analyzer.core.win32 import win32_name
-from analyzer.interfaces.contents.lines import Damages, all_problems
+from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.lines import all_problems
 from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.statistics.activity import SEALED, Activity, Findings, findings
 from analyzer.questions.statistics.handles import shown_lifetimes
@@ -28,7 +29,7 @@ from analyzer.questions.statistics.summary import interface_label, method_label,
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, InterfaceFacts
-from analyzer.results.call_table import Context
+from analyzer.results.call_rows import Context
 from analyzer.results.next_command import next_command
 from analyzer.results.security import Decryption
 from analyzer.results.service import service_facts

@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from analyzer.core.output.json import Pieces, document, dumps
-from analyzer.interfaces.contents.lines import CallRecords
+from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.view import Form, Layer, Node, Row, SeriesView, SideView
@@ -131,11 +131,11 @@ def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: 
 
 def record_blocks(analysis: Analysis) -> Iterator[tuple[list[bytes], list[bytes]]]:
     """The records of calls as JSON, as `timeline` prints them, a block of them at a time: first without buffers, then these."""
-    made = CallRecords(for_json=True)
-    for at in range(0, len(analysis.calls), HEADS_IN_BLOCK):
+    made = CallRecords(analysis, for_json=True)
+    numbers = range(1, len(analysis.calls) + 1)
+    for at in range(0, len(numbers), HEADS_IN_BLOCK):
         heads, buffers = [], []
-        for call in analysis.calls[at : at + HEADS_IN_BLOCK]:
-            record = made.record(call, analysis)
+        for record in made.of(numbers[at : at + HEADS_IN_BLOCK]):
             texts = [_NONE if side is None else _text_of(side.buffer) for side in (record.request, record.response)]
             request, response = (
                 None if side is None else replace(side, buffer=_MARK) for side in (record.request, record.response)

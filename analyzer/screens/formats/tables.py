@@ -18,8 +18,9 @@ from polars.io.plugins import register_io_source
 
 from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import json_ready
+from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.chunks import ChunkPart, SampleChunk
-from analyzer.interfaces.contents.lines import call_records, problem_record, shown_problems
+from analyzer.interfaces.contents.lines import problem_record, shown_problems
 from analyzer.interfaces.contents.samples import sample_keys
 from analyzer.questions.series.columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
@@ -27,7 +28,7 @@ from analyzer.questions.series.plans import Plan
 from analyzer.questions.series.readings import Batch
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
-from analyzer.results.call import Call, CallRecord
+from analyzer.results.call import CallRecord
 from analyzer.results.capture import ProblemRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.record import Record
@@ -88,10 +89,10 @@ def tables_of(view: View) -> Iterator[pl.DataFrame]:
     return iter((_whole(view),))
 
 
-def calls_table(analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None = None) -> pl.DataFrame:
-    """One row a call, of all calls or of those `shown`; `*_params` and `*_buffer` are JSON text."""
-    calls = enumerate(analysis.calls, 1) if shown is None else shown
-    return table_of_records(CallRecord, call_records(calls, analysis))
+def calls_table(analysis: Analysis, *, shown: Sequence[int] | None = None) -> pl.DataFrame:
+    """One row a call, of all calls or of those with the numbers `shown`; `*_params` and `*_buffer` are JSON text."""
+    numbers = range(1, len(analysis.calls) + 1) if shown is None else shown
+    return table_of_records(CallRecord, CallRecords(analysis, for_json=True).of(numbers))
 
 
 def problems_table(analysis: Analysis) -> pl.DataFrame:
@@ -151,7 +152,7 @@ def write_pieces(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata: dict[s
 
 def _whole(view: View) -> pl.DataFrame:
     if isinstance(view, Timeline):
-        return calls_table(view.analysis, shown=view.selection.shown(view.analysis))
+        return calls_table(view.analysis, shown=view.selection.shown(view.analysis).numbers)
     if isinstance(view, MatrixView):
         return _matrix(view)
     kinds = kinds_of(view)

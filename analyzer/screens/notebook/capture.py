@@ -27,7 +27,7 @@ from analyzer.core.output.progress import watching
 from analyzer.core.paths import path_of_text
 from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.lines import call_record
+from analyzer.interfaces.contents.call_records import call_record
 from analyzer.pipeline.case import is_case, open_case, read_back, write_case
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of, stream
@@ -184,7 +184,7 @@ class Capture:
 
             cap.calls.group_by("auth_user", "method").len()
         """
-        return calls_table(self.analysis, shown=self.analysis.shown)
+        return calls_table(self.analysis, shown=self.analysis.shown.numbers)
 
     @cached_property
     def samples(self) -> pl.DataFrame:

@@ -10,8 +10,8 @@ from analyzer.core.errors import InputError
 from analyzer.core.times import shown_time
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import Field, FieldMap
+from analyzer.interfaces.contents.damages import buffer_order
 from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
-from analyzer.interfaces.contents.lines import buffer_order
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.packets import Packets

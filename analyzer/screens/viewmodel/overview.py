@@ -11,13 +11,14 @@ import numpy as np
 from analyzer.core.arrays import distinct
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.interfaces.contents.lines import Damages, all_problems
+from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.lines import all_problems
 from analyzer.questions.statistics.decryption import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import CallState
-from analyzer.results.call_table import STATES
+from analyzer.results.call_rows import STATES
 from analyzer.results.connection import SmbSession
 from analyzer.results.security import Decryption, who_words
 from analyzer.results.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView

@@ -13,8 +13,8 @@ from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.names import counter_type_name
 from analyzer.interfaces.buffers.regular import Grid, Layout, read_regular
 from analyzer.interfaces.contents.binding import Bindings
+from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
 from analyzer.interfaces.contents.fields import status_name
-from analyzer.interfaces.contents.lines import Damages, buffer_order, decoded_buffer
 from analyzer.interfaces.pcq.samples import counterset_of, perflib_samples
 from analyzer.interfaces.winperf.samples import winperf_samples
 from analyzer.results.analysis import Analysis

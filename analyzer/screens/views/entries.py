@@ -14,11 +14,12 @@ from msgspec import Struct
 
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.output.json import document
-from analyzer.interfaces.contents.lines import call_record, session_record
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.contents.lines import session_record
 from analyzer.questions.audit.findings import Finding
 from analyzer.questions.audit.records import finding_record
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, CallOutcome
+from analyzer.results.call import Call, CallOutcome, CallRecord
 from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import who_words
@@ -62,8 +63,9 @@ def entries(view: Entries) -> Iterator[Entry]:
     """The entries of a view, in its own order."""
     analysis = view.analysis
     if isinstance(view, Timeline):
-        for _, call in view.selection.shown(analysis):
-            yield _of_call(call, analysis)
+        shown = view.selection.shown(analysis)
+        for (_, call), head in zip(shown, CallRecords(analysis).heads(shown.numbers), strict=True):
+            yield _of_call(call, head, analysis)
     elif isinstance(view, Sessions):
         for session in analysis.sessions:
             yield _of_session(session, analysis)
@@ -72,9 +74,9 @@ def entries(view: Entries) -> Iterator[Entry]:
             yield _of_finding(finding, analysis)
 
 
-def _of_call(call: Call, analysis: Analysis) -> Entry:
+def _of_call(call: Call, head: CallRecord, analysis: Analysis) -> Entry:
     row = row_of(call, analysis)
-    record = document(call_record(call, analysis, sides=False))
+    record = document(head)
     del record["request"], record["response"]
     record |= {"record": "call", "asked": row.asked, "answered": row.answered}
     caller = f"{who_words(row.user, row.claimed_user)} at {call.client}" if row.user is not None else str(call.client)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import UNSET, Struct
 
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.lines import call_record
+from analyzer.interfaces.contents.call_records import call_record
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, PduRecord
 from analyzer.results.packets import Packets

@@ -9,7 +9,7 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from analyzer.core.times import NS_PER_S, shown_time
-from analyzer.interfaces.contents.lines import Damages
+from analyzer.interfaces.contents.damages import Damages
 from analyzer.questions.statistics.activity import Findings, activity_record, findings, omissions
 from analyzer.questions.statistics.records import stats_records
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of

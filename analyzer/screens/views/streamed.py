@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from analyzer.core.events import BlockEnds, Problem
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.lines import (
-    CallRecords,
-    Damages,
     call_problems,
     capture_record,
     problem_record,
@@ -73,15 +73,18 @@ class StreamedTimeline:
 
     def batches(self) -> Iterator[list[Record]]:
         """The records, those together that are to be written at once."""
-        made, batch = CallRecords(for_json=True), list[Record]()
+        made: CallRecords | None = None
+        batch = list[Record]()
         for event, damages in self._events():
             analysis = self._stream.analysis
+            made = made or CallRecords(analysis, for_json=True)
             if event is None:
                 batch.append(stream_record(analysis.capture))
             elif isinstance(event, Problem):
                 batch.append(problem_record(event, analysis.capture))
             elif isinstance(event, Call):
-                batch.append(made.record(event, analysis, damages))
+                made.analysis = analysis
+                batch.append(made.after_the_last(event, damages))
             if isinstance(event, BlockEnds) or len(batch) >= _AT_ONCE:
                 yield batch
                 batch = []

@@ -16,7 +16,8 @@ from rich.markup import escape as escape_markup
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import NS_PER_S, iso_time, shown_time
-from analyzer.interfaces.contents.lines import Damages, all_problems
+from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.lines import all_problems
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.next_command import next_command

@@ -25,7 +25,7 @@ class Timeline(Struct, OfCapture, frozen=True):
     def records(self, *, for_json: bool = False) -> Iterator[Record]:
         """The records; `for_json`, buffers whose JSON is quickly had come as JSON text."""
         shown = self.selection.shown(self.analysis)
-        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, for_json=for_json)
+        return timeline_records(self.analysis, shown=shown.numbers, selected_by=self.selection.words, for_json=for_json)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.screens.views.timeline_text import timeline_lines

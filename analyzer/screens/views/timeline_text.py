@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from analyzer.interfaces.contents.lines import Damages
+from analyzer.interfaces.contents.damages import Damages
 from analyzer.questions.filters.selection import EVERYTHING, Selection
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.screens.views.legend import Legend

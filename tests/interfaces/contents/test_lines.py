@@ -10,35 +10,33 @@ import pytest
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.output.json import Pieces
 from analyzer.core.traced import Extent
 from analyzer.interfaces.buffers import find_damage
-from analyzer.interfaces.contents import lines
+from analyzer.interfaces.contents import call_records, damages
+from analyzer.interfaces.contents.call_records import CallRecords, call_record
+from analyzer.interfaces.contents.damages import Damages, buffer_damage, decoded_buffer
 from analyzer.interfaces.contents.fields import buffer_fields, status_name, stub_fields
 from analyzer.interfaces.contents.lines import (
-    CallRecords,
-    Damages,
     all_problems,
-    buffer_damage,
-    call_record,
-    call_records,
-    decoded_buffer,
     place_extents,
     session_record,
     shown_problems,
-    side_record,
     summary_record,
     timeline_records,
 )
+from analyzer.pipeline.run import analyze
 from analyzer.results import perflib, scmr
 from analyzer.results import winreg as winreg_methods
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.call import Call, CallRecord, RegistryFacts, Side, SideName
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.capture import ProblemRecord, SummaryRecord
+from tests import truth
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.interfaces.resolution.test_order import session
@@ -67,18 +65,16 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         found.append(data)
         return find_damage(kind, data, **options)
 
-    monkeypatch.setattr(lines, "find_damage", counted)
+    monkeypatch.setattr(damages, "find_damage", counted)
     return found
 
 
 def test_what_is_wrong_with_a_buffer_is_found_once(looked_at: list[bytes]) -> None:
     """Records note it, and the problems behind them need no second look."""
-    analysis, damages = polls(SOUND, DAMAGED, SOUND), Damages()
-    made = CallRecords()
-    for call in analysis.calls:
-        made.record(call, analysis, damages)
-    assert [damages.is_sound(number) for number in range(1, 5)] == [True, False, True, False]
-    problems = list(all_problems(analysis, damages))
+    analysis, noted = polls(SOUND, DAMAGED, SOUND), Damages()
+    assert len(list(CallRecords(analysis).of(range(1, 4), noted))) == 3
+    assert [noted.is_sound(number) for number in range(1, 5)] == [True, False, True, False]
+    problems = list(all_problems(analysis, noted))
     assert looked_at == []
     assert problems == list(all_problems(analysis))
     # What is regular is read by its layout.
@@ -102,31 +98,31 @@ def test_a_stub_that_does_not_decode_is_a_problem_of_its_interface(interface: st
 
 def test_calls_of_a_part_are_noted_from_their_first_number_on(looked_at: list[bytes]) -> None:
     analysis = polls(*[SOUND] * 5)
-    damages = Damages(first=4)
+    noted = Damages(first=4)
     for number in (4, 5):
-        call_record(analysis.calls[number - 1], analysis, damages)
-    assert [damages.is_sound(number) for number in (4, 5, 6)] == [True, True, False]
+        call_record(analysis.calls[number - 1], analysis, noted)
+    assert [noted.is_sound(number) for number in (4, 5, 6)] == [True, True, False]
     assert looked_at == []
 
 
 def test_a_side_alone_makes_no_call_sound() -> None:
     (call,) = polls(SOUND).calls
-    damages = Damages()
-    side_record(call, "response", polls(SOUND).capture, damages)
-    assert not damages.is_sound(1)
-    assert damages.of(1, "response", response(call)) is None
-    side_record(call, "request", polls(SOUND).capture, damages)
-    assert damages.is_sound(1)
+    noted = Damages()
+    noted.note(1, "response", response(call), None)
+    assert not noted.is_sound(1)
+    assert noted.of(1, "response", response(call)) is None
+    noted.note_absent(1, "request", call.request)
+    assert noted.is_sound(1)
 
 
 @pytest.mark.parametrize("name", ["request", "response"])
 def test_a_side_that_was_not_looked_at_is_looked_at_when_asked_for(name: SideName) -> None:
     (call,) = polls(DAMAGED).calls
-    for noted in (False, True):
-        damages = Damages()
-        if noted:
-            damages.note(2, name, response(call), None)
-        assert damages.of(3000, name, response(call)) is not None
+    for is_noted in (False, True):
+        noted = Damages()
+        if is_noted:
+            noted.note(2, name, response(call), None)
+        assert noted.of(3000, name, response(call)) is not None
 
 
 def test_a_long_stub_has_the_hash_and_length_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +130,7 @@ def test_a_long_stub_has_the_hash_and_length_of_its_bytes(monkeypatch: pytest.Mo
     analysis = polls(SOUND)
     (call,) = analysis.calls
     whole = call_record(call, analysis).response
-    monkeypatch.setattr(lines, "_LONG", 7)
+    monkeypatch.setattr(call_records, "_LONG", 7)
     assert call_record(call, analysis).response == whole
     stub = response(call).stub
     assert whole is not None
@@ -151,10 +147,14 @@ def test_of_a_missing_stub_the_reason_is_stated_in_place_of_length_and_hash() ->
 
 def test_times_between_calls_are_those_of_the_calls_shown() -> None:
     analysis = polls(*[SOUND] * 4)
-    made = CallRecords()
     shown = [analysis.calls[at] for at in (0, 1, 3)]
-    assert [made.record(call, analysis).time_delta_ns for call in shown] == [None, 2 * MS, 4 * MS]
-    assert [call_record(call, analysis).time_relative_ns for call in shown] == [MS, 3 * MS, 7 * MS]
+    after, by_number = CallRecords(analysis), CallRecords(analysis).of((1, 2, 4))
+    assert [after.after_the_last(call).time_delta_ns for call in shown] == [None, 2 * MS, 4 * MS]
+    assert [(record.time_delta_ns, record.time_relative_ns) for record in by_number] == [
+        (None, MS),
+        (2 * MS, 3 * MS),
+        (4 * MS, 7 * MS),
+    ]
 
 
 def test_buffers_are_json_text_where_that_was_asked_for() -> None:
@@ -166,7 +166,7 @@ def test_buffers_are_json_text_where_that_was_asked_for() -> None:
     (plain,) = [one for one in timeline_records(analysis) if isinstance(one, CallRecord)]
     assert plain.response is not None
     assert isinstance(plain.response.buffer, dict)
-    one = CallRecords().record(analysis.calls[0], analysis)
+    one = CallRecords(analysis).record(analysis.calls[0])
     assert one.response is not None
     assert isinstance(one.response.buffer, dict)
 
@@ -182,8 +182,7 @@ def test_what_is_wrong_with_a_buffer_is_beside_it() -> None:
 
 def test_the_last_record_counts_problems_and_the_calls_shown() -> None:
     analysis = polls(SOUND, DAMAGED, DAMAGED)
-    shown = [(2, analysis.calls[1]), (3, analysis.calls[2])]
-    *records, last = timeline_records(analysis, shown=shown, selected_by="a test")
+    *records, last = timeline_records(analysis, shown=(2, 3), selected_by="a test")
     assert isinstance(last, SummaryRecord)
     assert (last.calls, last.calls_shown, last.selected_by) == (3, 2, "a test")
     found = Counter(record.kind for record in records if isinstance(record, ProblemRecord))
@@ -295,11 +294,10 @@ def test_places_have_the_numbers_of_frames_and_with_several_files_the_file() -> 
 def test_a_call_without_an_answer_is_sound_and_has_no_buffer() -> None:
     make = Calls()
     analysis = analysis_of(make.exchange(6, make.stub().handle(HANDLE).uint(4096), None))
-    damages = Damages()
-    made = call_record(analysis.calls[0], analysis, damages)
+    noted = Damages()
+    made = call_record(analysis.calls[0], analysis, noted)
     assert made.response is None
-    assert damages.is_sound(1)
-    assert side_record(analysis.calls[0], "response", analysis.capture) is None
+    assert noted.is_sound(1)
     assert decoded_buffer(None) is None
     answer = response(polls(SOUND).calls[0])
     decoded = decoded_buffer(answer)
@@ -339,8 +337,42 @@ def test_the_key_and_the_value_of_a_registry_call_are_named() -> None:
 
 def test_records_of_some_calls_are_of_these_calls() -> None:
     analysis = polls(*[SOUND] * 3)
-    made = list(call_records([(2, analysis.calls[1]), (3, analysis.calls[2])], analysis))
+    made = list(CallRecords(analysis, for_json=True).of((2, 3)))
     assert [(record.number, record.time_delta_ns) for record in made] == [(2, None), (3, 2 * MS)]
+
+
+CAPTURES_OF_ALL_SHAPES = [
+    "pcq_smbd_scapy_impacket_smb311_ntlm_integrity_denied",
+    "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_frag256",
+    "pcq_smbd_scapy_scapycli_smb311_ndr64",
+    "v1_samba_impacket_smb311_noauth",
+    # Without its keys.
+    "n_pcq_dropseg",
+    "n_v1_midstream",
+]
+
+
+@pytest.mark.parametrize("name", CAPTURES_OF_ALL_SHAPES)
+def test_a_row_has_the_record_that_its_call_has_when_it_is_looked_at(name: str) -> None:
+    path = truth.CAPTURES / f"{name}.pcap"
+    secrets = path.with_suffix(".secrets.json")
+    analysis = analyze([path], Keyring.load(secrets) if secrets.exists() else Keyring.build())
+    numbers = range(1, len(analysis.calls) + 1)
+    looked_at, of_rows, of_calls = CallRecords(analysis), Damages(), Damages()
+    records = list(CallRecords(analysis).of(numbers, of_rows))
+    assert records == [looked_at.after_the_last(call, of_calls) for call in analysis.calls]
+    assert records
+    assert [of_rows.is_sound(number) for number in numbers] == [of_calls.is_sound(number) for number in numbers]
+    heads = [looked_at.head(call) for call in analysis.calls]
+    assert list(CallRecords(analysis).heads(numbers)) == heads
+    assert heads == [replace(record, request=None, response=None, time_delta_ns=UNSET) for record in records]
+
+
+def test_no_call_is_made_of_an_ordinary_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = truth.CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_frag256.pcap"
+    analysis = analyze([path], Keyring.load(path.with_suffix(".secrets.json")))
+    monkeypatch.setattr(CallTable, "read", None)
+    assert len(list(CallRecords(analysis).of(range(1, len(analysis.calls) + 1)))) == 101
 
 
 def test_a_session_is_described_by_its_handshake() -> None:
@@ -362,10 +394,10 @@ def test_a_buffer_of_no_kind_is_not_looked_through() -> None:
     assert buffer_damage(answer) is not None
     for other in (replace(answer, buffer_kind=None), replace(answer, buffer_span=None)):
         assert buffer_damage(other) is None
-    damages = Damages()
-    damages.note_absent(1, "response", answer)
-    damages.note_absent(1, "request", None)
-    assert not damages.is_sound(1)
+    noted = Damages()
+    noted.note_absent(1, "response", answer)
+    noted.note_absent(1, "request", None)
+    assert not noted.is_sound(1)
 
 
 @pytest.mark.parametrize("big_endian", [False, True])

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.interfaces.contents.lines import call_record
+from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.interfaces.pcq.layer import CatalogLearner
 from analyzer.interfaces.resolution.recognise import Guess, Readings, frames_noted, interface_carried, recognise

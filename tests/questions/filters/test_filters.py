@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.core.times import parse_time
 from analyzer.interfaces.buffers._compiled import types
-from analyzer.interfaces.contents import lines as model_records
-from analyzer.interfaces.contents.lines import call_record, delta_before
+from analyzer.interfaces.contents import call_records as model_records
+from analyzer.interfaces.contents.call_records import CallRecords, call_record
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters import records as filter_records
@@ -497,9 +497,10 @@ def agree(analysis: Analysis) -> None:
     fields = [*call_fields().values(), *filter(None, map(buffer_field, extra))]
     columns, numbers = CallColumns(analysis), np.arange(1, len(analysis.calls) + 1)
     by_column = {field: columns.values([field], numbers) for field in fields if columns.holds([field])}
-    for number, call in enumerate(analysis.calls, 1):
-        recorded = of_record(call_record(call, analysis, time_delta_ns=delta_before(number, call, analysis)))
-        looked_at = LookedAt(call, analysis)
+    records = CallRecords(analysis)
+    for number, record in enumerate(CallRecords(analysis).of(numbers.tolist()), 1):
+        recorded = of_record(record)
+        looked_at = LookedAt(analysis.calls[number - 1], records)
         for field in fields:
             assert list(looked_at(field)) == list(recorded(field)), (number, field.name)
             if field in by_column:
@@ -508,7 +509,7 @@ def agree(analysis: Analysis) -> None:
     for field in fields:
         # What is no column is looked at only where it may have a value.
         passed = passing(field.name, analysis)
-        assert passed == [call.number for call in analysis.calls if LookedAt(call, analysis)(field)], field.name
+        assert passed == [call.number for call in analysis.calls if LookedAt(call, records)(field)], field.name
 
 
 def passing(text: str, analysis: Analysis) -> list[int]:
@@ -542,14 +543,16 @@ def test_so_do_the_calls_of_captures(name: str) -> None:
 def test_buffers_are_left_alone_where_the_filter_does(monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = conversation()
     looked_at: list[object] = []
-    real = model_records.decoded_buffer
 
-    def counting(side: Any) -> Any:
-        looked_at.append(side)
-        return real(side)
+    def counting(real: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any, **options: Any) -> Any:
+            looked_at.append(given)
+            return real(*given, **options)
 
-    monkeypatch.setattr(filter_records, "decoded_buffer", counting)
-    monkeypatch.setattr(model_records, "decoded_buffer", counting)
+        return counted
+
+    monkeypatch.setattr(filter_records, "decoded_buffer", counting(filter_records.decoded_buffer))
+    monkeypatch.setattr(model_records, "decode_buffer", counting(model_records.decode_buffer))
 
     for field in call_fields().values():
         if not field.name.rpartition(".")[2].startswith(("buffer", "stub_sha256")) or field.name.endswith("kind"):
@@ -779,7 +782,7 @@ def test_fields_are_what_they_say_they_are() -> None:
     }
     analysis = conversation()
     for call in analysis.calls:
-        values = LookedAt(call, analysis)
+        values = LookedAt(call, CallRecords(analysis))
         for field in call_fields().values():
             for value in values(field):
                 assert type(value) is is_of[field.kind], field.name

@@ -16,7 +16,7 @@ from rich.text import Text
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
-from analyzer.interfaces.contents.lines import Damages
+from analyzer.interfaces.contents.damages import Damages
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts

@@ -1,0 +1,304 @@
+"""The records of calls, made of what the rows of their table state (docs/output.md). All that prints records of calls has them from
+here: JSON Lines, tables, the page, and lines for programs of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from msgspec import UNSET, Raw, UnsetType
+
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.output.json import Pieces
+from analyzer.core.times import iso_time
+from analyzer.core.traced import TracedBytes
+from analyzer.core.win32 import win32_name
+from analyzer.interfaces.buffers import ReadyTrees, decode_buffer
+from analyzer.interfaces.contents.damages import Damages, buffer_order
+from analyzer.results import perflib, scmr, winreg
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import (
+    Call,
+    CallRecord,
+    CountersetFacts,
+    PerformanceRead,
+    ReadFacts,
+    RegistryFacts,
+    Side,
+    SideName,
+    SideRecord,
+    key_handle_uuid,
+)
+from analyzer.results.call_rows import Context, RareOfCall, context_of
+from analyzer.results.held_call import HeldCall, HeldSide
+from analyzer.results.name_tables import value_in_words
+from analyzer.results.query import QueryView
+from analyzer.results.record import Endpoint
+from analyzer.results.registry import registry_value
+from analyzer.results.service import service_facts
+from analyzer.transport.rpc.status import fault_name
+
+# Bytes of a stub that are held at once.
+_LONG = 1 << 20
+
+
+def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
+    """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be stated
+    of what it means."""
+    return side.stub if opnum is not None else Missing.UNDECODABLE
+
+
+class CallRecords:
+    """Makes the records of calls of an analysis, one after the other."""
+
+    def __init__(self, analysis: Analysis, *, for_json: bool = False) -> None:
+        """`for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is."""
+        # Who reads a stream puts what is known by now in its place.
+        self.analysis = analysis
+        self._ready = ReadyTrees() if for_json else None
+        self._before: int | None = None
+
+    def of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
+        """The records of the calls with these numbers, each with the time since the one before it. What is wrong with their buffers
+        is noted in `damages`."""
+        for number, query, held, look in self._rows(numbers):
+            yield self._after_the_last(number, query, held, look, damages)
+
+    def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
+        """The record of one more call, likewise."""
+        return self._after_the_last(call.number, call.query, held_of(call), lambda: call, damages)
+
+    def heads(self, numbers: Sequence[int]) -> Iterator[CallRecord]:
+        """The records of calls without `request` and `response`, which cost hashes and the trees of buffers."""
+        for number, query, held, look in self._rows(numbers):
+            yield self._record(number, query, held, look)
+
+    def head(self, call: Call) -> CallRecord:
+        """That of one call."""
+        return self._record(call.number, call.query, held_of(call, stubs=False), lambda: call)
+
+    def record(self, call: Call, damages: Damages | None = None) -> CallRecord:
+        """The record of a call by itself."""
+        held = held_of(call)
+        return self._record(call.number, call.query, held, lambda: call, sides=self._sides(call.number, held, damages))
+
+    def _rows(self, numbers: Sequence[int]) -> Iterator[tuple[int, QueryView | None, HeldCall, Callable[[], Call]]]:
+        """What calls of the analysis state, with their numbers, the state of their query handles, and what looks at them."""
+        calls = self.analysis.calls
+        views, states, look_at = calls.views, calls.states, calls.__getitem__
+        for number, held in zip(numbers, calls.held(numbers), strict=True):
+            view = views[number - 1]
+            query = states[view] if view >= 0 else None
+            yield number, query, held or held_of(calls[number - 1]), partial(look_at, number - 1)
+
+    def _after_the_last(
+        self,
+        number: int,
+        query: QueryView | None,
+        held: HeldCall,
+        look: Callable[[], Call],
+        damages: Damages | None,
+    ) -> CallRecord:
+        delta = held.time_ns - self._before if self._before is not None else None
+        self._before = held.time_ns
+        return self._record(number, query, held, look, time_delta_ns=delta, sides=self._sides(number, held, damages))
+
+    def _record(
+        self,
+        number: int,
+        query: QueryView | None,
+        held: HeldCall,
+        look: Callable[[], Call],
+        *,
+        time_delta_ns: int | UnsetType | None = UNSET,
+        sides: tuple[SideRecord | None, SideRecord | None] = (None, None),
+    ) -> CallRecord:
+        """The record of a call; `look` makes it, for those few facts that are had of it alone."""
+        shared, smb, opnum, method, call_id, context_id, state, status, fault, key_number, time_ns, *_ = held
+        rare, interface, begun = held.rare, shared.interface.uuid, self.analysis.capture.first_time_ns
+        is_svcctl, handle, handle_uuid = interface == scmr.INTERFACE, None, None
+        if query is not None:
+            handle, handle_uuid = f"q{query.number}", query.handle
+        elif key_number is not None:
+            handle = f"{'s' if is_svcctl else 'k'}{key_number}"
+            handle_uuid = key_handle_uuid(held.request, held.response)
+        is_about_value = rare.path is not None or (rare.key is None and rare.read is None)
+        return CallRecord(
+            number=number,
+            time_ns=time_ns,
+            client=shared.client,
+            server=shared.server,
+            transport=shared.transport,
+            pipe=shared.pipe,
+            session=shared.session,
+            smb=smb,
+            auth=shared.auth,
+            interface=shared.interface,
+            syntax=shared.syntax,
+            opnum=opnum,
+            method=method,
+            call_id=call_id,
+            context_id=context_id,
+            state=state,
+            reason=rare.reason,
+            status=status,
+            fault=fault,
+            time=iso_time(time_ns),
+            time_relative_ns=time_ns - begun if begun is not None else None,
+            time_delta_ns=time_delta_ns,
+            status_name=win32_name(status) if status is not None else None,
+            fault_name=fault_name(fault) if fault is not None else None,
+            latency_ns=held.latency_ns,
+            handle=handle,
+            handle_uuid=handle_uuid,
+            counterset=self._counterset(held) if interface == perflib.INTERFACE else None,
+            request=sides[0],
+            response=sides[1],
+            registry=registry_facts(look()) if is_about_value and interface == winreg.INTERFACE else None,
+            service=service_facts(look()) if is_svcctl else None,
+            read=self._read(rare.read, shared.server) if rare.read is not None else None,
+        )
+
+    def _counterset(self, held: HeldCall) -> CountersetFacts | None:
+        """The counterset that a call of PerflibV2 asks about."""
+        guid = held.request.params.get("CounterSetGuid") if held.request is not None else None
+        if not isinstance(guid, str):
+            return None
+        return CountersetFacts(guid, self.analysis.catalogs.of(held.shared.server).label(guid))
+
+    def _read(self, read: PerformanceRead, server: Endpoint) -> ReadFacts:
+        """Which read of a performance value it is."""
+        words = value_in_words(read.value_name, self.analysis.name_tables.of(server), read.key)
+        return ReadFacts(read.number, read.attempt, read.key, words)
+
+    def _sides(
+        self, number: int, held: HeldCall, damages: Damages | None
+    ) -> tuple[SideRecord | None, SideRecord | None]:
+        """Both sides of a call. What is wrong with their buffers is noted in `damages`."""
+        is_known = held.opnum is not None
+        return (
+            self._side(number, "request", held.request, damages, is_known=is_known),
+            self._side(number, "response", held.response, damages, is_known=is_known),
+        )
+
+    def _side(
+        self, number: int, name: SideName, held: HeldSide | None, damages: Damages | None, *, is_known: bool
+    ) -> SideRecord | None:
+        """One side of a call; of what that of an unknown method means nothing can be stated."""
+        if held is None:
+            if damages is not None:
+                damages.note_absent(number, name, None)
+            return None
+        missing, stub_length, wire_length, trailer, _, params, span, kind, _, frames, stub = held
+        if not is_known:
+            missing = Missing.UNDECODABLE
+        tree, problem, notes = self._tree(held, stub, span) if span is not None and kind is not None else _NO_TREE
+        if damages is not None:
+            damages.note(number, name, held, problem)
+        ids, files = self.analysis.capture.numbered(frames)
+        return SideRecord(
+            frames=ids,
+            frame_files=files,
+            stub_length=stub_length if missing is None else None,
+            stub_sha256=_digest(stub) if missing is None and stub is not None else None,
+            wire_length=wire_length,
+            why_missing=missing.value if missing is not None else None,
+            verification_trailer=trailer,
+            params=params,
+            buffer_kind=kind,
+            buffer=tree,  # type: ignore[arg-type]  # `Pieces` are `Raw` that is not made yet
+            buffer_notes=tuple(notes) if notes else UNSET,
+            buffer_problem=str(problem) if problem is not None else UNSET,
+        )
+
+    def _tree(self, held: HeldSide, stub: bytes | TracedBytes | None, span: tuple[int, int]) -> _Tree:
+        """The tree of a buffer, what is wrong with it, and what else there is to say."""
+        kind, order = held.buffer_kind, buffer_order(held)
+        if kind is None or stub is None:
+            return _NO_TREE
+        data = stub[slice(*span)] if isinstance(stub, bytes) else stub.part(*span)
+        if self._ready is not None and (made := self._ready.tree(kind, data, big_endian=order)) is not None:
+            return made.text, made.problem, made.notes
+        decoded = decode_buffer(kind, data, big_endian=order)
+        return decoded.tree, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes
+
+
+_Tree = tuple[dict[str, Any] | Raw | Pieces | None, DecodeError | None, Sequence[str]]
+_NO_TREE: _Tree = (None, None, ())
+
+
+def held_of(call: Call, *, stubs: bool = True) -> HeldCall:
+    """What a call states that is looked at; without `stubs`, no more of its bytes than its parameters is asked for."""
+    return HeldCall(
+        shared=Context(*context_of(call)),
+        smb=call.smb,
+        opnum=call.opnum,
+        method=call.method,
+        call_id=call.call_id,
+        context_id=call.context_id,
+        state=call.state,
+        status=call.status,
+        fault=call.fault,
+        key_number=call.key_number,
+        time_ns=call.time_ns,
+        latency_ns=call.latency_ns,
+        rare=RareOfCall(call.reason, call.read, call.key, call.path),
+        request=_held_side(call.request, stubs=stubs),
+        response=_held_side(call.response, stubs=stubs),
+    )
+
+
+def _held_side(side: Side | None, *, stubs: bool) -> HeldSide | None:
+    if side is None:
+        return None
+    stub = None
+    if stubs and side.missing is None:
+        # A short stub is read once, a long one in parts.
+        found = side.stub
+        assert not isinstance(found, Missing)
+        stub = side.stub_data if side.stub_length <= _LONG else found
+    return HeldSide(
+        missing=side.missing,
+        stub_length=side.stub_length,
+        wire_length=side.wire_length,
+        verification_trailer=side.verification_trailer,
+        big_endian=side.big_endian,
+        params=side.params,
+        buffer_span=side.buffer_span,
+        buffer_kind=side.buffer_kind,
+        problem=side.problem,
+        frames=side.frames if stubs else (),
+        stub=stub,
+    )
+
+
+def _digest(stub: bytes | TracedBytes) -> str:
+    """The SHA-256 of a stub."""
+    if isinstance(stub, bytes):
+        return sha256(stub).hexdigest()
+    found = sha256()
+    for at in range(0, len(stub), _LONG):
+        found.update(stub.part(at, min(at + _LONG, len(stub))))
+    return found.hexdigest()
+
+
+def call_record(call: Call, analysis: Analysis, damages: Damages | None = None) -> CallRecord:
+    """The record of one call. What is wrong with its buffers is noted in `damages`."""
+    return CallRecords(analysis).record(call, damages)
+
+
+def registry_facts(call: Call) -> RegistryFacts | None:
+    """The key and value that a winreg call is about; None for performance keys and other interfaces."""
+    value = registry_value(call)
+    if not call.is_winreg or (call.path is None and value is None):
+        return None
+    content = value.content() if value is not None else None
+    return RegistryFacts(
+        call.path,
+        value.name if value is not None else None,
+        value.type_name if value is not None else None,
+        content.hex() if isinstance(content, bytes) else tuple(content) if isinstance(content, list) else content,
+    )
