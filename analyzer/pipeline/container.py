@@ -30,6 +30,8 @@ PIECE = 1 << 20
 MOST_MANIFEST = 64 << 20
 # Pieces that were read last: a call and its PDUs may lie in several.
 _HELD = 4
+# Whoever comes back to a piece again and again reads parts of it, and as many of those are held as make a piece.
+PART, _HELD_PARTS = 1 << 14, 64
 # The names of entries: what is unpacked lies below its directory.
 _NAME = re.compile(r"[a-z]+(?:/[a-z_-]+\.[a-z]+)?")
 
@@ -186,8 +188,11 @@ class EntryReader:
     def __init__(self, file: _File, start: int, entry: Entry) -> None:
         self.size = entry.size
         self._file, self._start, self._entry = file, start, entry
-        # Several threads may read: each looks at the pieces it took.
+        # Several threads may read: each looks at the pieces and parts it took.
         self._held: tuple[tuple[int, bytes], ...] = ()
+        self._parts: dict[tuple[int, int], bytes] = {}
+        # Of pieces that were read: digests of their parts, once they were read again.
+        self._known: dict[int, tuple[bytes, ...]] = {}
 
     def read(self, position: int, length: int) -> bytes:
         """So many bytes from a position on. Raises `CaseError` where they are not there, or not those that were written."""
@@ -196,12 +201,34 @@ class EntryReader:
             raise damaged(self._file.case, f"{self._entry.name} ends before what it holds")
         first = position // PIECE
         if 0 < length <= (first + 1) * PIECE - position:
-            return self._piece(first)[position - first * PIECE : stop - first * PIECE]
+            return self._within(first, position - first * PIECE, stop - first * PIECE)
         parts = [
             self._piece(number)[max(position - number * PIECE, 0) : stop - number * PIECE]
             for number in range(first, -(-stop // PIECE))
         ]
         return b"".join(parts)
+
+    def _within(self, number: int, start: int, stop: int) -> bytes:
+        """Bytes of one piece. A log whose calls end in another order than they begin is read here and there: a piece that is not
+        held any more is not read as a whole each time."""
+        first, last = start // PART, (stop - 1) // PART
+        if last > first + 1 or not self._known.get(number) or any(at == number for at, _ in self._held):
+            return self._piece(number)[start:stop]
+        parts = [self._part(number, at) for at in range(first, last + 1)]
+        return b"".join(parts)[start - first * PART : stop - first * PART]
+
+    def _part(self, number: int, at: int) -> bytes:
+        parts = self._parts
+        data = parts.get((number, at))
+        if data is None:
+            place = number * PIECE + at * PART
+            data = self._file.read(self._start + place, min(PART, (number + 1) * PIECE - place, self.size - place))
+            if sha256(data).digest() != self._known[number][at]:
+                raise damaged(self._file.case, f"{self._entry.name} is not what was written")
+            if len(parts) >= _HELD_PARTS:
+                self._parts = parts = {}
+            parts[number, at] = data
+        return data
 
     def check(self) -> None:
         """Reads all of it once. Raises `CaseError` where it is not what was written."""
@@ -218,7 +245,13 @@ class EntryReader:
         if sha256(data).hexdigest() != self._entry.sha256[number]:
             raise damaged(self._file.case, f"{self._entry.name} is not what was written")
         self._held = ((number, data), *held[: _HELD - 1])
+        is_known = number in self._known
+        self._known[number] = _digests_of_parts(data) if is_known else ()
         return data
+
+
+def _digests_of_parts(piece: bytes) -> tuple[bytes, ...]:
+    return tuple([sha256(piece[at : at + PART]).digest() for at in range(0, len(piece), PART)])
 
 
 class Container:
