@@ -105,6 +105,12 @@ class PackedOrigins(Source):
                 (extent,) = extents
                 yield Extent(extent.frame, extent.start + first - begin, last - first)
 
+    def only_extent(self, start: int, stop: int) -> Extent | None:
+        if len(self._packed) == PACKED_EXTENT.size and stop > start:
+            frame, offset, _ = PACKED_EXTENT.unpack(self._packed)
+            return Extent(frame, offset + start, stop - start)
+        return super().only_extent(start, stop)
+
     def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
         if start == 0 and stop == self.length:
             return self._packed, None

@@ -69,6 +69,14 @@ class Source:
         self.pack(start, stop, out)
         return bytes(out), self.times(start, stop)
 
+    def only_extent(self, start: int, stop: int) -> Extent | None:
+        """The one place that these bytes come from, byte by byte; None where there are several or none, or what was captured was
+        compressed."""
+        found = list(self.extents(start, stop))
+        if len(found) != 1 or found[0].length != stop - start:
+            return None
+        return found[0] if stop - start == 1 or next(iter(self.extents(start, start + 1))).length == 1 else None
+
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
         """The last of the extents, at most so many, the last one first."""
         return list(self.extents(start, stop))[: -most - 1 : -1]

@@ -653,6 +653,11 @@ class OrderedCalls(Sequence[Call]):
         firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
         return firsts
 
+    def shared(self, number: int) -> tuple[int, int]:
+        """The numbers of what a call has in common with others: its `context`, and how SMB carried it."""
+        at, table = self.order[number - 1], self.table
+        return table.number("context", at), table.number("smb", at)
+
     def contexts_by_last_call(self) -> list[Context]:
         """What calls have in common with others, each once, in the order of the last call of each."""
         from analyzer.core.arrays import first_places

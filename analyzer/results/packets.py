@@ -19,6 +19,7 @@ from analyzer.core.traced import TracedBytes
 
 # What lies in memory; what comes then lies in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
+_LAST = 64
 
 
 class CapturedFrame(Discreet, frozen=True):
@@ -62,6 +63,8 @@ class Packets:
         self.lacking, self.is_lost = lacking, is_lost
         self._log = Log(_IN_MEMORY)
         self._frames: dict[int, tuple[int, int, int, int]] = {}
+        # Frames that were looked at: what lies in one is looked at next.
+        self._last: dict[int, CapturedFrame] = {}
         self._messages: list[tuple[int, int]] = []
         # Which message lies in which frame: pairs, and the same sorted by frame.
         self._pairs = array("q")
@@ -91,10 +94,15 @@ class Packets:
 
     def frame(self, frame: int) -> CapturedFrame | None:
         """A frame by its id."""
+        if (captured := self._last.get(frame)) is not None:
+            return captured
         if (found := self._frames.get(frame)) is None:
             return None
         place, length, link_type, original = found
-        return CapturedFrame(frame, link_type, self._log.read(place, length), original)
+        if len(self._last) >= _LAST:
+            self._last.clear()
+        captured = self._last[frame] = CapturedFrame(frame, link_type, self._log.read(place, length), original)
+        return captured
 
     def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
         """The messages of which some bytes lie in these frames, in their order, each once."""

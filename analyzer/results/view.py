@@ -7,9 +7,9 @@ lay it out and add nothing to it. Text is as captured: each display escapes what
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
@@ -142,6 +142,12 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
             for position, node in enumerate(self.tree.in_order())
             if node.words is not None and (node.reads or node.children)
         )
+
+    @cached_property
+    def bytes_of_spots(self) -> Callable[[bytes], Hashable]:
+        """Returns the bytes of the spots in a layer: layers that have the same have the same meanings."""
+        slices = [slice(spot.start, spot.stop) for spot in self.spots]
+        return itemgetter(*slices) if slices else lambda _: ()
 
 
 class Layer(Discreet, frozen=True, kw_only=True):

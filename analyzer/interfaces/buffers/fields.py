@@ -6,7 +6,8 @@ damaged bytes up to the damage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from kaitaistruct import KaitaiStruct
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import DecodeError
+from analyzer.core.guid import guid_text
 from analyzer.core.times import filetime_ns, iso_time
 from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
 from analyzer.interfaces.buffers.adapt import (
@@ -33,8 +35,9 @@ from analyzer.interfaces.buffers.adapt import (
     unfinished_in,
     v1_value,
 )
-from analyzer.interfaces.buffers.decode import notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.decode import Plan, notes_on, parse_positions, plan_for
 from analyzer.interfaces.buffers.layout import CLOCK, SYSTEMTIME
+from analyzer.interfaces.buffers.regular import read_regular
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
 from analyzer.interfaces.buffers.text import utf16_length
 from analyzer.results.buffer import BufferKind
@@ -125,6 +128,8 @@ def map_fields(
         plan = plan_for(kind, data, big_endian)
     except DecodeError as error:
         return FieldMap(Field(kind, "", "", 0, 0, None, None, (), "", data), error, ())
+    if (root := _root_of_blocks(plan, status_name)) is not None:
+        return FieldMap(root, None, ())
     compiled, problem = parse_positions(plan)
     mapper = _Mapper(data, compiled if problem else None, status_name, without, all_decide=kind == "winperf")
     root = mapper.root(kind, compiled, plan.reading)
@@ -432,6 +437,99 @@ class _Mapper:
             )
             for number, (begin, end) in enumerate(gaps)
         ]
+
+
+# Performance data of fewer blocks is read as a whole; a block that is longer is compared with no other.
+_MANY_BLOCKS, _LONG_BLOCK = 64, 1024
+
+
+def _root_of_blocks(plan: Plan, status_name: StatusName | None) -> Field | None:
+    """The fields of undamaged performance data of many blocks; None for all else.
+
+    A compiled object takes three kilobytes for the smallest block. So each block is read alone behind the header, and one that
+    differs from a block before it only in fields that decide on no other is not read, but is that block with other values.
+    """
+    data = plan.data
+    if plan.kind != "perf-data" or plan.notes or int.from_bytes(data[4:8], "little") < _MANY_BLOCKS:
+        return None
+    read = read_regular(data)
+    if read is None:
+        return None
+    starts = read.layout.starts
+    known: dict[tuple[int, int, int], Field] = {}
+    masks: dict[int, list[int]] = {}
+    head: Field | None = None
+    blocks = []
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        length = stop - start
+        bits = int.from_bytes(data[start:stop], "little") if length <= _LONG_BLOCK else 0
+        keys = [(length, mask, bits & mask) for mask in masks.get(length, ())]
+        block = next((known[key] for key in keys if key in known), None)
+        if block is None:
+            compiled, problem = parse_positions(replace(plan, data=data[: starts[0]] + data[start:stop]))
+            head = _Mapper(data, compiled if problem else None, status_name).root(plan.kind, compiled, plan.reading)
+            block = head.children[-1]
+            if length <= _LONG_BLOCK:
+                spans = [(leaf.start - starts[0], leaf.stop - starts[0], bool(leaf.reads)) for leaf in block.leaves()]
+                mask = int.from_bytes(deciding(spans, length), "little")
+                known[length, mask, bits & mask] = block
+                if mask not in masks.setdefault(length, []):
+                    masks[length].append(mask)
+        blocks.append(replace(_read_again(block, data, start - starts[0]), name=f"blocks[{number}]"))
+    assert head is not None
+    return replace(head, length=starts[-1], children=(*head.children[:-1], *blocks))
+
+
+def _read_again(field: Field, data: bytes, by: int) -> Field:
+    """A field of a block as it is in another one, so many bytes further on."""
+    children = tuple([_read_again(child, data, by) for child in field.children])
+    start, words = field.start + by, field.words
+    value, meaning = field.value, field.meaning
+    if field.reads:
+        raw = data[start : start + field.length]
+        value = _value_of(raw, field.reads)
+        meaning = words(value) if words is not None and isinstance(value, int) else None
+    elif children and words is not None:
+        meaning = words(data[start : start + field.length])
+    return Field(
+        field.name,
+        field.spelling,
+        field.type,
+        start,
+        field.length,
+        value,
+        meaning,
+        children,
+        field.doc_ref,
+        data,
+        0,
+        field.reads,
+        words,
+    )
+
+
+def _value_of(raw: bytes, reads: Reads) -> str | int:
+    """The value of a field as it follows from its bytes."""
+    match reads:
+        case "le" | "be":
+            return int.from_bytes(raw, "little" if reads == "le" else "big")
+        case "guid-le" | "guid-be":
+            return guid_text(raw, "little" if reads == "guid-le" else "big")
+        case _:
+            return raw.hex()
+
+
+def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
+    """The bytes that decide on a layout, as a mask; `spans` are its fields, first byte and end, and whether they decide on no
+    other."""
+    mask = bytearray(b"\xff") * length
+    # Fields may lie in bytes of others.
+    for is_free in (True, False):
+        for start, stop, frees in spans:
+            if frees is is_free:
+                size = max(min(stop, length) - start, 0)
+                mask[start:stop] = bytes(size) if is_free else b"\xff" * size
+    return bytes(mask)
 
 
 # Types whose `value` or `data` is what the field that has them is about.

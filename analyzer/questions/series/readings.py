@@ -208,9 +208,11 @@ def _all_readings(answers: Answers, last: int) -> Iterator[Batch]:
     pairing = _Pairing(answers)
     waiting: list[Answer] = []
     rows = 0
+    before: Plan | None = None
     for answer in takewhile(lambda answer: answer.call <= last, answers):
         waiting.append(answer)
-        rows += len(answer.plan)
+        rows += len(answer.plan) if answer.plan is before else _ROWS_OF_A_PLAN * len(answer.plan)
+        before = answer.plan
         if rows >= ROWS_AT_ONCE:
             yield pairing.batch(waiting)
             waiting, rows = [], 0
@@ -218,8 +220,8 @@ def _all_readings(answers: Answers, last: int) -> Iterator[Batch]:
         yield pairing.batch(waiting)
 
 
-# Readings of a batch: some 30 MB while they are made.
-ROWS_AT_ONCE = 1 << 16
+# Readings of a batch: some 30 MB while they are made. A plan that a batch holds takes as much as so many times its rows.
+ROWS_AT_ONCE, _ROWS_OF_A_PLAN = 1 << 16, 4
 
 
 def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -22,9 +22,9 @@ from analyzer.core.output.json import Pieces, document, dumps
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
-from analyzer.results.view import Form, Layer, Node, Row, SeriesView, SideView
+from analyzer.results.view import Fact, Form, Layer, Node, Row, SeriesView, SideView
 from analyzer.screens.viewmodel.forms import Forms
-from analyzer.screens.viewmodel.layers import facts_of, side_views
+from analyzer.screens.viewmodel.layers import frame_facts, id_fact, shared_facts, side_views
 from analyzer.screens.viewmodel.rows import rows
 from analyzer.screens.views.report import Report
 
@@ -52,12 +52,14 @@ _TEXTS = (
     "reason",
 )
 
-Block = tuple[str, bytes]
+# Layer and label of some facts, and the numbers of their texts.
+_Labelled = tuple[tuple[tuple[str, str], ...], list[int]]
 
 
 def packed(parts: Iterable[bytes]) -> bytes:
     """A block's text; its content comes in parts."""
-    squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
+    # Level 6 takes twice the time for a twentieth less: most bytes are those of frames.
+    squeeze = zlib.compressobj(4, zlib.DEFLATED, -15)
     return b64encode(b"".join([*map(squeeze.compress, parts), squeeze.flush()]))
 
 
@@ -198,24 +200,30 @@ class DetailBlock(Struct, frozen=True):
 
 def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[DetailBlock]:
     """The layers of calls, a block of them at a time. What they share is whole once a block shares something else."""
-    forms, shared = Forms(), Shared(0)
+    forms, shapes = Forms(), Shapes()
+    shared = Shared(0, shapes)
     for at in range(0, len(numbers), DETAILS_IN_BLOCK):
         if shared.size > MAX_SHARED_BYTES:
-            shared = Shared(shared.number + 1)
+            shared = Shared(shared.number + 1, shapes)
         made = _Block(shared)
         calls = [made.call(analysis.calls[one - 1], analysis, forms) for one in numbers[at : at + DETAILS_IN_BLOCK]]
         yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
 
 
+# The JSON of the tree of each form. A form that is forgotten elsewhere is not held here.
+Shapes = WeakKeyDictionary[Form, bytes]
+
+
 class Shared:
     """What calls share, each once and by its number: texts, the forms of trees, what is equal of facts, sides and layers."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, shapes: Shapes) -> None:
+        self.number, self._shapes = number, shapes
         self.size = 0
         self._numbers: dict[Any, int] = {}
         self._texts = _Texts()
-        # A form that is forgotten elsewhere is not held here.
+        # Of calls that have the same, by what they have in common.
+        self._facts: dict[tuple[int, int], tuple[_Labelled, _Labelled]] = {}
         self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
         self._forms: list[bytes] = []
         self._outlines: list[Any] = []
@@ -225,6 +233,22 @@ class Shared:
         """The block before it is packed."""
         head = dumps({"texts": list(self._texts.all), "outlines": self._outlines})
         return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
+
+    def facts(self, call: Call, analysis: Analysis) -> list[int]:
+        """The outline of the facts of a call, and the text of each."""
+        row = analysis.calls.shared(call.number)
+        if (known := self._facts.get(row)) is None:
+            first, last = shared_facts(call)
+            known = self._facts[row] = self._labelled(first), self._labelled(last)
+        (before, before_texts), (after, after_texts) = known
+        own, own_texts = self._labelled(frame_facts(call, analysis))
+        id, id_text = self._labelled((id_fact(call),))
+        return [self.outline((*own, *before, *id, *after)), *own_texts, *before_texts, *id_text, *after_texts]
+
+    def _labelled(self, facts: Iterable[Fact]) -> _Labelled:
+        """Layer and label of each fact, and the number of its text."""
+        found = list(facts)
+        return tuple([(fact.layer, fact.label) for fact in found]), [self.text(fact.text) for fact in found]
 
     def text(self, text: str) -> int:
         """The number of a text."""
@@ -246,8 +270,10 @@ class Shared:
         """The number of a form."""
         if (known := self._form_numbers.get(form)) is None:
             known = self._form_numbers[form] = len(self._forms)
-            self._forms.append(dumps(_shape(form.tree)))
-            self.size += len(self._forms[-1])
+            if (shape := self._shapes.get(form)) is None:
+                shape = self._shapes[form] = dumps(_shape(form.tree))
+            self._forms.append(shape)
+            self.size += len(shape)
         return known
 
 
@@ -276,16 +302,15 @@ class _Block:
         self.frames: list[int] = []
         self.data: list[bytes] = []
         self._known: set[tuple[int, int]] = set()
-        self._words: dict[tuple[int, int, bytes], int] = {}
+        # Most are addresses and names of values, the same again and again: the meanings in layers of a form, and of a field.
+        self._words: dict[tuple[int, Hashable], list[int]] = {}
+        self._texts: dict[tuple[int, int, bytes], int] = {}
         self._at = 0
 
     def call(self, call: Call, analysis: Analysis, forms: Forms) -> list[Any]:
         """A call taken apart: its facts, then its sides."""
-        shared = self._shared
-        facts = list(facts_of(call, analysis))
-        outline = shared.outline(tuple([(fact.layer, fact.label) for fact in facts]))
-        sides = [self._side(side) for side in side_views(call, analysis.packets, forms)]
-        return [[outline, *[shared.text(fact.text) for fact in facts]], *sides]
+        facts = self._shared.facts(call, analysis)
+        return [facts, *[self._side(side) for side in side_views(call, analysis.packets, forms)]]
 
     def _side(self, side: SideView) -> list[Any]:
         outline = self._shared.outline((side.name, side.missing, side.buffer_kind, side.problem, side.lacking))
@@ -312,19 +337,27 @@ class _Block:
             self._frame(layer)
         else:
             at = -1 if self._has(layer) else self._put(data)
-        words: list[int] = []
+        words: Sequence[int] = ()
         form_number = -1
         if form is not None:
             form_number = shared.form(form)
-            for spot in form.spots:
-                # Most are addresses and names of values: the same again and again.
-                key = form_number, spot.position, data[spot.start : spot.stop]
-                if (number := self._words.get(key)) is None:
-                    meaning = spot.meaning(data)
-                    number = self._words[key] = -1 if meaning is None else shared.text(meaning)
-                if number >= 0:
-                    words += (spot.position, number)
+            key = form_number, form.bytes_of_spots(data)
+            if (known := self._words.get(key)) is None:
+                known = self._words[key] = self._meanings(form_number, form, data)
+            words = known
         return [outline, form_number, len(data), at, runs, words]
+
+    def _meanings(self, number_of_form: int, form: Form, data: bytes) -> list[int]:
+        """Position and text of each field whose meaning follows from its bytes."""
+        words: list[int] = []
+        for spot in form.spots:
+            spotted = number_of_form, spot.position, data[spot.start : spot.stop]
+            if (number := self._texts.get(spotted)) is None:
+                meaning = spot.meaning(data)
+                number = self._texts[spotted] = -1 if meaning is None else self._shared.text(meaning)
+            if number >= 0:
+                words += (spot.position, number)
+        return words
 
     def _frame(self, layer: Layer) -> None:
         (run,) = layer.runs

@@ -9,7 +9,7 @@ from analyzer.core.frames import file_of, number_of
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import SideName
 from analyzer.results.packets import CapturedFrame, Packets, SmbMessage
-from analyzer.results.pdus import Fragments, frames_of
+from analyzer.results.pdus import Fragments, Pdus, frames_of
 from analyzer.results.view import Form, Layer, Node, Run
 from analyzer.screens.viewmodel.forms import Forms, fields_of
 from analyzer.screens.viewmodel.frame import frame_tree
@@ -40,8 +40,8 @@ def carrier_layers(
 def _messages(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
     """The messages that carried bytes of these PDUs."""
     carried: dict[int, list[tuple[int, int]]] = {}
-    for one in pdus:
-        for extent in one.pdu.extents():
+    for one in (pdus.whole,) if isinstance(pdus, Pdus) else [each.pdu for each in pdus]:
+        for extent in one.extents():
             carried.setdefault(extent.frame, []).append((extent.start, extent.start + extent.length))
     return [
         message

@@ -11,10 +11,12 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from analyzer.interfaces.buffers.fields import deciding
 from analyzer.results.view import Form, Node
 
-# Forms are forgotten, all at once, when they hold more bytes than these.
-MAX_BYTES = 8 << 20
+# Forms are forgotten, all at once, when they hold more bytes than these. The one that was made last stays, whatever it holds: a
+# long answer is polled again and again.
+MAX_BYTES = 16 << 20
 # About so many bytes for each field.
 _OF_A_FIELD = 300
 
@@ -61,8 +63,6 @@ class Forms:
         deciding, count = _deciding(form.tree, len(data))
         stop = len(deciding)
         cost = 3 * stop + _OF_A_FIELD * count
-        if cost > MAX_BYTES // 4:
-            return
         self.held += cost
         if self.held > MAX_BYTES:
             self._known.clear()
@@ -87,14 +87,6 @@ def fields_of(forms: Forms | None, key: Hashable, data: bytes, make: Callable[[]
 
 def _deciding(tree: Node, length: int) -> tuple[bytes, int]:
     """The bytes that decide on a form, as a mask up to the last of them; and how many fields the tree has."""
-    mask = bytearray(b"\xff") * length
     nodes = list(tree.in_order())
-    leaves = [node for node in nodes if not node.children]
-    for node in leaves:
-        if node.reads:
-            mask[node.start : node.stop] = bytes(max(min(node.stop, length) - node.start, 0))
-    # Fields may lie in bytes of others.
-    for node in leaves:
-        if not node.reads:
-            mask[node.start : node.stop] = b"\xff" * max(min(node.stop, length) - node.start, 0)
-    return bytes(mask).rstrip(b"\0"), len(nodes)
+    spans = [(node.start, node.stop, bool(node.reads)) for node in nodes if not node.children]
+    return deciding(spans, length).rstrip(b"\0"), len(nodes)

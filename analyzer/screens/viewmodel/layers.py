@@ -200,12 +200,33 @@ def node_of(field: Field) -> Node:
 
 def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
     """What carried a call and how it was secured, from the frames up."""
+    before, after = shared_facts(call)
+    yield from frame_facts(call, analysis)
+    yield from before
+    yield id_fact(call)
+    yield from after
+
+
+def frame_facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
+    """The frames of both sides, and their times."""
     for name, side in (("request", call.request), ("response", call.response)):
         if side is not None:
-            frames = ", ".join(frame_label(frame, analysis.capture) for frame in side.frames)
+            frames = ", ".join([frame_label(frame, analysis.capture) for frame in side.frames])
             yield Fact("frames", f"frames of the {name}", frames or "none")
             if side.pdus:
                 yield Fact("frames", f"time of the {name}", shown_time(side.first_time_ns))
+
+
+def id_fact(call: Call) -> Fact:
+    return Fact("DCERPC", "call id, context", f"{call.call_id}, {call.context_id}")
+
+
+def shared_facts(call: Call) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+    """The facts before and behind `id_fact`: calls of the same `context` and `smb` (`CallRow`) have the same."""
+    return tuple(_connection_facts(call)), tuple(_security_facts(call))
+
+
+def _connection_facts(call: Call) -> Iterator[Fact]:
     yield Fact("TCP", "client", str(call.client))
     yield Fact("TCP", "server", str(call.server))
     if (smb := call.smb) is not None:
@@ -220,7 +241,9 @@ def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
         "DCERPC", "interface", " ".join(word for word in (interface.name, interface.uuid, interface.version) if word)
     )
     yield Fact("DCERPC", "transfer syntax", call.syntax)
-    yield Fact("DCERPC", "call id, context", f"{call.call_id}, {call.context_id}")
+
+
+def _security_facts(call: Call) -> Iterator[Fact]:
     auth = call.auth
     yield Fact("DCERPC", "security", f"{auth.type}, level {auth.level}")
     if auth.user is not None:

@@ -11,6 +11,9 @@ from analyzer.results.view import Layer, Run
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:
     """Where each part of some bytes was captured."""
+    length = len(source)
+    if length and (one := source.source.only_extent(source.start, source.start + length)) is not None:
+        return (_run(one, 0, length),)
     runs: list[Run] = []
     for run in _runs(source, 0, len(source)):
         last = runs[-1] if runs else None
@@ -31,9 +34,6 @@ def _is_byte_by_byte(run: Run) -> bool:
 
 def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
     """Bytes of which some were compressed are halved until all of a half came from the same places."""
-    if stop - start == len(source) and (one := _only_extent(source)) is not None:
-        yield _run(one, 0, stop)
-        return
     extents = source.origin(start, stop)
     if _length(extents) == stop - start and _length(source.origin(start, start + 1)) <= 1:
         at = start
@@ -47,15 +47,6 @@ def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
     else:
         yield from _runs(source, start, middle)
         yield from _runs(source, middle, stop)
-
-
-def _only_extent(source: TracedBytes) -> Extent | None:
-    """The one place that most bytes come from, byte by byte; None where there are several, or what was captured was compressed."""
-    where, at, length = source.source, source.start, len(source)
-    found = list(where.extents(at, at + length))
-    if len(found) != 1 or found[0].length != length:
-        return None
-    return found[0] if length == 1 or next(iter(where.extents(at, at + 1))).length == 1 else None
 
 
 def _length(extents: tuple[Extent, ...]) -> int:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from analyzer.interfaces.buffers import Field, StubKind, map_fields
+from analyzer.core.errors import DecodeError
+from analyzer.interfaces.buffers import Field, StubKind, fields, map_fields
+from analyzer.interfaces.buffers.decode import Plan
 from analyzer.results.buffer import BufferKind
-from tests.build.buffers import Ndr, Order
-from tests.interfaces.buffers.strategies import any_buffer
+from tests.build.buffers import Block, Ndr, Order, perf_data
+from tests.interfaces.buffers.strategies import any_buffer, blocks
 from tests.interfaces.buffers.test_vectors import BUFFERS, STUBS, data_of, kind_of, stub_kind
 
 NUMBER = {"u1": (1, False), "u2": (2, False), "u4": (4, False), "u8": (8, False), "s4": (4, True), "s8": (8, True)}
@@ -226,3 +230,32 @@ def test_a_buffer_can_be_shown_in_its_stub() -> None:
             leaf.stop + 8,
             data[leaf.start + 8 : leaf.stop + 8],
         )
+
+
+@settings(max_examples=40)
+@given(st.lists(blocks().filter(lambda block: block.padding == "counted"), min_size=1, max_size=8), st.data())
+def test_of_many_blocks_each_has_the_fields_that_it_has_in_the_whole(few: list[Block], data: st.DataObject) -> None:
+    order = data.draw(st.lists(st.sampled_from(few), min_size=64, max_size=80))
+    status = data.draw(st.integers(0, 0xFFFFFFFF))
+    buffer = perf_data([*order, Block(0, status=status), *few])
+    found = map_fields("perf-data", buffer)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fields, "_MANY_BLOCKS", 1 << 32)
+        whole = map_fields("perf-data", buffer)
+    assert found == whole
+    assert [leaf.raw for leaf in found.root.leaves()] == [leaf.raw for leaf in whole.root.leaves()]
+    assert [leaf.reads for leaf in found.root.leaves()] == [leaf.reads for leaf in whole.root.leaves()]
+
+
+def test_alike_blocks_are_read_by_the_compiled_parser_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    parse = fields.parse_positions
+
+    def noted(plan: Plan) -> tuple[Any, DecodeError | None]:
+        read.append(len(plan.data))
+        return parse(plan)
+
+    monkeypatch.setattr(fields, "parse_positions", noted)
+    mapped = map_fields("perf-data", perf_data([Block(0, status=number) for number in range(1000)]))
+    assert len(mapped.root.children[-1].children) == 4
+    assert read == [64]
