@@ -33,6 +33,8 @@ CORPUS, REGRESSIONS = HERE / "corpus", HERE / "regressions"
 # Address space of the process; a target that wants more than this is a finding.
 _MOST_MEMORY = 3 << 30
 _KEPT = 400
+# Commands put off the collection of garbage; after so many inputs it is caught up on.
+_COLLECTED = 500
 _MOST_GROWN, _LARGEST_GROWN = 40, 3000
 _PROGRAM = f"{HERE.parent.name}/analyzer/"
 TraceFunction = Callable[[FrameType, str, Any], Any]
@@ -104,6 +106,8 @@ def run(name: str, executions: int, seconds: float, seed: int, *, go_on: bool) -
         if done >= executions or time.monotonic() > stop:
             break
         done += 1
+        if done % _COLLECTED == 0:
+            gc.collect()
         try:
             execute(name, data)
         except Exception as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import io
 import os
 import subprocess
@@ -396,6 +397,8 @@ def _command(words: list[str]) -> None:
         contextlib.suppress(InputError, SystemExit),
     ):
         _command_of(words[0])(words, standalone_mode=False)
+    # A command leaves what it read out of the collection of garbage, since its process ends; this one goes on.
+    gc.unfreeze()
 
 
 @cache
