@@ -22,6 +22,7 @@ from analyzer.core.arrow import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, wr
 from analyzer.core.columns import SavedColumns
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
+from analyzer.core.frames import file_of
 from analyzer.core.naming import Name, Texts
 from analyzer.core.origins import pack_origins, packed_length
 from analyzer.core.spill import Readable, ReadLog
@@ -301,6 +302,13 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         source = entries[f"tables/{name}.arrow"]
         return Rows(name, kind, source, table.rows, table.widths, check=check, at_once=at_once)
 
+    def check_frames(one: Problem | SmbSession | Bound | Pdu | FeaturesOffered) -> None:
+        _check_frames(one.frames, len(facts.files))
+
+    def check_session(one: SmbSession) -> None:
+        _check_ends(one)
+        check_frames(one)
+
     log, count = entries[LOG], facts.tables[CALLS].rows
     if not 0 <= count * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
         raise ValueError(f"it has {count} calls, and {log.size} bytes of them")
@@ -315,6 +323,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
     states = _Kept(rows("views", _View, lambda one: _check_uuid(one.handle)), lambda one: _view(one, lists))
     columns = saved_columns(facts.tables[CALLS], entries[f"tables/{CALLS}.arrow"])
     table = _SavedCalls.over(columns, ReadLog(log), shared)
+    table.files = len(facts.files)
     return Analysis(
         capture=CaptureFacts(
             facts.files,
@@ -325,16 +334,16 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
             {one.ip: one.name for one in rows("names", _HostName, at_once=ROWS_OF_BATCH)},
         ),
         calls=OrderedCalls(table, range(count), _Views(table, len(states)), states),
-        problems=rows("problems", Problem),
-        sessions=rows("sessions", SmbSession, _check_ends),
-        bounds=rows("binds", Bound),
-        pdus=rows("pdus", Pdu),
+        problems=rows("problems", Problem, check_frames),
+        sessions=rows("sessions", SmbSession, check_session),
+        bounds=rows("binds", Bound, check_frames),
+        pdus=rows("pdus", Pdu, check_frames),
         catalogs=_SavedCatalogs(
             rows("countersets", _Counterset), rows("counters", _Counter), rows("instances", _Instance)
         ),
         name_tables=_SavedNameTables(rows("titles", _Title)),
         secrets_given=facts.secrets_given,
-        features=rows("features", FeaturesOffered),
+        features=rows("features", FeaturesOffered, check_frames),
         closed=frozenset([one.number for one in rows("closed", _Number, at_once=ROWS_OF_BATCH)]),
         connections=facts.connections,
     )
@@ -357,6 +366,12 @@ def _check_address(end: Endpoint) -> None:
     ip_address(end.ip)
     if not 0 <= end.port < 1 << 16:
         raise ValueError(f"{end.port} is no port")
+
+
+def _check_frames(frames: Iterable[int], files: int) -> None:
+    """Raises `ValueError` where frames are of none of so many files; of captures without a name there is one."""
+    if any(not 0 <= file_of(frame) < max(files, 1) for frame in frames):
+        raise ValueError("frames of a file that is not there")
 
 
 def _check_uuid(text: str) -> None:
@@ -461,6 +476,7 @@ class _SavedCalls(CallTable):
     """Calls of a case: what does not fit together is a `CaseError`."""
 
     _is_checked = False
+    files = 0
 
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         try:
@@ -468,6 +484,9 @@ class _SavedCalls(CallTable):
                 self._check_lengths()
             call = super().read(at, number, query)
             _check_params(call)
+            for side in (call.request, call.response):
+                if side is not None:
+                    _check_frames((*side.frames_of_dropped, *side.frame_range), self.files)
             return call
         except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None

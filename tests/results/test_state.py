@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
 from analyzer.core.naming import Name
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.interfaces.pcq.layer import perflib_call
@@ -457,6 +458,18 @@ def test_a_name_of_a_machine_may_be_null_but_not_missing() -> None:
         else:
             with pytest.raises(CaseError, match="its szMachine is not what its method has"):
                 found.calls[0]
+
+
+def test_frames_are_of_a_file_that_is_there() -> None:
+    make = Calls()
+    call = perflib_call(plain_call(make.exchange(6, make.stub().handle(HANDLE).uint(4096), make.sized(b""))))
+    assert call.request is not None
+    forged = replace(call, request=replace(call.request, frames_of_dropped=(frame_id(1, 7),)))
+    problem = Problem("note", "tcp", (frame_id(1, 7),), "of another file")
+    found = again(replace(some_analysis([forged]), problems=[problem]))
+    for ask in (lambda: found.calls[0], lambda: found.problems[0]):
+        with pytest.raises(CaseError, match="frames of a file that is not there"):
+            ask()
 
 
 def test_an_end_of_a_connection_has_an_address() -> None:
