@@ -25,8 +25,9 @@ And a connection in one of these; `reassembler` makes the transitions:
                      are kept (`first_segments`)
     ESTABLISHED      segments are put in order                  data of the direction whose SYN was not seen     UNSYNCHRONIZED
                                                                 its first bytes are of no protocol of ours       IGNORED
-                                                                FIN of both directions, a limit, a SYN or        CLOSING
-                                                                segments of another connection, the end
+                                                                FIN of both directions, a limit, a SYN of        CLOSING
+                                                                another connection that is answered or
+                                                                followed, or its segments, the end
     CLOSING          what is left is being delivered            all of it delivered or given up                  CLOSED
     CLOSED           late segments are dropped                  a SYN of another connection, a limit             forgotten
     IGNORED          all segments are dropped                   a SYN of another connection, a limit             forgotten
@@ -197,6 +198,7 @@ class Flow:
         "late_reported",
         "out_of_window",
         "state",
+        "syn",
         "time_ns",
         "was_reset",
     )
@@ -214,6 +216,8 @@ class Flow:
         self.gapped = False
         # The last segments, as long as their numbers were far off in both directions.
         self.out_of_window: list[Segment] = []
+        # A SYN of other numbers in the middle of it, as long as nothing shows whether anybody took it.
+        self.syn: Segment | None = None
         # Segments taken since it was opened.
         self.count = 0
         self.time_ns = 0

@@ -469,7 +469,7 @@ class Ordering:
         if (
             len(item.payload)
             and not half.flow.late_reported
-            and half.position(item.seq) >= half.next
+            and half.position(item.seq) + len(item.payload) > half.next
             and half.state is not UNKNOWN
         ):
             half.flow.late_reported = True

@@ -11,8 +11,8 @@ capture put behind a later one still finds its place; then each direction starts
 acknowledgement shows that it stands), and the kept segments are taken in again in file order. Some stacks and middle boxes send
 RST into a connection that lives on, so data is still taken; the end is emitted when the connection has been silent for a while
 (`reset_ns`), or the ports or the memory are needed. After the end late segments are dropped; a SYN of another connection on the
-same ports opens a new one. So do a few segments in a row whose numbers are far off in both directions (`out_of_window`): their SYN
-was not captured.
+same ports opens a new one, in the middle of an open one once it is answered or followed. So do a few segments in a row whose
+numbers are far off in both directions (`out_of_window`): their SYN was not captured.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ from analyzer.transport.tcp.recognition import Recognition
 # in a row are another connection, fewer are damaged.
 _FAR_OFF = 64 << 20
 _MAX_OUT_OF_WINDOW = 3
+# A SYN brings no more data than a segment usually has; one is kept of a connection.
+_MOST_OF_SYN = 1460
 _TIMEOUTS = TcpTimeouts()
 
 _AT_CLOSE: dict[CloseReason, str] = {
@@ -251,10 +253,14 @@ class Reassembler:
     def _out_of_sequence(self, half: Half, item: Segment) -> list[Event]:
         flow = half.flow
         out: list[Event] = []
+        if flow.syn is not None and _goes_with(item, flow.syn):
+            self._reuse(flow, [flow.syn, item], out)
+            return out
         if item.flags & SYN and not item.flags & RST and self._is_another(half, item):
-            self._close(flow, "reused", out)
-            self._forget(flow)
-            out.extend(self._begin(item))
+            if _may_be_forged(half, item):
+                flow.syn = item
+            else:
+                self._reuse(flow, [item], out)
             return out
         if flow.state is FlowState.IGNORED:
             return out
@@ -283,10 +289,7 @@ class Reassembler:
                     each.state = WAITING
             if len(flow.out_of_window) == _MAX_OUT_OF_WINDOW:
                 others, flow.out_of_window = flow.out_of_window, []
-                self._close(flow, "reused", out)
-                self._forget(flow)
-                for other in others:
-                    out.extend(self._segment(other))
+                self._reuse(flow, others, out)
             else:
                 self._limit_undecided(flow, out)
             return out
@@ -303,6 +306,14 @@ class Reassembler:
         self._order.take(half, item, out)
         self._order.settle(flow, out)
         return out
+
+    def _reuse(self, flow: Flow, others: list[Segment], out: list[Event]) -> None:
+        """Ends a connection whose ports another one uses, which these segments begin."""
+        flow.syn = None
+        self._close(flow, "reused", out)
+        self._forget(flow)
+        for other in others:
+            out.extend(self._segment(other))
 
     def _report_out_of_window(self, flow: Flow, out: list[Event]) -> None:
         frames = tuple(item.frame for item in flow.out_of_window)
@@ -359,6 +370,10 @@ class Reassembler:
         flow.state = FlowState.CLOSING
         if flow.out_of_window:
             self._report_out_of_window(flow, out)
+        if flow.syn is not None:
+            half = flow.halves[flow.syn.src != flow.connection.a]
+            text = "a SYN with other numbers, which nothing answered or followed, was ignored"
+            self._order.report(half, "note", (flow.syn.frame,), text, out)
         self._order.settle(flow, out, _AT_CLOSE[reason])
         if flow.halves[0].state is FINISHED and flow.halves[1].state is FINISHED:
             reason = "fin"
@@ -433,6 +448,23 @@ def _continues(half: Half, item: SegmentBatch) -> bool:
         return other.seen or item.is_one_sided
     # A direction that was never captured: nothing to wait for, only to remember how far it went.
     return lead <= MAX_WINDOW and not other.seen and item.is_one_sided
+
+
+def _may_be_forged(half: Half, syn: Segment) -> bool:
+    """Whether a SYN of another connection leaves the one that there is as it was, until somebody answers it. A server ignores it
+    while a connection is open (RFC 9293 section 3.10.7.4), and whoever wants to hide what follows sends one."""
+    flow = half.flow
+    is_open = flow.state is FlowState.ESTABLISHED and flow.has_events and not flow.was_reset
+    is_seen = half.seen and half.other.seen and FINISHED not in (half.state, half.other.state)
+    return is_open and is_seen and not syn.flags & ACK and len(syn.payload) <= _MOST_OF_SYN
+
+
+def _goes_with(item: Segment, syn: Segment) -> bool:
+    """Whether a segment shows that a SYN began a connection: the other end answers it, or its own goes on behind it."""
+    behind = (syn.seq + 1 + len(syn.payload)) & MASK
+    if item.src == syn.dst:
+        return item.flags & (SYN | ACK | RST) == SYN | ACK and (item.ack - syn.seq - 1) & MASK <= len(syn.payload)
+    return item.seq == behind and bool(len(item.payload)) and not item.flags & (SYN | RST)
 
 
 def _is_out_of_window(half: Half, item: Segment) -> bool:
