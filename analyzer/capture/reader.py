@@ -71,6 +71,17 @@ class CaptureInfo(Struct, frozen=True):
     last_time_ns: int | None = None
     names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def with_block(self, block: FrameBlock) -> CaptureInfo:
+        """What was read once a block was, which has a frame at least."""
+        first, last = int(block.times_ns.min()), int(block.times_ns.max())
+        return replace(
+            self,
+            frames=self.frames + len(block),
+            bytes=self.bytes + int(block.captured.sum()),
+            first_time_ns=first if self.first_time_ns is None else min(first, self.first_time_ns),
+            last_time_ns=last if self.last_time_ns is None else max(last, self.last_time_ns),
+        )
+
 
 class ReadBound(Struct, frozen=True):
     """Where reading ends, as if the capture did: behind so many frames, or before the first frame later than a time.
@@ -391,8 +402,7 @@ class CaptureReader:
         def items(file: _File, block_bytes: int) -> Iterator[Item]:
             return file.items(block_bytes, names, fast=self._fast, hashing=self._hashing)
 
-        info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
-        self.info = info
+        self.info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
         try:
             yield from self._unreadable
             for item in merged(self._files, items, self._block_bytes):
@@ -400,16 +410,7 @@ class CaptureReader:
                     whole, item = item, self._within(item)
                     if not len(item):
                         return
-                    first, last = int(item.times_ns.min()), int(item.times_ns.max())
-                    info = CaptureInfo(
-                        info.files,
-                        info.frames + len(item),
-                        info.bytes + int(item.captured.sum()),
-                        first if info.first_time_ns is None else min(first, info.first_time_ns),
-                        last if info.last_time_ns is None else max(last, info.last_time_ns),
-                        info.names,
-                    )
-                    self.info = info
+                    self.info = self.info.with_block(item)
                     yield from _pieces(item)
                     if item is not whole:
                         return

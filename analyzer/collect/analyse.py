@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.capture.reader import merged
+from analyzer.capture.reader import CaptureInfo, merged
 from analyzer.collect.cut import secrets_in
 from analyzer.collect.facts import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.collect.keys import held
@@ -65,13 +65,13 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         task.number,
         task.pairs,
         numbers,
-        frames=frames.count,
-        bytes=frames.bytes,
+        frames=analysis.capture.frames,
+        bytes=analysis.capture.bytes,
         inputs=task.inputs,
         calls=len(analysis.calls),
         readable=calls.readable,
-        first_time_ns=frames.first_time_ns,
-        last_time_ns=frames.last_time_ns,
+        first_time_ns=analysis.capture.first_time_ns,
+        last_time_ns=analysis.capture.last_time_ns,
         server=calls.server or _server_of_sessions(analysis) or task.pairs[0][1],
         links=calls.links,
         sessions=sessions,
@@ -93,18 +93,12 @@ class _Frames:
 
     def __init__(self, task: AnalyseTask, store: Store) -> None:
         self._task, self._store = task, store
-        self.count = self.bytes = 0
-        self.first_time_ns: int | None = None
-        self.last_time_ns: int | None = None
+        self.info = CaptureInfo(tuple(part.name for part in task.parts))
 
     def own(self) -> Iterator[FrameBlock | Problem]:
         for block in self._merged("own"):
             if isinstance(block, FrameBlock):
-                self.count += len(block)
-                self.bytes += int(block.captured.sum())
-                first, last = int(block.times_ns.min()), int(block.times_ns.max())
-                self.first_time_ns = first if self.first_time_ns is None else min(first, self.first_time_ns)
-                self.last_time_ns = last if self.last_time_ns is None else max(last, self.last_time_ns)
+                self.info = self.info.with_block(block)
             yield block
 
     def of_kdc(self) -> Iterator[FrameBlock | Problem]:
@@ -119,8 +113,8 @@ class _Frames:
         return merged(files, lambda file, _: file.items())
 
     def facts(self) -> CaptureFacts:
-        names = tuple(part.name for part in self._task.parts)
-        return CaptureFacts(names, self.count, self.bytes, self.first_time_ns, self.last_time_ns)
+        info = self.info
+        return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns)
 
 
 class _Calls:

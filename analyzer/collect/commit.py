@@ -32,6 +32,8 @@ from analyzer.core.output.store import Store, StoreError
 from analyzer.results.capture import SCHEMA
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
+# What a manifest states of a file as its facts do.
+_OF_FILES = ("number", "sha256", "status", "frames", "bytes", "first_time_ns", "last_time_ns")
 _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zstandard")
 
 
@@ -114,16 +116,10 @@ def _manifest(
         stages=list(stages),
         sources=[
             SourceEntry(
-                number=one.number,
+                **{name: getattr(one, name) for name in _OF_FILES},
                 url=shown(one.source.url),
                 size=one.source.size,
                 version=one.source.version,
-                sha256=one.sha256,
-                status=one.status,
-                frames=one.frames,
-                bytes=one.bytes,
-                first_time_ns=one.first_time_ns,
-                last_time_ns=one.last_time_ns,
                 since_ns=one.window[0],
                 until_ns=one.window[1],
                 problems=len(one.problems),

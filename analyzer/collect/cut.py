@@ -10,11 +10,11 @@ from time import process_time
 from typing import BinaryIO, cast
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from analyzer.capture.embedded import embedded_secrets
 from analyzer.capture.frame import FrameBlock, PlacedBlock
-from analyzer.capture.reader import CaptureReader, unreadable
+from analyzer.capture.reader import CaptureInfo, CaptureReader, unreadable
 from analyzer.collect.facts import CutTask, FileFacts, KindFacts, MetTask, Window
 from analyzer.collect.manifest import PIECES
 from analyzer.collect.pieces import PieceWriter
@@ -36,8 +36,7 @@ def cut_file(task: CutTask) -> FileFacts:
     try:
         file = RetriedFile(task.source, task.job.retries)
     except OSError as error:
-        reason = error.strerror or str(error)
-        facts.problems.append(unreadable(InputError(f"{shown(url)} cannot be read: {reason}")))
+        facts.problems.append(unreadable(InputError(f"{shown(url)} cannot be read: {error.strerror or error}")))
         return facts
     except InputError as error:
         facts.problems.append(unreadable(error))
@@ -93,6 +92,8 @@ class _Cutter:
 
     def __init__(self, task: CutTask, facts: FileFacts) -> None:
         self._facts = facts
+        # The frames of the times asked for.
+        self._info = CaptureInfo()
         self._window = task.window
         self._base = frame_id(task.number, 0)
         self._sorter = FrameSorter(limits=task.job.limits, wanted=task.wanted)
@@ -112,6 +113,9 @@ class _Cutter:
         for block, chosen in self._sorter.rest():
             self._write(block, chosen, writer)
         writer.finish()
+        info = self._info
+        facts.frames, facts.bytes = info.frames, info.bytes
+        facts.first_time_ns, facts.last_time_ns = info.first_time_ns, info.last_time_ns
         facts.met = writer.put(self._sorter.met.astype("<u8").tobytes())
         facts.recognised = sorted(self._sorter.recognised)
         facts.flows, facts.begun = self._sorter.ours, self._sorter.begun
@@ -136,11 +140,7 @@ class _Cutter:
             block, keys = block.only(index), keys[index]
         if facts.opens_ns is None:
             facts.opens_ns = int(block.times_ns[0])
-        first, last = int(block.times_ns.min()), int(block.times_ns.max())
-        facts.first_time_ns = first if facts.first_time_ns is None else min(first, facts.first_time_ns)
-        facts.last_time_ns = last if facts.last_time_ns is None else max(last, facts.last_time_ns)
-        facts.frames += len(block)
-        facts.bytes += int(block.captured.sum())
+        self._info = self._info.with_block(block)
         self._keys[int(block.frames[0])] = keys
         for done, chosen in self._sorter.sort(block):
             self._write(done, chosen, writer)
@@ -148,19 +148,7 @@ class _Cutter:
     def _write(self, block: FrameBlock, chosen: list[Chosen], writer: PieceWriter) -> None:
         keys = self._keys.pop(int(block.frames[0]))
         for one in chosen:
-            part = block.only(one.index)
-            placed = PlacedBlock(
-                part.data,
-                part.link_type,
-                part.frames,
-                part.times_ns,
-                part.starts,
-                part.captured,
-                part.original,
-                part.heads,
-                keys[one.index],
-            )
-            writer.add(one.kind, placed)
+            writer.add(one.kind, PlacedBlock(**asdict(block.only(one.index)), keys=keys[one.index]))
             if one.has_data:
                 self._with_data.add(one.kind)
 

@@ -42,10 +42,10 @@ TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
             reading_schema(exact=False) if record is CounterRecord else table_schema(record)
         ).items()
     }
+    # Only within a site an address is one host.
+    | ({"site": pl.String()} if name == "hosts" else {})
     for name, record in RECORDS.items()
 }
-# Only within a site an address is one host.
-TABLES = {**TABLES, "hosts": {**TABLES["hosts"], "site": pl.String()}}
 
 
 # What gives a column of a table, or a field of a struct, by its name; and what takes its place, nothing where it stays.
