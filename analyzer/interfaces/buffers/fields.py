@@ -134,7 +134,10 @@ def map_fields(
     mapper = _Mapper(data, compiled if problem else None, status_name, without, all_decide=kind == "winperf")
     root = mapper.root(kind, compiled, plan.reading)
     problem, others = mapper.damage(compiled, problem)
-    return FieldMap(root, problem, (*notes_on(plan, compiled), *others))
+    notes = (*notes_on(plan, compiled), *others)
+    # See `decode._damaged`.
+    vars(compiled).clear()
+    return FieldMap(root, problem, notes)
 
 
 def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:
