@@ -13,7 +13,8 @@ A direction is in one of these states; `ordering` decides:
     PRESUMED_FIN   one acknowledged byte is missing at its      data or a hole behind it: a gap of one byte      WAITING
                    end: a FIN that was not captured, until      data in its place                                WAITING
                    what follows shows otherwise                 a FIN                                            FINISHED
-    FINISHED       its FIN was delivered                        -
+    FINISHED       its FIN was delivered                        data in its place, until the other direction     WAITING
+                                                                is FINISHED too
 
 And a connection in one of these; `reassembler` makes the transitions:
 

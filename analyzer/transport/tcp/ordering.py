@@ -179,10 +179,16 @@ class Ordering:
         size = len(item.payload)
         if not (size or item.missing or flags & FIN):
             return
-        if half.state is FINISHED:
-            self.note_late(half, item, out)
-            return
         keep_alive = like_keep_alive(item)
+        if half.state is FINISHED:
+            if not size or keep_alive or half.position(seq) != half.next - 1:
+                self.note_late(half, item, out)
+                return
+            # Nobody sends data where it sent a FIN: one of both is forged, and a FIN hides more than data adds.
+            self.report(
+                half, "conflict", (item.frame,), "data in the place of the end of this stream, which went on", out
+            )
+            half.state, half.next = WAITING, half.next - 1
         if half.state is UNKNOWN:
             half.start_at(seq + keep_alive)
         start = half.position(seq)
