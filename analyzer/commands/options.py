@@ -272,10 +272,12 @@ class CaptureReading(Struct, frozen=True):
     @staticmethod
     def refuse_cases(files: Sequence[str], why: str) -> None:
         """For commands that read captured packets or keys again, which no case holds."""
-        from analyzer.pipeline.case import is_case, manifest_of
+        from analyzer.pipeline.container import is_case
 
         for file in files:
             if is_case(file):
+                from analyzer.pipeline.case import manifest_of
+
                 captures = ", ".join(manifest_of(file).files)
                 raise InputError(f"{file} is a case, and {why}", hint=f"It was saved of {captures}.")
 

@@ -1,8 +1,7 @@
 """Columns of numbers, as Arrow and NumPy lay them out: the numbers of a column lie one behind the other.
 
 `GrowingColumns` grow row by row. The last rows are in memory; a full group of rows lies in a log, which spills to a file, and is
-read from there: one column of it, or the group for its rows. `SavedColumns` lie in a table as other programs read it
-(`core/arrow.py`), with numbers as narrow as they may be.
+read from there: one column of it, or the group for its rows. Those of a table that somebody saved are in `saved_columns.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from itertools import accumulate, pairwise
 from struct import Struct, calcsize
 from typing import TYPE_CHECKING, Any
 
-from analyzer.core.arrow import ArrowTable, ColumnNode
 from analyzer.core.spill import Log
 
 if TYPE_CHECKING:
@@ -142,48 +140,4 @@ class GrowingColumns(Columns):
         rows = np.empty(GROUP, self._dtype)
         for (begin, end), (name, form) in zip(pairwise(self._bounds), self.formats.items(), strict=True):
             rows[name] = np.frombuffer(whole[begin:end], f"<{form}")
-        return rows.tobytes()
-
-
-class SavedColumns(Columns):
-    """The columns of a table that somebody wrote. Whoever wrote it may have written anything: what is no such column raises
-    `ValueError` when it is read. A number below 0 is absent where its column may be null."""
-
-    __slots__ = ("_nodes", "_table")
-
-    def __init__(self, formats: Mapping[str, str], table: ArrowTable) -> None:
-        super().__init__(formats)
-        self._table = table
-        self._nodes = {node.column.name: node for node in table.nodes}
-
-    def __len__(self) -> int:
-        return self._table.rows
-
-    def column(self, name: str) -> npt.NDArray[Any]:
-        import numpy as np
-
-        node, step = self._nodes[name], self._table.rows_of_batch
-        starts = range(0, len(self), step)
-        parts = [self._part(node, start // step, 0, min(step, len(self) - start)) for start in starts]
-        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, f"<{node.column.width}"), *parts])
-
-    def _part(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows of a batch."""
-        numbers = self._table.numbers(node, number, start, stop)
-        if node.column.nullable:
-            present = self._table.present(node, number, start, stop)
-            if (present != (numbers >= 0)).any():
-                raise ValueError(f"{node.column.name} has numbers that are not there")
-        return numbers
-
-    def _read(self, number: int) -> bytes:
-        import numpy as np
-
-        begin, step = number * GROUP, self._table.rows_of_batch
-        count = min(GROUP, len(self) - begin)
-        if count <= 0:
-            raise IndexError("there is no such row")
-        rows = np.empty(count, self._dtype)
-        for name in self.formats:
-            rows[name] = self._part(self._nodes[name], begin // step, begin % step, begin % step + count)
         return rows.tobytes()

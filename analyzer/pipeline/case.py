@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.pipeline.container import Container, Entry, EntryReader, damaged, is_container, measured, write
+from analyzer.pipeline.container import Container, Entry, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import SCHEMA
 from analyzer.results.evidence import FileDigest
@@ -58,11 +58,6 @@ class _Kind(Struct, frozen=True):
     version: int
     schema: int
     program: str
-
-
-def is_case(source: object) -> bool:
-    """Whether a source of captures is a case, or the directory that one was unpacked to."""
-    return isinstance(source, str | Path) and is_container(Path(source))
 
 
 def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:

@@ -144,6 +144,11 @@ def is_container(path: Path) -> bool:
     return head[:4] == b"PK\3\4" and head[_LOCAL.size :] == MANIFEST.encode()
 
 
+def is_case(source: object) -> bool:
+    """Whether a source of captures is a case, or the directory that one was unpacked to."""
+    return isinstance(source, str | Path) and is_container(Path(source))
+
+
 def damaged(place: Path, why: str) -> CaseError:
     """The error for a case that is not what was written."""
     return CaseError(f"{place} is a damaged case: {why}", hint="Save it again from its captures.")

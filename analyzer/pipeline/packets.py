@@ -17,7 +17,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
-from analyzer.pipeline.case import is_case
+from analyzer.pipeline.container import is_case
 from analyzer.pipeline.run import follow_messages, with_embedded
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import CapturedFrame, Packets

@@ -22,7 +22,7 @@ from analyzer.core.events import BlockEnds, CaptureEnds, Conflict, Event, Proble
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import path_of_text, text_of_path
 from analyzer.core.times import earliest
-from analyzer.pipeline.case import is_case, open_case
+from analyzer.pipeline.container import is_case
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
@@ -337,6 +337,8 @@ def _opened(
     if others:
         raise InputError("a case is opened alone", hint="Save one case of all captures.")
     assert isinstance(case, str | Path)
+    from analyzer.pipeline.case import open_case  # few analyses are of a case
+
     analysis = open_case(case, hashing=hashing)
     if not metadata:
         return analysis

@@ -411,6 +411,13 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
         return self.interface.uuid == scmr.INTERFACE
 
     @property
+    def is_performance(self) -> bool:
+        """Whether it is about performance counters, or may be as far as the capture states."""
+        if self.is_perflib or not self.is_winreg:
+            return self.is_perflib
+        return self.key is not None or self.read is not None or self.request is None or self.request.missing is not None
+
+    @property
     def frames(self) -> tuple[int, ...]:
         """Ids of all frames of both messages, ascending."""
         sides = (side.frames for side in (self.request, self.response) if side is not None)

@@ -1,14 +1,12 @@
 """A row of the table of calls: what its columns are, how their numbers lie, and what else few calls have.
 
 The types of rows describe the columns (`doc`) and how they lie (`Stored`). What stands in the log beside them is in
-`call_table.py`.
+`call_table.py`. Annotations are values here, not texts: to evaluate those of a row takes a hundredth of a second.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct, msgpack
 
@@ -116,7 +114,7 @@ class PdusRow(NamedTuple):
 
 
 def _stored(kind: Any, before: str = "") -> Iterator[tuple[str, Stored]]:
-    for name, hint in get_type_hints(kind, include_extras=True).items():
+    for name, hint in kind.__annotations__.items():
         yield before + name, next(one for one in hint.__metadata__ if isinstance(one, Stored))
 
 

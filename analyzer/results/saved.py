@@ -19,12 +19,12 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.core.arrow import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, written
-from analyzer.core.columns import SavedColumns
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of
 from analyzer.core.naming import Name, Texts
 from analyzer.core.origins import pack_origins, packed_length
+from analyzer.core.saved_columns import SavedColumns
 from analyzer.core.spill import Readable, ReadLog
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, SmbFacts

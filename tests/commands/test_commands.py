@@ -451,6 +451,46 @@ def test_help_is_quick(arguments: list[str]) -> None:
     assert done.stdout
 
 
+def modules_of(*arguments: str) -> set[str]:
+    """What a command loads."""
+    code = (
+        "import sys\n"
+        f"sys.argv = ['pcq', *{arguments!r}]\n"
+        "from analyzer.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    return set(done.stderr.split())
+
+
+def test_the_version_loads_no_more_than_the_command_line() -> None:
+    ours = {name for name in modules_of("--version") if name.startswith("analyzer.")}
+    line = ("__main__", "commands", "commands.commands", "commands.examples", "commands.exits", "commands.guard")
+    below = ("core", "core.errors", "core.output", "core.output.gate", "core.paths", "core.printable")
+    assert ours == {f"analyzer.{name}" for name in (*line, *below)}
+
+
+def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
+    """What cases, filters and statistics need is loaded where they are asked for; a module more is some 0.2 ms more."""
+    loaded = modules_of("timeline", "--format", "jsonl", str(CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"))
+    ours = {name.removeprefix("analyzer.") for name in loaded if name.startswith("analyzer.")}
+    elsewhere = ("collect", "probe", "screens.browse", "screens.notebook", "questions.audit", "questions.series")
+    assert not {name for name in ours if name.startswith((*elsewhere, "questions.statistics", "interfaces.redaction"))}
+    assert not ours & {
+        "core.arrow",
+        "pipeline.case",
+        "questions.filters.columns",
+        "questions.filters.grammar",
+        "questions.filters.records",
+        "results.rows",
+        "results.saved",
+        "screens.formats.tables",
+    }
+    assert not loaded & {"lark", "polars", "pyshark", "rich", "scapy", "textual"}
+    assert "transport.rpc.layer" in ours
+    assert len(ours) <= 210
+
+
 def test_every_command_is_in_the_help() -> None:
     text = run("--help").stdout
     for command in ("timeline", "samples", "sessions", "hosts", "show", "decode"):

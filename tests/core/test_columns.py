@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from analyzer.core import columns
 from analyzer.core.arrow import ArrowColumn, ArrowTable, ArrowValues, written
-from analyzer.core.columns import GROUP, GrowingColumns, SavedColumns
+from analyzer.core.columns import GROUP, GrowingColumns
+from analyzer.core.saved_columns import SavedColumns
 from analyzer.core.spill import Log
 from tests.build.cases import Kept
 

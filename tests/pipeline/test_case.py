@@ -29,7 +29,8 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline import case as case_module
 from analyzer.pipeline import container as container_module
-from analyzer.pipeline.case import VERSION, check_case, is_case, manifest_of, open_case, write_case
+from analyzer.pipeline.case import VERSION, check_case, manifest_of, open_case, write_case
+from analyzer.pipeline.container import is_case
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis

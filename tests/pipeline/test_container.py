@@ -21,8 +21,8 @@ from analyzer.core.errors import CaseError, InputError
 from analyzer.core.spill import LoggedBytes, ReadLog
 from analyzer.core.traced import FrameSource
 from analyzer.pipeline import container as module
-from analyzer.pipeline.case import check_case, is_case, manifest_of, open_case, write_case
-from analyzer.pipeline.container import Container, Entry, EntryReader, _frame, measured, write
+from analyzer.pipeline.case import check_case, manifest_of, open_case, write_case
+from analyzer.pipeline.container import Container, Entry, EntryReader, _frame, is_case, measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.saved import ENTRIES, LOG
 from tests.build.calls import Calls, analysis_of

@@ -15,14 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.filters.bounds import TimeBound
-from analyzer.questions.filters.columns import CallColumns
 from analyzer.questions.filters.expression import Asked, Expression, Joined
 from analyzer.questions.filters.fields import Field, call_fields
 from analyzer.questions.filters.parties import Account, Machine, Machines
-from analyzer.questions.filters.records import LookedAt
 from analyzer.results.analysis import Analysis, Part, Selected
 from analyzer.results.call import Call
 from analyzer.results.connection import SmbSession
@@ -60,11 +56,16 @@ class Selection(Struct, frozen=True):
         shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
         if replace(self, tail=None) == EVERYTHING:
             return shown
+        from analyzer.questions.filters.columns import CallColumns  # as a rule everything is shown
+
         numbers = np.array(shown.numbers)
         return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
         """Whether a call is selected, before `tail`. Of the analysis no more is needed than `needs_all` leaves."""
+        from analyzer.interfaces.contents.call_records import CallRecords
+        from analyzer.questions.filters.records import LookedAt
+
         wanted, records = self._expression(analysis), CallRecords(analysis)
         return lambda call: wanted.passes(LookedAt(call, records))
 
@@ -175,7 +176,11 @@ class _Ends:
         self._since = selection.since.at(facts) if selection.since is not None else None
         self._until = selection.until.at(facts) if selection.until is not None else None
         machines = (*selection.servers, *selection.clients)
-        names = machine_names(analysis) if any(one.network is None for one in machines) else {}
+        names: dict[str, tuple[str, ...]] = {}
+        if any(one.network is None for one in machines):
+            from analyzer.interfaces.contents.machines import machine_names
+
+            names = machine_names(analysis)
         self._servers = Machines.of(selection.servers, names) if selection.servers else None
         self._clients = Machines.of(selection.clients, names) if selection.clients else None
         self._users = selection.users

@@ -163,7 +163,7 @@ class ShownCalls:
         return places[rows], lengths[rows]
 
     def may_be_performance(self) -> Mask:
-        """Whether a call is about performance counters, or may be as far as the capture states it (`is_performance`)."""
+        """Whether a call is about performance counters, or may be as far as the capture states it (`Call.is_performance`)."""
         found, of_winreg = self.is_of(perflib.INTERFACE), self.is_of(winreg.INTERFACE)
         unread = of_winreg & (self.column("request_side") != 0)
         may_be = of_winreg & ~unread & (self.column("rare") > 0)

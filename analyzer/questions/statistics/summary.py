@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, UnsetType, field
 
-from analyzer.core.absence import Missing
 from analyzer.core.arrays import distinct
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.contents.damages import Damages
@@ -287,17 +286,6 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
             )
         )
     return found
-
-
-def is_performance(call: Call) -> bool:
-    """Whether a call is about performance counters, or may be as far as the capture states."""
-    if call.is_perflib:
-        return True
-    if not call.is_winreg:
-        return False
-    return (
-        call.key is not None or call.read is not None or call.request is None or isinstance(call.request.stub, Missing)
-    )
 
 
 def is_poll(call: Call) -> bool:

@@ -28,7 +28,8 @@ from analyzer.core.paths import path_of_text
 from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.call_records import call_record
-from analyzer.pipeline.case import is_case, open_case, read_back, write_case
+from analyzer.pipeline.case import open_case, read_back, write_case
+from analyzer.pipeline.container import is_case
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run

@@ -13,7 +13,6 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.frames import FrameSet
 from analyzer.interfaces.contents.lines import all_problems
-from analyzer.questions.statistics.summary import is_performance
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
 
@@ -40,7 +39,7 @@ class CallsMet:
     def take(self, call: Call) -> None:
         """One more call."""
         self.interfaces[call.interface.name or call.interface.uuid or "unknown interface"] += 1
-        if is_performance(call):
+        if call.is_performance:
             self.has_performance = True
             self.is_unread |= call.state != "complete"
             return
@@ -53,7 +52,7 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
     """Why there is nothing to show, and what there is instead; None where there is a performance call, or something that may
     hide one. `met` are its calls, where it does not hold them."""
     if met is None:
-        if any(map(is_performance, analysis.calls)):
+        if any(call.is_performance for call in analysis.calls):
             return None
         met = CallsMet(analysis.calls)
     if met.has_performance:

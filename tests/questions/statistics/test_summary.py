@@ -18,7 +18,6 @@ from analyzer.questions.statistics.summary import (
     error_stats,
     frames_of_calls,
     identity_stats,
-    is_performance,
     is_poll,
     method_stats,
     poll_stats,
@@ -187,15 +186,15 @@ def test_which_calls_may_be_about_performance() -> None:
     read = make.query_value("238", b"P\0E\0R\0F\0")
     other = make.exchange(6, make.stub().handle(HANDLE), make.stub().uint(0))
     table = [
-        (is_performance(one_call(Calls().close_query())), True),
-        (is_performance(one_call(make.open_key())), True),
-        (is_performance(one_call(read)), True),
-        (is_performance(one_call(make.open_key(), make.close_key())), True),
+        (one_call(Calls().close_query()).is_performance, True),
+        (one_call(make.open_key()).is_performance, True),
+        (one_call(read).is_performance, True),
+        (one_call(make.open_key(), make.close_key()).is_performance, True),
         # A key that is not known to be of performance data.
-        (is_performance(one_call(other)), False),
-        (is_performance(one_call(sealed(other))), True),
-        (is_performance(one_call(unasked)), True),
-        (is_performance(one_call(Calls(SVCCTL).exchange(0, b"", b""))), False),
+        (one_call(other).is_performance, False),
+        (one_call(sealed(other)).is_performance, True),
+        (one_call(unasked).is_performance, True),
+        (one_call(Calls(SVCCTL).exchange(0, b"", b"")).is_performance, False),
     ]
     assert [found for found, _ in table] == [expected for _, expected in table]
 
