@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # So many rows are a group.
 GROUP = 1 << 12
+# Groups that were read last, 1 MB each: calls of several connections that were laid down at their ends are read by their times.
+_HELD = 4
 
 
 class Columns:
@@ -37,8 +39,8 @@ class Columns:
             name: (begin, Struct(f"<{form}").unpack_from)
             for begin, (name, form) in zip(begins, formats.items(), strict=False)
         }
-        # The group that was looked at last, row by row.
-        self._held: tuple[int, bytes | bytearray] = (-1, b"")
+        # The groups that were looked at last, row by row.
+        self._held: tuple[tuple[int, bytes | bytearray], ...] = ()
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -71,12 +73,14 @@ class Columns:
 
     def _rows(self, number: int) -> bytes | bytearray:
         """A group, row by row."""
-        # Several threads may read what nobody appends to any more: each looks at the group it took.
-        held, rows = self._held
-        if held != number:
-            rows = self._read(number)
-            self._held = number, rows
-        return rows
+        # Several threads may read what nobody appends to any more: each looks at the groups it took.
+        held = self._held
+        for at, rows in held:
+            if at == number:
+                return rows
+        found = self._read(number)
+        self._held = ((number, found), *held[: _HELD - 1])
+        return found
 
     def _read(self, number: int) -> bytes:
         """A group that was not looked at last, row by row."""

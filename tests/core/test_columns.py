@@ -34,6 +34,20 @@ def test_rows_and_columns_are_what_was_appended_across_groups() -> None:
     assert table.row(count) == (1, 2)
 
 
+def test_whoever_goes_to_and_fro_between_groups_reads_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of four captures of the same time lie in as many groups."""
+    monkeypatch.setattr(columns, "GROUP", 8)
+    table = GrowingColumns({"number": "I"}, Log(0))
+    for at in range(60):
+        table.append((at,))
+    read: list[int] = []
+    whole = GrowingColumns._read
+    monkeypatch.setattr(GrowingColumns, "_read", lambda self, number: read.append(number) or whole(self, number))
+    places = [8 * group + at for at in range(8) for group in range(4)]
+    assert [table.row(at) for at in places] == [(at,) for at in places]
+    assert read == [0, 1, 2, 3]
+
+
 def test_columns_have_a_length_where_there_is_no_row() -> None:
     table = GrowingColumns({"time": "q"}, Log(0))
     assert (len(table), table.column("time").tolist()) == (0, [])
