@@ -86,7 +86,7 @@ CHANGING = """
     probe.record: Captured
     probe.script: Counterset Known Script
     questions.audit.answers: Block DataAnswer _Content
-    questions.audit.findings: Coverage
+    questions.audit.findings: Coverage FindingPattern
     questions.audit.identifiers: IdentifierList
     questions.audit.rule: Rule
     questions.audit.rules.counter_values: _Constant
@@ -157,6 +157,7 @@ BY_IDENTITY = """
     interfaces.buffers.same_layout: _Known
     interfaces.contents.binding: Binding
     interfaces.contents.chunks: ChunkPart SampleChunk
+    questions.audit.findings: FindingPattern
     questions.audit.plans: Plan
     questions.audit.rule: Rule
     questions.series.answers: Answer

@@ -22,7 +22,7 @@ from analyzer.core.errors import InputError
 from analyzer.questions.audit.baseline import Accepted
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
-from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, actor_of
+from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, FindingPattern, actor_of
 from analyzer.questions.audit.plans import INTERFACES, Plan, Plans, about, answered_by, checked
 from analyzer.questions.audit.root_causes import RootCauses
 from analyzer.questions.audit.rule import Rule, Watch, every_rule
@@ -153,17 +153,35 @@ class Audit:
                 self._unknown(call)
             return
         plan = plans.of(call)
-        judged: list[tuple[Rule, Judgement]] = []
-        for rule, look, found in plan.steps:
-            if callable(found):
-                for judgement in found(call):
-                    judged.append((rule, checked(rule, look, judgement, call.opnum)))
-            else:
-                for judgement in found:
-                    judged.append((rule, about(judgement, call)))
+        self.evidence.note_places(call)
+        # Each rule's answers, of calls that are alike or of this one.
+        judged = [
+            (rule, look, tuple(found(call)) if callable(found) else found, callable(found))
+            for rule, look, found in plan.steps
+        ]
         if is_shown:
             self._settle(plan)
-        yield from self._judged(self._causes.of_call(call, judged), call.number)
+        if is_shown and not plan.is_displaced and not self._causes.are_there:
+            for rule, look, found, is_own in judged:
+                if is_own:
+                    for one in found:
+                        if one.outcome is Outcome.PASSED:
+                            self._pass(one.requirements or look.concerning(call.opnum), one.count)
+                        else:
+                            own = checked(rule, look, one, call.opnum)
+                            yield from self._judged(((rule, own),), call.number)
+                else:
+                    for pattern in plan.patterns(rule, found, self._pattern):
+                        pattern.unnoted += 1
+                        if (finding := self._reported(pattern, call)) is not None:
+                            yield finding
+            return
+        pairs = [
+            (rule, checked(rule, look, one, call.opnum) if is_own else about(one, call))
+            for rule, look, found, is_own in judged
+            for one in found
+        ]
+        yield from self._judged(self._causes.of_call(call, pairs), call.number)
 
     def _settle(self, plan: Plan) -> None:
         """Counts what is the same for all calls of a plan: of the first at once, of the others when there are no more."""
@@ -178,12 +196,14 @@ class Audit:
     def _settle_repeated(self) -> None:
         for plan, times in self._repeated.items():
             self._count_settled(plan, times)
+            for pattern in plan.noting():
+                self._note(pattern.judgement, excused=pattern.is_excused, times=pattern.unnoted)
+                pattern.unnoted = 0
         self._repeated.clear()
 
     def _count_settled(self, plan: Plan, times: int) -> None:
         for requirement, count in plan.passed if times else ():
-            if (coverage := self.coverage.get(requirement)) is not None:
-                coverage.counts[Outcome.PASSED] += count * times
+            self._pass((requirement,), count * times)
         for (requirement, reason), count in plan.unknown if times else ():
             if (coverage := self.coverage.get(requirement)) is not None:
                 coverage.doubt(reason, count * times)
@@ -196,28 +216,44 @@ class Audit:
             ):
                 continue
             if judgement.outcome is Outcome.PASSED:
-                for kept in self._covered(judgement):
-                    kept.counts[Outcome.PASSED] += judgement.count
+                self._pass(judgement.requirements, judgement.count)
                 continue
             if judgement.outcome is Outcome.INCONCLUSIVE:
                 self._note(judgement)
                 continue
-            if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
-                continue
-            is_note = judgement.outcome is Outcome.WARNED and (judgement.note or rule.severity is Severity.INFO)
-            if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
-                judgement, is_note = replace(judgement, outcome=Outcome.FAILED), False
-            excused = is_note or (judgement.deviation is not None and self.profile is Profile.WINDOWS)
-            self._note(judgement, excused=excused)
-            finding = self._finding(rule, judgement, excused=excused)
-            if not excused and (entry := self._accepting(finding)) is not None:
-                self._matched[entry] += 1
-                for coverage in self._covered(judgement):
-                    coverage.accepted += 1
-                continue
-            if not excused:
-                self.found[judgement.outcome] += 1
-            yield finding
+            if (pattern := self._pattern(rule, judgement)) is not None:
+                self._note(pattern.judgement, excused=pattern.is_excused)
+                if (finding := self._reported(pattern, judgement.call)) is not None:
+                    yield finding
+
+    def _pattern(self, rule: Rule, judgement: Judgement) -> FindingPattern | None:
+        """What a violation counts as under the profile; None for one of the other side."""
+        if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
+            return None
+        is_note = judgement.outcome is Outcome.WARNED and (judgement.note or rule.severity is Severity.INFO)
+        if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
+            judgement, is_note = replace(judgement, outcome=Outcome.FAILED), False
+        excused = is_note or (judgement.deviation is not None and self.profile is Profile.WINDOWS)
+        severity = rule.severity
+        if excused:
+            severity = Severity.INFO
+        elif (judgement.outcome, severity) in _IN_BETWEEN:
+            severity = Severity.WARNING
+        return FindingPattern(rule, judgement, severity, excused)
+
+    def _reported(self, pattern: FindingPattern, call: CallEvidence | None) -> Finding | None:
+        """The finding of a call; None where the baseline accepts it."""
+        judgement, excused = pattern.judgement, pattern.is_excused
+        place = call.find(judgement.at) if call is not None and judgement.at is not None else None
+        finding = Finding(pattern, call, place)
+        if not excused and (entry := self._accepting(finding)) is not None:
+            self._matched[entry] += 1
+            for coverage in self._covered(judgement):
+                coverage.accepted += 1
+            return None
+        if not excused:
+            self.found[judgement.outcome] += 1
+        return finding
 
     def _is_shown(self, call: int | None) -> bool:
         """Whether a call was asked for; what is about no call is left out where only some calls were."""
@@ -243,19 +279,15 @@ class Audit:
         entry = Accepted.of(finding)
         return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 
-    def _finding(self, rule: Rule, judgement: Judgement, *, excused: bool) -> Finding:
-        severity = rule.severity
-        if excused:
-            severity = Severity.INFO
-        elif (judgement.outcome, severity) in _IN_BETWEEN:
-            severity = Severity.WARNING
-        call, at = judgement.call, judgement.at
-        place = call.find(at) if call is not None and at is not None else None
-        return Finding(rule, judgement, severity, excused, place)
-
-    def _note(self, judgement: Judgement, *, excused: bool = False) -> None:
+    def _note(self, judgement: Judgement, *, excused: bool = False, times: int = 1) -> None:
+        """Counts a verdict for its requirements, as often as it was given."""
         for coverage in self._covered(judgement):
-            self._count(coverage, judgement, excused=excused)
+            self._count(coverage, judgement, excused=excused, times=times)
+
+    def _pass(self, requirements: Iterable[str], count: int) -> None:
+        for requirement in requirements:
+            if (coverage := self.coverage.get(requirement)) is not None:
+                coverage.counts[Outcome.PASSED] += count
 
     def _covered(self, judgement: Judgement) -> Iterator[Coverage]:
         """The requirements of a judgement, as far as this audit covers them."""
@@ -263,18 +295,18 @@ class Audit:
             if requirement in self.coverage:
                 yield self.coverage[requirement]
 
-    def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool) -> None:
+    def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool, times: int) -> None:
         if excused:
             # Of two readings that exclude each other, the one that was not followed is not kept.
             follows = judgement.deviation.instead if judgement.deviation is not None else None
             if coverage.requirement.excludes is None and follows is None:
-                coverage.counts[Outcome.PASSED] += 1
-            coverage.excused += 1
+                coverage.counts[Outcome.PASSED] += times
+            coverage.excused += times
             return
         if judgement.outcome is Outcome.INCONCLUSIVE:
-            coverage.doubt(judgement.message, judgement.count)
+            coverage.doubt(judgement.message, judgement.count * times)
         else:
-            coverage.counts[judgement.outcome] += judgement.count
+            coverage.counts[judgement.outcome] += judgement.count * times
 
     def _unknown(self, call: CallEvidence) -> None:
         """An answer whose request was not captured may have been of any method."""

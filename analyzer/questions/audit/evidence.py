@@ -10,7 +10,6 @@ from heapq import merge
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
@@ -50,6 +49,12 @@ class Place(Struct, frozen=True, dict=True):
         """Where its bytes were captured."""
         return self.source.origin(self.start, self.stop)
 
+    @cached_property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that carried them, ascending."""
+        extents = self.extents
+        return (extents[0].frame,) if len(extents) == 1 else tuple(sorted({extent.frame for extent in extents}))
+
 
 class SideEvidence:
     """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
@@ -68,18 +73,19 @@ class SideEvidence:
 
     @property
     def is_readable(self) -> bool:
-        return not isinstance(self.captured, Missing) and self.side.problem is None
+        return self.side.missing is None and self.side.problem is None
 
     @cached_property
     def stub(self) -> bytes:
         """The unsealed stub; only for sides that were captured and opened."""
-        assert not isinstance(self.captured, Missing)
-        return self.captured.data
+        assert self.side.missing is None
+        return self.side.stub_data
 
     @cached_property
     def data(self) -> bytes:
         """What `lpData` holds; empty where there is none."""
-        return self.side.buffer_data
+        span = self.side.buffer_span
+        return self.stub[span[0] : span[1]] if span is not None and self.side.missing is None else b""
 
     @cached_property
     def layout(self) -> StubDecode | None:
@@ -179,13 +185,13 @@ class SideEvidence:
             start, stop = (int(word) for word in span.split(":"))
         return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu, pdu=number)
 
-    def place_as(self, place: Place) -> Place:
-        """The same place as in a call that is alike."""
+    def place_as(self, part: str, start: int, stop: int, pdu: int | None) -> Place:
+        """The place that was found in a call that is alike."""
+        if pdu is not None:
+            return Place(part, start, stop, self.side.pdus[pdu - 1].pdu, None, pdu)
         stub = self.captured
-        if place.pdu is not None:
-            return replace(place, source=self.side.pdus[place.pdu - 1].pdu, field=None)
         assert not isinstance(stub, Missing)
-        return replace(place, source=stub, field=None)
+        return Place(part, start, stop, stub)
 
     @cached_property
     def stub_fields(self) -> Field | None:
@@ -212,6 +218,8 @@ class SideEvidence:
 _OBJECTS = "objects"
 # Of calls that are alike, so many things are shared at most.
 _MOST_SHARED = 256
+# The places of so many sorts of calls are remembered.
+_MOST_PLACES = 1024
 _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
 _INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
 
@@ -284,6 +292,9 @@ class CallEvidence:
         self.unreadable: dict[tuple[str, bool], str | None] = {}
         # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
         self.shared: dict[Hashable, Any] = {}
+        # Where fields stand that findings point at, as far as it was looked for in calls that are alike.
+        self.places: Places = {}
+        self._found: dict[At, Place | None] = {}
 
     def __repr__(self) -> str:
         return f"CallEvidence(#{self.number}, {self.decoded.method})"
@@ -350,15 +361,22 @@ class CallEvidence:
         return side.place(at.path, at.span) if side is not None else None
 
     def find(self, at: At) -> Place | None:
-        """The same, perhaps without the description: looked for once in calls that are alike."""
-        if at in self.shared:
-            known: Place | None = self.shared[at]
-            side = self.side(at.side)
-            return side.place_as(known) if side is not None and known is not None else None
-        place = self.place(at)
-        if len(self.shared) < _MOST_SHARED:
-            self.shared[at] = replace(place, field=None) if place is not None else None
+        """The same, perhaps without the description: looked for once in calls that are alike, and once in a call."""
+        if at in self._found:
+            return self._found[at]
+        if at in self.places:
+            known, side = self.places[at], self.side(at.side)
+            place = side.place_as(*known) if side is not None and known is not None else None
+        else:
+            place = self.place(at)
+            if len(self.places) < _MOST_SHARED:
+                self.places[at] = (place.part, place.start, place.stop, place.pdu) if place is not None else None
+        self._found[at] = place
         return place
+
+
+# A place without its bytes, by the field that stands there: what calls that are alike share.
+Places = dict[At, tuple[str, int, int, int | None] | None]
 
 
 class CallIndex:
@@ -402,6 +420,10 @@ class Evidence:
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self._answers = AnswerReader()
+        # The places that each call shares with others, by their number; 0 for calls that were not met yet, or are like none.
+        self._shares = array("H", bytes(2 * (len(analysis.calls) + 1)))
+        self._places: list[Places] = [{}]
+        self._number_of: dict[int, int] = {}
 
     @cached_property
     def index(self) -> CallIndex:
@@ -427,7 +449,19 @@ class Evidence:
     def call(self, number: int) -> CallEvidence:
         """The call of this number."""
         call = self.analysis.calls[number - 1]
-        return CallEvidence(number, call, self.analysis.catalogs.of(call.server), self._answers)
+        made = CallEvidence(number, call, self.analysis.catalogs.of(call.server), self._answers)
+        if (share := self._shares[number]) > 0:
+            made.places = self._places[share]
+        return made
+
+    def note_places(self, call: CallEvidence) -> None:
+        """Remembers the places that a call shares with others, for rules that come back to it."""
+        share = self._number_of.get(id(call.places))
+        if share is None and len(self._places) < _MOST_PLACES:
+            share = self._number_of[id(call.places)] = len(self._places)
+            self._places.append(call.places)
+        if share is not None:
+            self._shares[call.number] = share
 
     def calls(self) -> Iterator[CallEvidence]:
         """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""

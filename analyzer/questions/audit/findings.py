@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.questions.audit.catalogue import Requirement, catalogue
-from analyzer.questions.audit.evidence import Place
+from analyzer.questions.audit.evidence import CallEvidence, Place
 from analyzer.questions.audit.rule import Rule
 from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome, Severity
-from analyzer.results.audit import CoverageVerdict
+from analyzer.results.audit import CoverageVerdict, FindingRecord
 
 # In the order of every table.
 VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")
@@ -32,37 +33,69 @@ def actor_of(judgement: Judgement) -> Actor:
     return Actor.CLIENT if judgement.at.side == "request" else Actor.SERVER
 
 
-class Finding(Struct, frozen=True):
-    """Something a rule saw that should not be: the judgement, whose it is, and where its bytes are.
+class FindingPattern(Struct, eq=False):
+    """What findings have in common that a rule has of calls which are alike: `judgement` is that of the first call.
 
-    `place` is None where no bytes show it (an answer that never came). `is_excused`: a known deviation that the profile lets pass.
-    `follow`: how many findings follow from this one and are not reported.
+    `is_excused`: a known deviation that the profile lets pass. `record` is that of the first finding, once it was made.
     """
 
     rule: Rule
     judgement: Judgement
     severity: Severity
     is_excused: bool
+    record: FindingRecord | None = None
+    # How many findings were reported and are not counted for their requirements yet.
+    unnoted: int = 0
+
+
+class Finding(Struct, frozen=True):
+    """Something a rule saw that should not be: whose it is, the call it is about, and where its bytes are.
+
+    `place` is None where no bytes show it (an answer that never came). `follow`: how many findings follow from this one and are not
+    reported.
+    """
+
+    pattern: FindingPattern
+    of: CallEvidence | None
     place: Place | None
     follow: int = 0
 
     @property
+    def rule(self) -> Rule:
+        return self.pattern.rule
+
+    @property
+    def judgement(self) -> Judgement:
+        """The judgement of its own call."""
+        judgement = self.pattern.judgement
+        return judgement if judgement.call is self.of else replace(judgement, call=self.of)
+
+    @property
+    def severity(self) -> Severity:
+        return self.pattern.severity
+
+    @property
+    def is_excused(self) -> bool:
+        """Whether it is a known deviation that the profile lets pass."""
+        return self.pattern.is_excused
+
+    @property
     def call(self) -> int | None:
-        return self.judgement.call.number if self.judgement.call is not None else None
+        return self.of.number if self.of is not None else None
 
     @property
     def actor(self) -> Actor:
         """The side that committed it."""
-        return actor_of(self.judgement)
+        return actor_of(self.pattern.judgement)
 
     @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that show it: those of the bytes, else of the message, else of the call."""
-        if self.judgement.frames is not None:
-            return self.judgement.frames
-        if self.place is not None and self.place.extents:
-            return tuple(sorted({extent.frame for extent in self.place.extents}))
-        call, at = self.judgement.call, self.judgement.at
+        if self.pattern.judgement.frames is not None:
+            return self.pattern.judgement.frames
+        if self.place is not None and self.place.frames:
+            return self.place.frames
+        call, at = self.of, self.pattern.judgement.at
         if call is None:
             return ()
         side = call.side(at.side) if at is not None else None

@@ -15,7 +15,6 @@ from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from uuid import UUID
 
-from analyzer.core.absence import Missing
 from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
 from analyzer.results.call import Side
 
@@ -66,7 +65,7 @@ def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
     inner = side.side
     pdus = tuple(_pdus(inner))
     shared = (inner.missing, inner.big_endian, inner.verification_trailer, inner.problem, inner.buffer_kind, pdus)
-    if isinstance(side.captured, Missing):
+    if inner.missing is not None:
         return shared
     if inner.buffer_kind == "perf-data" and inner.buffer_span is not None:
         layout = side.answer.layout

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.findings import actor_of
+from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, Places, SideEvidence
+from analyzer.questions.audit.findings import FindingPattern, actor_of
 from analyzer.questions.audit.likeness import likeness_of
-from analyzer.questions.audit.rule import Look, Part, Reads, Rule, Watch
+from analyzer.questions.audit.rule import AtEnd, Look, Part, Reads, Rule, Watch
 from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome
 from analyzer.results import perflib as pcq
 from analyzer.results import winreg
@@ -41,8 +41,9 @@ class Plan(Struct, frozen=True, eq=False):
     """How a call is judged: `steps` are rules in their order, each with what it answered, or with what to ask about this very call.
 
     `passed` counts by requirement what else was as required, and `unknown` by requirement and reason what cannot be stated. With
-    `names_handle`, an answer names the query handle, so that it serves for calls on this one alone. `shared` and `size` are those
-    of the first call that was judged so.
+    `names_handle`, an answer names the query handle, so that it serves for calls on this one alone. `shared`, `places` and `size`
+    are those of the first call that was judged so. With `is_displaced`, others follow from one of the answers, which are not
+    counted yet.
     """
 
     steps: tuple[tuple[Rule, Look[Any], Step], ...]
@@ -50,7 +51,25 @@ class Plan(Struct, frozen=True, eq=False):
     unknown: tuple[tuple[tuple[str, str], int], ...]
     names_handle: bool
     shared: dict[Any, Any]
+    places: Places
     size: int
+    is_displaced: bool
+    # By the identity of an answer, which `steps` keep.
+    _patterns: dict[int, tuple[FindingPattern, ...]] = field(default_factory=dict)
+
+    def patterns(
+        self, rule: Rule, found: tuple[Judgement, ...], make: Callable[[Rule, Judgement], FindingPattern | None]
+    ) -> tuple[FindingPattern, ...]:
+        """What findings of these answers have in common, made of the first call."""
+        made = self._patterns.get(id(found))
+        if made is None:
+            each = (make(rule, one) for one in found)
+            made = self._patterns[id(found)] = tuple(one for one in each if one is not None)
+        return made
+
+    def noting(self) -> Iterator[FindingPattern]:
+        """The patterns of which findings are not counted yet."""
+        return (one for made in self._patterns.values() for one in made if one.unnoted)
 
 
 class Plans:
@@ -82,7 +101,7 @@ class Plans:
         if plan is not None and plan.names_handle:
             plan = self._known.get(of_handle)
         if plan is not None:
-            call.shared = plan.shared
+            call.shared, call.places = plan.shared, plan.places
             return plan
         plan = self._made(call)
         self._keep(key, plan)
@@ -126,13 +145,16 @@ class Plans:
             if (reason := _why_unreadable(look.reads, call)) is not None:
                 unknown.update((requirement, reason) for requirement in look.concerning(opnum))
                 continue
+            if isinstance(self._watches.get(id(look)), AtEnd):
+                continue
             ask = look.check or self._watches[id(look)].feed
             if rule.request is look:
                 ask = _of_request(ask)
             is_of_each = look.check is None or look.of_values
             steps.append((rule, look, ask if is_of_each else tuple(answered_by(rule, look, ask(call), opnum))))
         names_handle = _names_handle(call.decoded.query, steps, unknown)
-        if not any(one.displaces for *_, found in steps if not callable(found) for one in found):
+        is_displaced = any(one.displaces for *_, found in steps if not callable(found) for one in found)
+        if not is_displaced:
             steps = [
                 (rule, look, found if callable(found) else _apart(found, passed, unknown))
                 for rule, look, found in steps
@@ -144,7 +166,9 @@ class Plans:
             tuple(unknown.items()),
             names_handle,
             call.shared,
+            call.places,
             size,
+            is_displaced,
         )
 
 

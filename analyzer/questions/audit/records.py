@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from analyzer.core.frames import number_of
 from analyzer.questions.audit.catalogue import Requirement
 from analyzer.questions.audit.findings import Coverage, Finding
@@ -16,38 +18,54 @@ from analyzer.results.record import Extent
 
 def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
     """`bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
-    rule, judgement, place, at = finding.rule, finding.judgement, finding.place, finding.judgement.at
-    call = judgement.call.decoded if judgement.call is not None else None
-    deviation = judgement.deviation
+    known, place = finding.pattern.record, finding.place
+    if known is None:
+        known = finding.pattern.record = _first_record(finding)
     frames, files = facts.numbered(finding.frames)
     extents = place.extents if place is not None else ()
+    return replace(
+        known,
+        call=finding.call,
+        client=finding.of.decoded.client if finding.of is not None else None,
+        frames=frames,
+        frame_files=files,
+        extents=tuple([Extent(number_of(extent.frame), extent.start, extent.length) for extent in extents]),
+        follow=finding.follow,
+    )
+
+
+def _first_record(finding: Finding) -> FindingRecord:
+    """The record of a finding, without what the calls of its pattern differ in."""
+    pattern, place = finding.pattern, finding.place
+    rule, judgement, at = pattern.rule, pattern.judgement, pattern.judgement.at
+    call = finding.of.decoded if finding.of is not None else None
+    deviation = judgement.deviation
     return FindingRecord(
         rule=rule.code,
         name=rule.name,
         level=rule.level.value,
         requirement=judgement.requirements,
         actor=finding.actor.value,
-        severity=finding.severity.value,
+        severity=pattern.severity.value,
         verdict="fail" if judgement.outcome is Outcome.FAILED else "warn",
         confidence=_CONFIDENCES[judgement.confidence],
-        call=finding.call,
+        call=None,
         method=call.method if call is not None else None,
-        client=call.client if call is not None else None,
+        client=None,
         server=call.server if call is not None else None,
-        frames=frames,
-        frame_files=files,
+        frames=(),
         side=at.side if at is not None else None,
         field=at.path or None if at is not None else None,
         show=at.spelled if at is not None and place is not None else None,
         part=place.part if place is not None else None,
         bytes=(place.start, place.stop) if place is not None else None,
-        extents=tuple([Extent(number_of(extent.frame), extent.start, extent.length) for extent in extents]),
+        extents=(),
         message=judgement.message,
         expected=judgement.expected,
         seen=judgement.seen,
         deviation=DeviationFacts(deviation.authority, deviation.text) if deviation is not None else None,
-        excused=finding.is_excused,
-        follow=finding.follow,
+        excused=pattern.is_excused,
+        follow=0,
     )
 
 

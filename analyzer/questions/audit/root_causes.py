@@ -28,6 +28,11 @@ class RootCauses:
         # By the handle that was meant: the first call whose parameters are displaced, and so did nothing to it that could be read.
         self._handles: dict[str, int] = {}
 
+    @property
+    def are_there(self) -> bool:
+        """Whether a call was found that others follow from."""
+        return bool(self._roots)
+
     def of_call(self, call: CallEvidence, judged: list[tuple[Rule, Judgement]]) -> Iterator[tuple[Rule, Judgement]]:
         """The judgements of one call."""
         root = next((one for one in judged if one[1].displaces), None)

@@ -80,7 +80,7 @@ class Watch(Protocol[Shown]):
         return ()
 
 
-class _Afterwards:
+class AtEnd:
     """A rule that judges the whole capture at once."""
 
     def __init__(self, look: Callable[[Evidence], Iterable[Judgement]], evidence: Evidence) -> None:
@@ -204,7 +204,7 @@ def of_capture(
     requirements: OfMethods, reads: Reads | None = None, **facts: Any
 ) -> Callable[[Callable[[Evidence], Iterable[Judgement]]], Look[CallEvidence]]:
     """Decorates what judges the whole capture at its end."""
-    return lambda made: _look("call", requirements, reads, {"watch": partial(_Afterwards, made), **facts}, made)
+    return lambda made: _look("call", requirements, reads, {"watch": partial(AtEnd, made), **facts}, made)
 
 
 def of_sides(

@@ -50,8 +50,9 @@ class AuditView(Struct, OfCapture, frozen=True):
 
     def findings(self) -> Iterator[Finding]:
         """The findings, counted as they pass."""
+        severities = self.severities
         for finding in self.audit.findings():
-            self.severities[finding.severity] += 1
+            severities[finding.pattern.severity] += 1
             yield finding
 
     @property
@@ -61,8 +62,9 @@ class AuditView(Struct, OfCapture, frozen=True):
 
     def records(self) -> Iterator[Record]:
         """Findings in the order of the calls, then the coverage of every requirement, then counts."""
+        facts = self.analysis.capture
         for finding in self.findings():
-            yield finding_record(finding, self.analysis.capture)
+            yield finding_record(finding, facts)
         verdicts: Counter[str] = Counter()
         for coverage in self.audit.coverage.values():
             verdicts[coverage.verdict] += 1

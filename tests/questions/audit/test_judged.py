@@ -12,13 +12,15 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.traced import TracedBytes
 from analyzer.questions.audit import plans as module
+from analyzer.questions.audit.baseline import Accepted
 from analyzer.questions.audit.checks import has_instances, identifiers_of, judgements, status_violation
-from analyzer.questions.audit.evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, _find
+from analyzer.questions.audit.engine import Audit, select
+from analyzer.questions.audit.evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, SideEvidence, _find
 from analyzer.questions.audit.identifiers import read_identifiers
 from analyzer.questions.audit.likeness import _AUTH_LENGTH, _BODY, _CALL_ID, _FIXED, _MOST_BYTES, _SEC_TRAILER, _pdu
 from analyzer.questions.audit.plans import _MOST_PLANS, Plan, Plans, _apart, _is_read, _why_unreadable, about
 from analyzer.questions.audit.registration import string_offsets, text_flaw
-from analyzer.questions.audit.rule import Reads
+from analyzer.questions.audit.rule import Reads, every_rule
 from analyzer.questions.audit.rules.identifiers import _chain
 from analyzer.questions.audit.verdicts import At, Confidence, Outcome, Violation, failed, inconclusive, passed, warned
 from analyzer.questions.audit.wire import (
@@ -33,7 +35,7 @@ from analyzer.questions.audit.wire import (
 )
 from analyzer.results.perflib import Opnum
 from analyzer.results.query import QueryView
-from tests.build.buffers import identifier, wide
+from tests.build.buffers import identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import PCQ, WINREG
 
@@ -196,7 +198,7 @@ def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     class Some(Plans):
         def _made(self, call: Any) -> Plan:
             made.append(call.likeness)
-            return Plan((), (), (), call.likeness == "names", call.shared, call.size)
+            return Plan((), (), (), call.likeness == "names", {}, {}, call.size, is_displaced=False)
 
     def ask(plans: Plans, likeness: str | None, size: int = 10, query: Any = None) -> bool:
         before = len(made)
@@ -478,7 +480,7 @@ def test_places_of_calls_that_are_alike_are_shared() -> None:
     """The bytes are each call's own, the place is looked for once; beyond a limit each time."""
     assert _MOST_SHARED == 256
     first, second = (call_of(Calls(first_frame=frame).exchange(6, bytes(60), None)) for frame in (1, 7))
-    second.shared = first.shared
+    second.places = first.places
     at = At("request", "stub[4:8]")
     found = first.find(at)
     again = second.find(at)
@@ -487,11 +489,46 @@ def test_places_of_calls_that_are_alike_are_shared() -> None:
     assert (again.start, again.stop, again.source.origin(0, 1)[0].frame) == (4, 8, 7)
     lost = At("request", "pdu[9]")
     assert first.find(lost) is second.find(lost) is None
-    assert set(first.shared) == {at, lost}
-    first.shared.update((number, None) for number in range(_MOST_SHARED - 3))
+    assert set(first.places) == {at, lost}
+    first.places.update((At("request", str(number)), None) for number in range(_MOST_SHARED - 3))
     assert first.find(At("request", "stub[0:1]")) is not None
     assert first.find(At("request", "stub[0:2]")) is not None
-    assert len(first.shared) == _MOST_SHARED
+    assert len(first.places) == _MOST_SHARED
+
+
+def test_calls_that_are_looked_at_again_share_places_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls on each of many handles that asked for data too early: where the handle stands is looked for once."""
+    make, handles = Calls(), [f"5e0c6a4e-9b1d-4f3c-8a55-{number:012x}" for number in range(1, 9)]
+    events = [event for one in handles for event in (make.open_query(one), make.counter_data(perf_data([]), one))]
+    looked: list[str] = []
+    place = SideEvidence.place
+
+    def look(side: SideEvidence, path: str, span: tuple[int, int] | None = None) -> Any:
+        looked.append(path)
+        return place(side, path, span)
+
+    monkeypatch.setattr(SideEvidence, "place", look)
+    found = list(Audit(analysis_of(*events), rules=select(every_rule(), ["PCQ717"], ())).findings())
+    assert [finding.call for finding in found] == [2, 4, 6, 8, 10, 12, 14, 16]
+    assert [finding.place is not None and finding.place.start for finding in found] == [0] * 8
+    assert looked == ["hQuery"]
+
+
+def test_findings_of_calls_that_are_alike_are_each_counted() -> None:
+    """They have one pattern, and a call, frames and an occurrence each; what a baseline accepts is counted as well."""
+    make = Calls()
+    analysis = analysis_of(*(make.open_query(status=0) for _ in range(5)))
+    audit = Audit(analysis, rules=select(every_rule(), ["PCQ101"], ()))
+    found = list(audit.findings())
+    assert [finding.call for finding in found] == [1, 2, 3, 4, 5]
+    assert len({id(finding.pattern) for finding in found}) == 1
+    assert len({finding.frames for finding in found}) == 5
+    assert [finding.of is not None and finding.judgement.call is finding.of for finding in found] == [True] * 5
+    of = found[0].judgement.requirements
+    assert [audit.coverage[one].counts[Outcome.FAILED] for one in of] == [5] * len(of)
+    accepting = Audit(analysis, rules=audit._rules, baseline=[Accepted.of(found[0])])
+    assert list(accepting.findings()) == []
+    assert (accepting.accepted, [accepting.coverage[one].accepted for one in of]) == (5, [5] * len(of))
 
 
 def test_calls_are_found_by_method() -> None:

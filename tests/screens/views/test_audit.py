@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.evidence import CallEvidence
-from analyzer.questions.audit.findings import Coverage, Finding
+from analyzer.questions.audit.findings import Coverage, Finding, FindingPattern
 from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.audit.verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
 from analyzer.screens.views.audit import _SHOWN, AuditView, MatrixView
@@ -29,7 +29,8 @@ def finding(
         "message": "the size was wrong",
         **said,
     }
-    return Finding(rule, Judgement(**facts), severity, is_excused, None, follow)
+    judgement = Judgement(**facts)
+    return Finding(FindingPattern(rule, judgement, severity, is_excused), judgement.call, None, follow)
 
 
 def view(*findings: Finding, coverage: dict[str, Coverage] | None = None, **facts: Any) -> AuditView:

@@ -24,6 +24,7 @@ from analyzer.questions.audit.verdicts import (
 )
 
 _NO_HEADER = "the answer has no header that can be read"
+_TIME_AT = At("response", "lpData.perf_time_100ns", (16, 24))
 _TICKS_AT = At("response", "lpData.perf_time_stamp", (8, 16))
 
 
@@ -179,9 +180,8 @@ def system_time_implausible(call: CallEvidence, answer: DataAnswer) -> Iterator[
     if is_plausible and abs(seconds - call.reply.side.last_time_ns / 1e9) > 86400:
         yield inconclusive("the time differs from the capture's clock by more than a day", call, EPOCH)
     else:
-        at = At("response", "lpData.perf_time_100ns", (16, 24))
         message = "the system time is of no time such traffic is of"
-        yield judge(is_plausible, call, at, message, "a time from 2000 to 2100", time_100ns, of=EPOCH)
+        yield judge(is_plausible, call, _TIME_AT, message, "a time from 2000 to 2100", time_100ns, of=EPOCH)
     moment = _moment(date)
     apart = moment.timestamp() - seconds if moment is not None and is_plausible else None
     if apart is not None and abs(apart) <= 1:

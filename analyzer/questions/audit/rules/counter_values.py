@@ -273,8 +273,8 @@ class AddressInsteadOfValue(Watch[CallEvidence]):
                 yield warned(seen.call, seen.at, message, expected, f"{number:#x}", confidence=sure)
 
 
-# Raw counts, text, and the bases of others.
-_INSTANTANEOUS = frozenset((*LISTED[:5], *LISTED[-4:]))
+# All but raw counts, text, and the bases of others.
+_OF_TWO_VALUES = frozenset(LISTED) - {*LISTED[:5], *LISTED[-4:]}
 
 
 @rule("PCQ615", Level.VALUES, Severity.INFO)
@@ -308,8 +308,8 @@ class RateCounterPolledOnce(Watch[CallEvidence]):
         if query is not None and call.reply.is_readable:
             self._answers[query.number] = self._answers.get(query.number, 0) + 1
             if not self._holds.get(query.number):
-                types = {column.type for column in known_columns(call, call.reply.answer)}
-                self._holds[query.number] = bool(types & set(LISTED) - _INSTANTANEOUS)
+                columns = known_columns(call, call.reply.answer)
+                self._holds[query.number] = any(column.type in _OF_TWO_VALUES for column in columns)
         return iter(())
 
     def finish(self) -> Iterator[Judgement]:

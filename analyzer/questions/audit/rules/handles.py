@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
@@ -140,6 +141,7 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
 
     Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed.
     """
+    kept: Counter[tuple[str, ...]] = Counter()
     for lifetime, event in _events(evidence):
         if event.kind == "open":
             continue
@@ -157,9 +159,10 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
             expected, sure = f"the group that call {lifetime.opened} opened it in", Confidence.MEDIUM
             yield warned(call, at, message, expected, lifetime.handle, of=UNCHANGED, confidence=sure)
             if OPENED in of:
-                yield passed(OPENED)
+                kept[(OPENED,)] += 1
         else:
-            yield passed(*of)
+            kept[of] += 1
+    yield from (passed(*of, count=count) for of, count in kept.items())
 
 
 OTHER_INTERFACE = "PCQ-3.1.4-R03"
@@ -372,6 +375,7 @@ def calls_out_of_order(evidence: Evidence) -> Iterator[Judgement]:
 
     Silent: where what the handle holds is not known: its opening was not captured, or an addition is sealed or was lost.
     """
+    kept: Counter[tuple[str, ...]] = Counter()
     first_open: dict[str, int] = {}
     for lifetime in evidence.lifetimes:
         if lifetime.opened is not None:
@@ -389,14 +393,15 @@ def calls_out_of_order(evidence: Evidence) -> Iterator[Judgement]:
             message = f"the client called on a handle that call {lifetime.closed} had closed"
             yield warned(evidence.call(call), at, message, "a handle that is open", lifetime.handle, of=MODEL)
         elif event.kind != "poll":
-            yield passed(MODEL)
+            kept[(MODEL,)] += 1
         elif event.view.held is None:
             yield inconclusive(f"what a handle holds is not known: {event.view.unknown}")
         elif event.view.held:
-            yield passed()
+            kept[(ADDED, MODEL)] += 1
         else:
             message = "the client asked for data of a query without counters"
             yield warned(evidence.call(call), at, message, "counters added before", "none held")
+    yield from (passed(*of, count=count) for of, count in kept.items())
 
 
 # Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.

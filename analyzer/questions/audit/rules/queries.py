@@ -330,6 +330,7 @@ def _named(one: Identifier) -> str:
     return f"counter {one.counter_id} of {one.counterset}, instance {one.instance!r}"
 
 
+_NUM_BLOCKS = At("response", "lpData.num_blocks", (4, 8))
 _UNCOUNTABLE = "the blocks of the answer cannot be counted"
 
 
@@ -430,10 +431,12 @@ class BlockCountNotOfQuery(Watch[CallEvidence]):
         elif not _can_be_counted(answer):
             yield inconclusive(_UNCOUNTABLE, call)
         else:
-            is_kept, at = len(answer.blocks) == len(held), At("response", "lpData.num_blocks", (4, 8))
-            message = "the answer has another number of blocks than the query holds counters"
+            is_kept, message = (
+                len(answer.blocks) == len(held),
+                "the answer has another number of blocks than the query holds counters",
+            )
             expected, seen = f"{len(held)}, one for each counter held", f"{len(answer.blocks)} blocks"
-            yield judge(is_kept, call, at, message, expected, seen, confidence=Confidence.MEDIUM)
+            yield judge(is_kept, call, _NUM_BLOCKS, message, expected, seen, confidence=Confidence.MEDIUM)
 
 
 OF_TYPE = {
