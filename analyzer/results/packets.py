@@ -20,6 +20,8 @@ from analyzer.core.traced import TracedBytes
 # What lies in memory; what comes then lies in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
 _LAST = 64
+# So many numbers are kept of a frame.
+_FACTS = 4
 
 
 class CapturedFrame(Discreet, frozen=True):
@@ -62,10 +64,14 @@ class Packets:
     def __init__(self, lacking: str, *, is_lost: bool = False) -> None:
         self.lacking, self.is_lost = lacking, is_lost
         self._log = Log(_IN_MEMORY)
-        self._frames: dict[int, tuple[int, int, int, int]] = {}
+        # Ids of the frames, and for each where it lies in the log, its length, link type and original length; the ids in order,
+        # each with its position.
+        self._ids, self._facts = array("q"), array("q")
+        self._sorted: tuple[array[int], array[int]] | None = None
         # Frames that were looked at: what lies in one is looked at next.
         self._last: dict[int, CapturedFrame] = {}
-        self._messages: list[tuple[int, int]] = []
+        # Where each message begins in the log, and how long it is.
+        self._messages = array("q")
         # Which message lies in which frame: pairs, and the same sorted by frame.
         self._pairs = array("q")
         self._by_frame: tuple[array[int], array[int]] | None = None
@@ -73,11 +79,13 @@ class Packets:
     @property
     def size(self) -> int:
         """How many bytes of frames there are."""
-        return sum(length for _, length, _, _ in self._frames.values())
+        return sum(self._facts[1::_FACTS])
 
     def add_frame(self, frame: CapturedFrame) -> None:
         place = self._log.append(frame.data)
-        self._frames[frame.frame] = place, len(frame.data), frame.link_type, frame.original_length
+        self._ids.append(frame.frame)
+        self._facts.extend((place, len(frame.data), frame.link_type, frame.original_length))
+        self._sorted = None
 
     def add_message(self, sent: TracedBytes, message: TracedBytes, reason: str = "") -> None:
         """A message as it was sent and as it could be read; its frames are to be added too."""
@@ -86,8 +94,8 @@ class Packets:
             pack_origins(sent), len(sent), pack_origins(message), len(message), data, message.steps, reason
         )
         packed = msgpack.encode(record)
-        number = len(self._messages)
-        self._messages.append((self._log.append(packed), len(packed)))
+        number = len(self._messages) // 2
+        self._messages.extend((self._log.append(packed), len(packed)))
         for frame in sent.frames:
             self._pairs.extend((frame, number))
         self._by_frame = None
@@ -96,9 +104,14 @@ class Packets:
         """A frame by its id."""
         if (captured := self._last.get(frame)) is not None:
             return captured
-        if (found := self._frames.get(frame)) is None:
+        if self._sorted is None:
+            self._sorted = _in_order(self._ids, array("q", range(len(self._ids))))
+        ids, positions = self._sorted
+        at = bisect_left(ids, frame)
+        if at == len(ids) or ids[at] != frame:
             return None
-        place, length, link_type, original = found
+        first = positions[at] * _FACTS
+        place, length, link_type, original = self._facts[first : first + _FACTS]
         if len(self._last) >= _LAST:
             self._last.clear()
         captured = self._last[frame] = CapturedFrame(frame, link_type, self._log.read(place, length), original)
@@ -107,18 +120,14 @@ class Packets:
     def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
         """The messages of which some bytes lie in these frames, in their order, each once."""
         if self._by_frame is None:
-            import numpy as np
-
-            pairs = np.array(self._pairs, np.int64).reshape(-1, 2)
-            order = np.argsort(pairs[:, 0], kind="stable")
-            self._by_frame = array("q", pairs[order, 0].tobytes()), array("q", pairs[order, 1].tobytes())
+            self._by_frame = _in_order(self._pairs[::2], self._pairs[1::2])
         ids, numbers = self._by_frame
         found: set[int] = set()
         for frame in frames:
             first = bisect_left(ids, frame)
             found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
-            record = msgpack.decode(self._log.read(*self._messages[number]), type=_Packed)
+            record = msgpack.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]), type=_Packed)
             sent = self._captured(record.sent, record.sent_length)
             if sent is None:
                 continue
@@ -140,3 +149,13 @@ class Packets:
                 return None
             parts.append(frame.data[extent.start : extent.start + extent.length])
         return TracedBytes(b"".join(parts), source)
+
+
+def _in_order(ids: array[int], numbers: array[int]) -> tuple[array[int], array[int]]:
+    """Ids in order, each with its number."""
+    import numpy as np
+
+    order = np.argsort(np.array(ids, np.int64), kind="stable")
+    return array("q", np.array(ids, np.int64)[order].tobytes()), array(
+        "q", np.array(numbers, np.int64)[order].tobytes()
+    )

@@ -288,7 +288,7 @@ def test_packets_of_some_calls_are_theirs_and_no_more_than_may_be_held() -> None
     analysis = analyze([capture.path], keyring)
 
     def frames_of(packets: Packets) -> set[int]:
-        return set(packets._frames)
+        return set(packets._ids)
 
     def packets(**options: Any) -> Packets:
         return packets_of([capture.path], analysis, keyring, **options)
@@ -297,7 +297,8 @@ def test_packets_of_some_calls_are_theirs_and_no_more_than_may_be_held() -> None
     wanted = {frame for call in analysis.calls for frame in call.frames}
     assert frames_of(every) >= wanted
     assert set(analysis.calls[0].frames) <= frames_of(one) < frames_of(every)
-    sizes = [every._frames[number][1] for number in sorted(frames_of(every))]
+    held_frames = map(every.frame, sorted(frames_of(every)))
+    sizes = [len(frame.data) for frame in held_frames if frame is not None]
     for count in (0, 1, 3):
         for least, held in ((sum(sizes[:count]), count), (sum(sizes[:count]) + sizes[count] - 1, count)):
             assert len(frames_of(packets(most_bytes=least))) == held

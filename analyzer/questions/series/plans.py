@@ -189,11 +189,16 @@ class Registry:
         self._select = select
         self.states: dict[Key, State] = {}
         self._whats: dict[Key, int] = {}
+        self._names: dict[Any, Any] = {}
 
     def state(self, key: Key, series: Series, info: Mapping[str, Any] | None = None, pool: Key | None = None) -> State:
         """A series begins."""
         number = len(self.states)
-        series = replace(series, number=number + 1)
+        # Names are those of many series, for each of which they were made anew.
+        objects, counters, added = (
+            self._names.setdefault(one, one) for one in (series.objects, series.counters, series.added)
+        )
+        series = replace(series, number=number + 1, objects=objects, counters=counters, added=added)
         wanted = self._select is None or self._select(series)
         state = self.states[key] = State(number, series, wanted, info, pool)
         return state
