@@ -111,11 +111,15 @@ class GrowingColumns(Columns):
     def __len__(self) -> int:
         return len(self._places) * GROUP + len(self._last) // self._row.size
 
-    def append(self, row: Sequence[int]) -> None:
-        packed = self._row.pack(*row)
-        if len(self._last) == self._bounds[-1]:
+    def append(self, row: Sequence[int]) -> int:
+        """The position of the row."""
+        packed, last, size = self._row.pack(*row), self._last, self._row.size
+        if len(last) == GROUP * size:
             self._put()
-        self._last += packed
+            last = self._last
+        at = len(self._places) * GROUP + len(last) // size
+        last += packed
+        return at
 
     def _put(self) -> None:
         """Puts a full group into the log, column by column."""

@@ -266,7 +266,6 @@ class CallTable:
         if response is not None:
             end_time, last_time = response.first_time_ns, response.last_time_ns
             end_frame = frames_of_response[0]
-        at = len(self._growing)
         # As `CallRow` has them; a plain tuple is made nine times as fast.
         row = (
             self._context(call),
@@ -290,7 +289,7 @@ class CallTable:
             place,
             len(packed),
         )
-        self._growing.append(row + row_of_request + row_of_response)
+        at = self._growing.append(row + row_of_request + row_of_response)
         self._tally[tally_of(call)] += 1
         return at
 
@@ -328,7 +327,7 @@ class CallTable:
             row, plains, frame = self._pdus(pdus, pieces)
         elif pdus:
             apart = [self._pdus(_alone(one), pieces)[:2] for one in pdus]
-            row = together([one for one, _ in apart])
+            row = together([PdusRow._make(one) for one, _ in apart])
         else:
             row = NO_PDUS
         params = _ENCODER.encode(side.params) if side.params else b""
@@ -352,8 +351,8 @@ class CallTable:
         )
         return columns + row, params, rare, side.frame_range if frame is None else (frame, frame)
 
-    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[PdusRow, PackedPlains | None, int | None]:
-        """The columns of PDUs, what came of each stub where that differs, and the frame that carried them, where it is one."""
+    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[tuple[int, ...], PackedPlains | None, int | None]:
+        """The columns of PDUs (as `PdusRow`), what came of each stub where that differs, and the frame of them all, if any."""
         if type(pdus) is _StoredPdus and pdus.is_of(self):
             return pdus.row, pdus.packed_plains, None
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
@@ -363,12 +362,14 @@ class CallTable:
             start, stop = pdus.bounds
         else:
             ends = pdus.bounds.tobytes() + stops.tobytes()
-        data = _data_of(whole)
-        opened = b"" if unsealed is None else _data_of(unsealed)
-        place = pieces.add(origins, data, opened, ends)
-        row = PdusRow(
-            len(pdus),
-            place,
+        # The bytes, where they are in memory.
+        data = whole.data if type(whole) is TracedBytes else whole
+        opened: bytes | TracedBytes = b""
+        if unsealed is not None:
+            opened = unsealed.data if type(unsealed) is TracedBytes else unsealed
+        row = (
+            1 if stops is None else len(stops),
+            pieces.add(origins, data, opened, ends),
             len(origins),
             len(data),
             -1 if unsealed is None else len(opened),
@@ -513,11 +514,6 @@ class CallTable:
         return LoggedBytes(self.log, place, length, source, start, steps)
 
 
-def _data_of(data: TracedBytes) -> bytes | TracedBytes:
-    """The bytes, where they are in memory."""
-    return data.data if type(data) is TracedBytes else data
-
-
 def together(rows: Sequence[PdusRow]) -> PdusRow:
     """The row of PDUs that have each their own: how long they are together."""
     return NO_PDUS._replace(
@@ -531,26 +527,30 @@ def together(rows: Sequence[PdusRow]) -> PdusRow:
 class _Pieces:
     """Bytes that are to be appended to a log, one behind the other."""
 
-    __slots__ = ("_end", "_is_in_memory", "_log", "_parts")
+    __slots__ = ("_begin", "_end", "_log", "_parts")
 
     def __init__(self, log: Log) -> None:
-        self._log, self._end, self._is_in_memory = log, log.end, True
+        self._log, self._begin = log, log.end
+        self._end = self._begin
         self._parts: list[bytes | TracedBytes] = []
 
     def add(self, *parts: bytes | TracedBytes) -> int:
         """Where the first of them will lie."""
         place = self._end
-        for part in parts:
-            self._end += len(part)
-            self._is_in_memory &= type(part) is bytes
+        self._end += sum(map(len, parts))
         self._parts += parts
         return place
 
     def put(self) -> None:
         log = self._log
-        if self._is_in_memory and self._end - log.end <= _WRITTEN_AT_ONCE:
-            log.append(b"".join(self._parts))  # type: ignore[arg-type]  # all of them are bytes
-            return
+        if self._end - self._begin <= _WRITTEN_AT_ONCE:
+            try:
+                joined = b"".join(self._parts)  # type: ignore[arg-type]
+            except TypeError:
+                pass  # some of them are not in memory
+            else:
+                log.append(joined)
+                return
         for part in self._parts:
             if isinstance(part, bytes):
                 log.append(part)
