@@ -19,7 +19,9 @@ _FRAMES_NAMED = 16
 class Clock:
     """The times of the frames of one file, in the order in which they stand there."""
 
-    def __init__(self) -> None:
+    def __init__(self, set_back: list[int]) -> None:
+        """The frames before which the clock went back are appended to `set_back`."""
+        self._set_back = set_back
         self._last_ns: int | None = None
         self._count = 0
         self._frames: list[int] = []
@@ -38,6 +40,7 @@ class Clock:
             if step < _SET_BACK_NS:
                 continue
             self._count += 1
+            self._set_back.append(int(block.frames[at]))
             self._first_ns = self._first_ns or step
             self._most_ns = max(self._most_ns, step)
             if len(self._frames) < _FRAMES_NAMED:
@@ -50,5 +53,7 @@ class Clock:
         text = f"the clock of the capture went back by {self._first_ns / NS_PER_S:,.3f} s at frame {number_of(self._frames[0])}"
         if self._count > 1:
             text += f", and {self._count - 1} more times, by {self._most_ns / NS_PER_S:,.3f} s at most"
-        text += "; times are shown as captured, and a call has no latency where its answer has an earlier time than its request"
+        text += (
+            "; times are shown as captured, and a call has no latency where that was between its request and its answer"
+        )
         yield Problem("note", "capture", tuple(self._frames), text)

@@ -269,9 +269,10 @@ class _File:
             self._seen, self._seen_names = seen, names
 
     def items(
-        self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False
+        self, block_bytes: int, names: dict[str, str], set_back: list[int], *, fast: bool, hashing: bool = False
     ) -> Iterator[FrameBlock | Problem]:
-        """What the file holds; its source is closed at the end."""
+        """What the file holds; its source is closed at the end. The frames before which its clock went back are appended to
+        `set_back` before they come."""
         if self.reader is None:
             try:
                 self.open(block_bytes, names, fast=fast, hashing=hashing)
@@ -284,7 +285,7 @@ class _File:
         self.reader.file, self.reader.names = self.number, names
         for address, name in self._seen_names.items():
             names.setdefault(address, name)
-        clock = Clock()
+        clock = Clock(set_back)
         try:
             for item in chain((_renumbered(item, self.number) for item in self._seen), self._items):
                 if isinstance(item, FrameBlock):
@@ -380,6 +381,7 @@ class CaptureReader:
         self._files = files
         self._unreadable = [unreadable(error) for error in failures]
         self.info = CaptureInfo(files=tuple(file.name for file in files))
+        self.set_back: list[int] = []
 
     @property
     def position(self) -> int:
@@ -400,7 +402,7 @@ class CaptureReader:
         names: dict[str, str] = {}
 
         def items(file: _File, block_bytes: int) -> Iterator[Item]:
-            return file.items(block_bytes, names, fast=self._fast, hashing=self._hashing)
+            return file.items(block_bytes, names, self.set_back, fast=self._fast, hashing=self._hashing)
 
         self.info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
         try:

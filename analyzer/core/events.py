@@ -30,6 +30,12 @@ class BlockEnds(Event, frozen=True):
     before: Moment
 
 
+class ClockSetBack(Event, frozen=True):
+    """The clock of the capture went back before each of these frames: how long before them others were captured is not known."""
+
+    frames: tuple[int, ...]
+
+
 class CaptureEnds(Event, frozen=True):
     """Nothing more was captured; whatever ends from here on ends because of that."""
 

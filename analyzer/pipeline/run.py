@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.core.events import BlockEnds, CaptureEnds, Conflict, Event, Problem
+from analyzer.core.events import BlockEnds, CaptureEnds, ClockSetBack, Conflict, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import path_of_text, text_of_path
 from analyzer.core.times import earliest
@@ -606,7 +606,7 @@ def _own_segments(
 
     is_drained = (lambda: reader.is_drained) if streaming else None
     dissector = Dissector(limits=limits, most_passed=LOOK_BEHIND_BYTES if streaming else None)
-    return _segments(reader, dissector, progress, position, is_drained), facts
+    return _segments(reader, dissector, progress, position, is_drained, reader.set_back), facts
 
 
 def _segments(
@@ -615,13 +615,18 @@ def _segments(
     progress: Callable[[int, int], None] | None = None,
     position: Callable[[], int] = lambda: 0,
     is_drained: Callable[[], bool] | None = None,
+    set_back: Sequence[int] = (),
 ) -> Iterator[Event]:
-    """`is_drained` says whether there is nothing more to read for the moment; with it, the ends of blocks come among the events."""
-    count, latest = 0, (-1, 0)
+    """`is_drained` says whether there is nothing more to read for the moment; with it, the ends of blocks come among the events.
+    `set_back` are the frames so far before which the clock went back."""
+    count, latest, told = 0, (-1, 0), 0
     for item in frames:
         if isinstance(item, Problem):
             yield item
             continue
+        if len(set_back) > told:
+            yield ClockSetBack(tuple(set_back[told:]))
+            told = len(set_back)
         yield from dissector.feed(item)
         count += len(item)
         if is_drained is not None:

@@ -305,7 +305,8 @@ class Side(Value, frozen=True, kw_only=True):
     a verification trailer). `params` is keyed by the IDL's spelling. `buffer_span` is where in the stub the content of `lpData`
     lies and `buffer_kind` what it is laid out as, None where it is not known; `problem` says why the stub does not decode.
     `wire_length` counts the bytes of the stub as sent. Of a message too long to be kept there are no `pdus`, and
-    `frames_of_dropped` carried it.
+    `frames_of_dropped` carried it. Of a response, `after_set_back` says that the clock of the capture went back between the last
+    frame of its request and its own first one.
     """
 
     pdus: Fragments
@@ -321,6 +322,7 @@ class Side(Value, frozen=True, kw_only=True):
     buffer_span: tuple[int, int] | None = None
     buffer_kind: BufferKind | None = None
     problem: StubProblem | None = None
+    after_set_back: bool = False
 
     @property
     def stub(self) -> TracedBytes | Missing:
@@ -456,7 +458,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     def latency_ns(self) -> int | None:
         """First response frame minus last request frame; None where one side is missing, or the clock of the capture went back
         between them."""
-        if self.request is None or self.response is None:
+        if self.request is None or self.response is None or self.response.after_set_back:
             return None
         latency = self.response.first_time_ns - self.request.last_time_ns
         return latency if latency >= 0 else None

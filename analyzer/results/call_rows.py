@@ -4,7 +4,7 @@ The types of rows describe the columns (`doc`) and how they lie (`Stored`). What
 `call_table.py`. Annotations are values here, not texts: to evaluate those of a row takes a hundredth of a second.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -85,7 +85,12 @@ class SideRow(NamedTuple):
     stub_length: Annotated[_Length, doc("length of the stub in bytes")]
     wire_length: Annotated[int, Stored("Q"), doc("length of the stub as it was sent")]
     flags: Annotated[
-        int, Stored("B"), doc("bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong")
+        int,
+        Stored("B"),
+        doc(
+            "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong, 8 the clock of the capture "
+            "went back between the request and this answer"
+        ),
     ]
     buffer_kind: Annotated[
         int, Stored("b", may_lack=True), doc("layout of lpData, its number among " + ", ".join(get_args(BufferKind)))
@@ -129,7 +134,7 @@ STORED: Mapping[str, Stored] = {
     },
 }
 FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
-BIG_ENDIAN, TRAILER_OK, TRAILER_BAD = 1, 2, 4
+BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, AFTER_SET_BACK = 1, 2, 4, 8
 # Of PDUs that were carried or unsealed differently: each is described by itself, among what is rare.
 APART = (1 << 32) - 1
 
@@ -145,6 +150,13 @@ TRAILER_FLAGS: Mapping[Literal["ok", "bad"], int] = {"ok": TRAILER_OK, "bad": TR
 def trailer_of(flags: int) -> Literal["ok", "bad"] | None:
     """Whether the verification trailer of a side is right, None where there is none."""
     return "ok" if flags & TRAILER_OK else "bad" if flags & TRAILER_BAD else None
+
+
+def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
+    """Which calls have a latency, and the latency of each (`Call.latency_ns`), as arrays: by the columns of calls."""
+    latency = column("end_time") - column("begin_time")
+    is_known = (latency >= 0) & (column("response_flags") & AFTER_SET_BACK == 0)
+    return is_known & (column("request_side") >= 0) & (column("response_side") >= 0), latency
 
 
 class Context(Struct, array_like=True, frozen=True):

@@ -27,6 +27,7 @@ from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Call, CallState, Side, SmbFacts
 from analyzer.results.call_rows import (
+    AFTER_SET_BACK,
     APART,
     BIG_ENDIAN,
     FORMATS,
@@ -334,6 +335,8 @@ class CallTable:
         flags = BIG_ENDIAN if side.big_endian else 0
         if side.verification_trailer is not None:
             flags |= TRAILER_FLAGS[side.verification_trailer]
+        if side.after_set_back:
+            flags |= AFTER_SET_BACK
         start, stop = side.buffer_span or (-1, -1)
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
@@ -479,6 +482,7 @@ class CallTable:
             buffer_span=None if start < 0 else (start, stop),
             buffer_kind=None if kind < 0 else KINDS[kind],
             problem=rare.problem,
+            after_set_back=bool(flags & AFTER_SET_BACK),
         )
 
     def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:

@@ -26,6 +26,7 @@ from analyzer.results.call_rows import (
     Context,
     RareOfCall,
     RareOfSide,
+    latencies_in,
     trailer_of,
 )
 
@@ -214,10 +215,8 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[bool], list[int]]:
         begin = np.where(is_there, np.minimum(at, begin), begin)
         length += rows[side + "params"]
     is_plain &= place + length - begin <= _STRETCH
-    latency = np.where(
-        (rows["request_side"] >= 0) & (rows["response_side"] >= 0), rows["end_time"] - rows["begin_time"], -1
-    )
-    return begin.tolist(), is_plain.tolist(), latency.tolist()
+    is_known, latency = latencies_in(lambda name: rows[name])
+    return begin.tolist(), is_plain.tolist(), np.where(is_known, latency, -1).tolist()
 
 
 def _stub_places(rows: npt.NDArray[Any], side: str) -> tuple[list[int], list[int]]:

@@ -14,9 +14,13 @@ import pytest
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.call_records import call_record
+from analyzer.interfaces.contents.call_records import CallRecords, call_record
 from analyzer.interfaces.resolution.conflicts import REASON
+from analyzer.pipeline.case import open_case, write_case
 from analyzer.pipeline.run import analyze, stream
+from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.filters.selection import Selection
+from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from tests.build.capture import pcap
@@ -204,9 +208,52 @@ def test_a_clock_that_is_set_back_is_said_and_no_latency_is_computed_across_it()
     step = segments[at - 1].time_ns - late[0].time_ns
     text = (
         f"the clock of the capture went back by {step / NS_PER_S:,.3f} s at frame {at + 1}; times are shown as captured, and "
-        "a call has no latency where its answer has an earlier time than its request"
+        "a call has no latency where that was between its request and its answer"
     )
     assert said(analysis) == [("note", text)]
+
+
+def set_back_within_the_third_call(by_ns: int) -> list[Sent]:
+    """Sent once more in the third call, with an earlier time: its request. The answer has its own time, later than the request."""
+    segments = recorded()
+    at = answer_of(segments, 3)
+    asked = segments[at - 1]
+    assert asked.by_client
+    return [*segments[:at], Sent(asked.time_ns - by_ns, True, asked.tcp), *segments[at:]]
+
+
+@pytest.mark.parametrize(
+    ("by_ns", "is_known"), [(2 * HOUR_NS, False), (NS_PER_S, False), (NS_PER_S - 1000, True), (0, True)]
+)
+def test_no_latency_is_computed_across_a_clock_that_was_set_back_although_the_answer_has_a_later_time(
+    by_ns: int, is_known: bool, tmp_path: Path
+) -> None:
+    """Every way to a latency says the same: the call, its record, all records at once, columns, a filter, and a saved case."""
+    true = [call.latency_ns for call in analysed(recorded()).calls]
+    assert None not in true
+    wanted = true if is_known else [*true[:2], None, *true[3:]]
+    analysis = analysed(set_back_within_the_third_call(by_ns))
+    with (tmp_path / "a.pcq").open("wb") as out:
+        write_case(analysis, out)
+    for one in (analysis, open_case(tmp_path / "a.pcq")):
+        assert [call.latency_ns for call in one.calls] == wanted
+        assert [call_record(call, one).latency_ns for call in one.calls] == wanted
+        assert [record.latency_ns for record in CallRecords(one).of(range(1, len(wanted) + 1))] == wanted
+        has_latency, latencies = ShownCalls(one).latencies
+        assert latencies[has_latency].tolist() == [latency for latency in wanted if latency is not None]
+        timed = Selection(filter=CallFilter("latency_ns")).calls(one).numbers
+        assert list(timed) == [number for number, latency in enumerate(wanted, 1) if latency is not None]
+
+
+def test_of_several_files_each_has_a_clock_of_its_own() -> None:
+    """The first file's clock was set back between request and answer, which are in two files; nothing else lies across it."""
+    segments = recorded()
+    at = answer_of(segments, 3)
+    early = Sent(segments[at - 1].time_ns - HOUR_NS, True, segments[at - 1].tcp)
+    parts = [*segments[:at], early], segments[at:]
+    files = [BytesIO(pcap([(sent.time_ns, frame) for sent in part for frame in in_ipv4(sent)])) for part in parts]
+    true = [call.latency_ns for call in analysed(recorded()).calls]
+    assert [call.latency_ns for call in analyze(files).calls] == [*true[:2], None, *true[3:]]
 
 
 def test_frames_that_were_written_out_of_order_are_no_clock_that_was_set_back() -> None:

@@ -21,6 +21,7 @@ from analyzer.questions.filters.fields import BOTH_SIDES, Field
 from analyzer.questions.filters.records import LookedAt, values_at
 from analyzer.results import scmr, winreg
 from analyzer.results.analysis import Analysis
+from analyzer.results.call_rows import latencies_in
 from analyzer.transport.rpc.status import fault_name
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ class CallColumns:
                 times = numbers_of("first_time").astype(np.int64)
                 return _Column(np.diff(times, prepend=0), _one, np.arange(len(times)) > 0)
             case "latency_ns":
-                latency = numbers_of("end_time") - numbers_of("begin_time")
-                return _Column(latency, _one, self._has("request") & self._has("response") & (latency >= 0))
+                is_known, latency = latencies_in(numbers_of)
+                return _Column(latency, _one, is_known)
             case "call_id" | "context_id" | "opnum" | "status" | "fault" | "state" | "method":
                 return self._of_table(first)
             case "status_name":

@@ -11,7 +11,7 @@ from analyzer.core.arrays import distinct
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call_rows import Context
+from analyzer.results.call_rows import Context, latencies_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -125,9 +125,7 @@ class ShownCalls:
     @property
     def latencies(self) -> tuple[Mask, Numbers]:
         """Which calls have a latency, and the latency of each (`Call.latency_ns`)."""
-        latency = self.column("end_time") - self.column("begin_time")
-        has_both = (self.column("request_side") >= 0) & (self.column("response_side") >= 0)
-        return has_both & (latency >= 0), latency
+        return latencies_in(self.column)
 
     @property
     def polls(self) -> Mask:

@@ -18,7 +18,7 @@ A presentation context goes through these states, by its context id:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -85,8 +85,10 @@ class Association:
         limits: Limits,
         pdus: bool,
         spill: Log | None = None,
+        set_back: Sequence[int] = (),
     ) -> None:
-        """What is long of a call under way is spilled to the log."""
+        """What is long of a call under way is spilled to the log. `set_back` are the frames before which the clock of the capture
+        went back, ascending; more come while it is read."""
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         self._swapped = False
@@ -95,7 +97,7 @@ class Association:
         self._offers: dict[int, _Offered] = {}
         self._early_acks: dict[int, RawPdu] = {}
         self._security = SecurityTable(begin, search, limits.security_contexts)
-        self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub)
+        self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back)
         self._calls = CallTable(self._presentations, limits, self._emit, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:

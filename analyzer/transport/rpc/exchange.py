@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections.abc import Sequence
 from typing import Literal
+
+from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
@@ -29,13 +33,20 @@ class ExchangeMaker:
     """Makes the exchanges of one association. `channel` and `header_signing` follow what its binds show."""
 
     def __init__(
-        self, channel: Channel, presentations: dict[int, Presentation], security: SecurityTable, max_stub: int
+        self,
+        channel: Channel,
+        presentations: dict[int, Presentation],
+        security: SecurityTable,
+        max_stub: int,
+        set_back: Sequence[int],
     ) -> None:
+        """`set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read."""
         self.channel = channel
         self.header_signing: bool | None = None
         self._presentations = presentations
         self._security = security
         self._max_stub = max_stub
+        self._set_back = set_back
         self._last_auth = _NO_SECURITY
 
     def exchange(self, call: PendingCall, why: str) -> Exchange:
@@ -46,6 +57,10 @@ class ExchangeMaker:
         presentation, request, response = call.presentation, call.request, call.response
         has_request = call.has_request
         state, reasons = self._state(call, why)
+        asked = self._side(call, request, is_request=True) if has_request else None
+        answered = self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None
+        if self._set_back and asked is not None and answered is not None and self._is_set_back(asked, answered):
+            answered = replace(answered, after_set_back=True)
         return Exchange(
             self.channel,
             request.smb if has_request else response.smb,
@@ -57,14 +72,18 @@ class ExchangeMaker:
             call.call_id,
             call.context_id,
             call.object_uuid,
-            self._side(call, request, is_request=True) if has_request else None,
-            self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None,
+            asked,
+            answered,
             call.fault,
             state,
             "; ".join(reasons) or None,
             call.cancelled,
             call.orphaned,
         )
+
+    def _is_set_back(self, asked: Side, answered: Side) -> bool:
+        """Whether the clock went back behind the last frame of a request, up to the first of its answer."""
+        return bisect(self._set_back, asked.last_frame) < bisect(self._set_back, answered.first_frame)
 
     def _state(self, call: PendingCall, why: str) -> tuple[CallState, list[str]]:
         """What became of the call, and every reason for which it is not complete."""

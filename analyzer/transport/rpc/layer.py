@@ -9,7 +9,7 @@ from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, SearchBudget
 from analyzer.auth.keyring import Keyring
 from analyzer.core.budget import MemoryBudget
-from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.spill import Log
 from analyzer.core.times import earliest
@@ -25,7 +25,9 @@ _GIVEN_UP = "the association was given up before the answer: too much was under 
 class RpcLayer:
     """Follows every channel; gaps, ends of channels and events it does not know pass unchanged."""
 
-    takes: ClassVar[frozenset[type[Event]]] = frozenset({ChannelBatch, ChannelGap, ChannelClosed, CaptureEnds})
+    takes: ClassVar[frozenset[type[Event]]] = frozenset(
+        {ChannelBatch, ChannelGap, ChannelClosed, ClockSetBack, CaptureEnds}
+    )
 
     def __init__(
         self,
@@ -48,6 +50,8 @@ class RpcLayer:
         self._pdus = pdus
         self._spill = Log(0)
         self._associations: dict[int, Association] = {}
+        # The frames before which the clock of the capture went back, ascending.
+        self._set_back: list[int] = []
         self._unanswered = "no answer was captured before the pipe or connection was closed"
 
     def feed(self, event: Event) -> list[Event]:
@@ -60,6 +64,12 @@ class RpcLayer:
             self._memory.ends(event.channel.number)
             association = self._associations.pop(event.channel.number, None)
             return [*(association.finish(self._unanswered) if association is not None else ()), event]
+        if isinstance(event, ClockSetBack):
+            is_later = not self._set_back or event.frames[0] > self._set_back[-1]
+            self._set_back += event.frames
+            if not is_later:  # frames of several files come in turns
+                self._set_back.sort()
+            return []
         if isinstance(event, CaptureEnds):
             self._unanswered = _CAPTURE_ENDS
         return [event]
@@ -99,6 +109,6 @@ class RpcLayer:
         association = self._associations.get(channel.number)
         if association is None:
             association = self._associations[channel.number] = Association(
-                channel, self._begin, self._search, self._limits, self._pdus, self._spill
+                channel, self._begin, self._search, self._limits, self._pdus, self._spill, self._set_back
             )
         return association
