@@ -30,13 +30,14 @@ def report(
     if writing.path is None:
         raise typer.BadParameter("name the file to write: -o report.html, or -o - into a pipe", param_hint="-o")
     from analyzer.questions.audit.engine import Audit, Profile
-    from analyzer.screens.formats.page import MAX_DETAILS, write_page
+    from analyzer.screens.formats.page import MAX_DETAILS, series_text, write_page
     from analyzer.screens.views.report import Report
 
     analysis = reading.analysis(files)
+    series = series_text(analysis)
     analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), MAX_DETAILS) + 1))
     view = Report(Audit(analysis, profile=Profile(profile.value)), title)
-    write_page(view, writing.destination, writing.evidence())
+    write_page(view, series, writing.destination, writing.evidence())
     code = exit_of(analysis, strict=strict)
     if analysis.packets is not None and analysis.packets.is_lost:
         say(f"frames, TCP payload and SMB messages are not in the page: {analysis.packets.lacking}")

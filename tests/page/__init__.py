@@ -21,7 +21,7 @@ from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.results.analysis import Analysis
-from analyzer.screens.formats.page import page_parts
+from analyzer.screens.formats.page import page_parts, series_text
 from analyzer.screens.views.report import Report
 from tests import truth
 
@@ -58,7 +58,7 @@ def blocks_named(file: str) -> dict[str, Any]:
 
 def page_of(analysis: Analysis) -> str:
     report = Report(Audit(analysis, profile=Profile.SPEC))
-    return b"".join(page_parts(report)).decode()
+    return b"".join(page_parts(report, series_text(report.analysis))).decode()
 
 
 def blocks(page: str) -> dict[str, Any]:

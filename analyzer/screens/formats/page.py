@@ -16,6 +16,7 @@ from typing import Any
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
 from analyzer.questions.filters.names import vocabulary
+from analyzer.results.analysis import Analysis
 from analyzer.results.evidence import EvidenceRecord
 from analyzer.results.next_command import next_command
 from analyzer.screens.formats.page_data import (
@@ -30,6 +31,7 @@ from analyzer.screens.formats.page_data import (
     rows_block,
     series_block,
 )
+from analyzer.screens.viewmodel.series import series_views
 from analyzer.screens.views.report import Report
 
 # What a browser was measured to hold with ease (docs/report.md). Calls beyond these stay in the list, without their layers.
@@ -38,15 +40,21 @@ MAX_DETAIL_BYTES = 96 << 20
 MAX_READINGS = 2_000_000
 
 
-def write_page(report: Report, destination: Destination, evidence: EvidenceRecord | None = None) -> None:
-    """Writes the page of a report, with what it was made from."""
+def write_page(report: Report, series: bytes, destination: Destination, evidence: EvidenceRecord | None = None) -> None:
+    """Writes the page of a report, with its `series_text`, and with what it was made from."""
     with destination.sparing(report.inputs()).opened() as out:
-        for part in page_parts(report, evidence):
+        for part in page_parts(report, series, evidence):
             out.write(part)
 
 
-def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterator[bytes]:
-    """The page in parts, in the order of the file: what is shown first comes first."""
+def series_text(analysis: Analysis) -> bytes:
+    """The block of series. It comes last in the page, and is made first: what that takes is free again for the rest."""
+    base = analysis.capture.first_time_ns or 0
+    return packed(series_block(*series_views(analysis, MAX_READINGS), base))
+
+
+def page_parts(report: Report, series: bytes, evidence: EvidenceRecord | None = None) -> Iterator[bytes]:
+    """The page in parts, in the order of the file: what is shown first comes first. `series` is its `series_text`."""
     analysis = report.analysis
     script, style = asset("report.js"), asset("report.css")
     policy = (
@@ -90,7 +98,7 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
     yield b"<script>" + script + b"</script>\n"
     # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
     yield from _calls(report)
-    yield _script("series", packed(series_block(*report.series(MAX_READINGS), base)))
+    yield _script("series", series)
     yield b"</body>\n</html>\n"
 
 

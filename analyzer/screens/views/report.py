@@ -11,10 +11,9 @@ from msgspec import Struct
 
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.view import FindingView, Overview, SectionCoverage, SeriesView
+from analyzer.results.view import FindingView, Overview, SectionCoverage
 from analyzer.screens.viewmodel.findings import coverage_views, finding_views, nothing_found
 from analyzer.screens.viewmodel.overview import overview_of
-from analyzer.screens.viewmodel.series import series_views
 from analyzer.screens.views.view import OfCapture
 
 
@@ -58,6 +57,3 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
     def nothing_found(self) -> str:
         """What an audit says that found nothing."""
         return nothing_found(sum((Counter(one.verdicts) for one in self.coverage()), Counter[str]()))
-
-    def series(self, most_readings: int | None) -> tuple[Iterator[SeriesView], int]:
-        return series_views(self.analysis, most_readings)

@@ -25,10 +25,11 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.evidence import EvidenceRecord, Input
 from analyzer.screens.formats import page, page_data
 from analyzer.screens.formats.junit import junit_xml
-from analyzer.screens.formats.page import page_parts
+from analyzer.screens.formats.page import page_parts, series_text
 from analyzer.screens.formats.page_data import detail_blocks, exact, record_blocks, rows_block, series_block
 from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.tables import table_of, write_csv
+from analyzer.screens.viewmodel.series import series_views
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
@@ -169,7 +170,7 @@ def test_blocks_of_the_page() -> None:
     details = [json.loads(b"".join(block.shared.content)), block.frames, block.calls, block.data.hex()]
     is_as_written(FORMS / "page-details.json", as_json(details))
     report = Report(audit=Audit(watched()))
-    series = b"".join(series_block(*report.series(None), 1_000_000))
+    series = b"".join(series_block(*series_views(report.analysis), 1_000_000))
     is_as_written(FORMS / "page-series.json", as_json(json.loads(series)))
 
 
@@ -194,7 +195,7 @@ def test_numbers_that_javascript_does_not_hold_are_texts(value: Any, found: Any)
 
 def blocks_of(report: Report) -> dict[str, Any]:
     """The blocks of data in a page, by their names."""
-    return blocks(b"".join(page_parts(report, EVIDENCE)).decode())
+    return blocks(b"".join(page_parts(report, series_text(report.analysis), EVIDENCE)).decode())
 
 
 @pytest.mark.parametrize(
@@ -228,7 +229,7 @@ def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
 
 
 def test_a_page_says_what_it_is_and_lets_nothing_else_in() -> None:
-    text = b"".join(page_parts(Report(audit=Audit(broken()), name="<b>&"), EVIDENCE)).decode()
+    text = b"".join(page_parts(Report(audit=Audit(broken()), name="<b>&"), series_text(broken()), EVIDENCE)).decode()
     assert "<title>&lt;b&gt;&amp;</title>" in text
     assert "<h1>&lt;b&gt;&amp;</h1>" in text
     policy = re.search(r'content="(default-src [^"]+)"', text)
