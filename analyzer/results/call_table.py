@@ -670,6 +670,20 @@ class OrderedCalls(Sequence[Call]):
         codes = backwards[first_places(backwards)].tolist()
         return [self.table.contexts[code] for code in reversed(codes)]
 
+    def contexts_of(self, numbers: Sequence[int]) -> list[tuple[Context, int]]:
+        """What calls with these numbers have in common, in the order of the first call of each, and how many have it."""
+        import numpy as np
+
+        codes = Counter(self.column("context")[np.asarray(numbers, np.int64) - 1].tolist())
+        return [(self.table.contexts[code], count) for code, count in codes.items()]
+
+    def states_of(self, numbers: Sequence[int]) -> Counter[str]:
+        """How many of the calls with these numbers are in which state."""
+        import numpy as np
+
+        codes = Counter(self.column("state")[np.asarray(numbers, np.int64) - 1].tolist())
+        return Counter({STATES[code]: count for code, count in codes.items()})
+
     def held(self, numbers: Sequence[int]) -> Iterator[HeldCall | None]:
         """What calls with these numbers state; None for one that has to be looked at."""
         order = self.order

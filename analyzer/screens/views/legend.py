@@ -5,13 +5,14 @@ A name is `user@client → server`, of the names the traffic gives them, else of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 
 from analyzer.interfaces.contents.machines import machine_names
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
+from analyzer.results.call_rows import Context
 from analyzer.results.security import who_words
 
 _MOST_CHARACTERS = 24
@@ -31,21 +32,21 @@ class _Pair(Struct):
 
 
 class Legend:
-    """The names of the pairs that some calls are between."""
+    """The names of the pairs that the calls with some numbers are between."""
 
-    def __init__(self, analysis: Analysis, calls: Iterable[tuple[int, Call]]) -> None:
+    def __init__(self, analysis: Analysis, numbers: Sequence[int]) -> None:
         self._names = {ip: names[0] for ip, names in machine_names(analysis).items()}
         self._pairs: dict[_Ends, _Pair] = {}
         taken: set[str] = set()
-        for _, call in calls:
-            pair = self._pairs.get(_ends(call))
+        for common, count in analysis.calls.contexts_of(numbers):
+            pair = self._pairs.get(_ends(common))
             if pair is None:
-                pair = self._pairs[_ends(call)] = _Pair(self._unique_label(call, taken), call.auth.workstation)
-            pair.calls += 1
+                pair = self._pairs[_ends(common)] = _Pair(self._unique_label(common, taken), common.auth.workstation)
+            pair.calls += count
             if len(pair.clients) < 2:
-                pair.clients[str(call.client)] = None
+                pair.clients[str(common.client)] = None
             if len(pair.servers) < 2:
-                pair.servers[str(call.server)] = None
+                pair.servers[str(common.server)] = None
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -65,10 +66,11 @@ class Legend:
         if (more := len(self._pairs) - _SHOWN_PAIRS) > 0:
             yield f"and {more:,} more: pcq-analyzer stats shows who called"
 
-    def _unique_label(self, call: Call, taken: set[str]) -> str:
-        user = "anonymous" if call.auth.anonymous else (call.auth.user or "").rpartition("\\")[2].partition("@")[0]
-        client = _short(call.auth.workstation or self._names.get(call.client.ip), call.client.ip)
-        server = _short(self._names.get(call.server.ip), call.server.ip)
+    def _unique_label(self, common: Context, taken: set[str]) -> str:
+        auth = common.auth
+        user = "anonymous" if auth.anonymous else (auth.user or "").rpartition("\\")[2].partition("@")[0]
+        client = _short(auth.workstation or self._names.get(common.client.ip), common.client.ip)
+        server = _short(self._names.get(common.server.ip), common.server.ip)
         label = f"{_short(user, '?')}@{client} → {server}" if user else f"{client} → {server}"
         number = 1
         unique = label
@@ -79,7 +81,7 @@ class Legend:
         return unique
 
 
-def _ends(call: Call) -> _Ends:
+def _ends(call: Call | Context) -> _Ends:
     return call.auth.user, call.client.ip, call.server.ip, call.auth.claimed_user
 
 

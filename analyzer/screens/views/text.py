@@ -132,20 +132,21 @@ def _span(facts: CaptureFacts) -> str:
 
 def _rpc_words(analysis: Analysis) -> Counter[str]:
     words: Counter[str] = Counter()
-    for _, call in analysis.shown:
-        auth = call.security
-        name = call.interface.name or call.interface.uuid or "unknown interface"
-        if call.session is None:
+    for common, count in analysis.calls.contexts_of(analysis.shown.numbers):
+        auth = common.security
+        name = common.interface.name or common.interface.uuid or "unknown interface"
+        if common.session is None:
             # No SMB session above states who talked to whom.
-            name += f" over TCP, {call.client.ip} → {call.server.ip},"
+            name += f" over TCP, {common.client.ip} → {common.server.ip},"
         if auth.level <= AuthLevel.NONE:
-            words[f"{name} without RPC security"] += 1
+            words[f"{name} without RPC security"] += count
             continue
-        who = call.identity.who if call.identity is not None else "unknown user"
+        identity = auth.caller(common.smb_identity)
+        who = identity.who if identity is not None else "unknown user"
         decryption = (
             "" if auth.decryption in (Decryption.DECRYPTED, Decryption.NOT_SEALED) else f" ({auth.decryption.value})"
         )
-        words[f"{name} with {auth.mechanism}, level {call.auth.level}, as {who}{decryption}"] += 1
+        words[f"{name} with {auth.mechanism}, level {common.auth.level}, as {who}{decryption}"] += count
     return words
 
 

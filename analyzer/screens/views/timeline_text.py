@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
 
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.questions.filters.selection import EVERYTHING, Selection
@@ -38,8 +40,8 @@ def timeline_lines(
     """The timeline. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
     yield from header_lines(analysis, width)
     selected = selection.calls(analysis)
-    lines = selection.last(selected if all_attempts else _without_early_tries(selected))
-    legend = Legend(analysis, lines)
+    lines = selection.last(selected if all_attempts else _without_early_tries(selected, analysis))
+    legend = Legend(analysis, lines.numbers)
     for line in legend.lines():
         yield from (safe(text) for text in folded(line, 4, width))
     if lines:
@@ -49,10 +51,11 @@ def timeline_lines(
     damages = Damages()
     runs = {} if unfold or all_attempts else find_runs(lines)
     # Of calls in a run, only the first has a line.
-    hidden = {number for run in runs.values() for number in run.numbers[1:]}
-    for number, call in lines:
-        if number in hidden:
-            continue
+    is_hidden = bytearray(len(analysis.calls) + 1)
+    for one in runs.values():
+        for number in islice(one.numbers, 1, None):
+            is_hidden[number] = True
+    for number, call in lines.only(number for number in lines.numbers if not is_hidden[number]):
         time = time_words(call.time_ns, analysis.capture, clock, before)
         before = call.time_ns
         # On a narrow page, ends that the legend gives for all calls are not repeated in each.
@@ -70,14 +73,17 @@ def timeline_lines(
     yield ""
     # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
     counted = selected if selection.tail is None else lines
-    total = total_words(Counter(call.state for _, call in counted), len(analysis.calls))
+    total = total_words(analysis.calls.states_of(counted.numbers), len(analysis.calls))
     by = f" ({selection.words})" if selection.words is not None else ""
     yield from (safe(line) for line in folded(total + by, 4, width))
 
 
-def _without_early_tries(calls: Selected) -> Selected:
+def _without_early_tries(calls: Selected, analysis: Analysis) -> Selected:
     """Of each registry read only the last try there is."""
-    reads = [(number, call.read.number) for number, call in calls if call.read is not None]
+    # Few calls are reads, and all of them have something that few have.
+    numbers = np.asarray(calls.numbers, np.int64)
+    rare = calls.only(numbers[analysis.calls.column("rare")[numbers - 1] > 0].tolist())
+    reads = [(number, call.read.number) for number, call in rare if call.read is not None]
     last = {read: number for number, read in reads}
     early = {number for number, read in reads if last[read] != number}
-    return calls.only(number for number, _ in calls if number not in early) if early else calls
+    return calls.only(number for number in calls.numbers if number not in early) if early else calls

@@ -31,7 +31,8 @@ def call(
 def made(calls: Sequence[Any], names: dict[str, tuple[str, ...]] | None = None) -> tuple[Legend, list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(legend, "machine_names", lambda analysis: names or {})
-        found = Legend(None, list(enumerate(calls, 1)))  # type: ignore[arg-type]
+        held = SimpleNamespace(contexts_of=lambda numbers: [(calls[number - 1], 1) for number in numbers])
+        found = Legend(SimpleNamespace(calls=held), range(1, len(calls) + 1))  # type: ignore[arg-type]
     return found, list(found.lines())
 
 
