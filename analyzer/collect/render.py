@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -22,6 +23,8 @@ from msgspec.structs import replace
 from analyzer.collect.facts import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
 from analyzer.collect.schemas import Get, rebuilt, stored
 from analyzer.core.output.store import Store
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.contents.lines import problem_record, shown_problems
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.records import finding_record
@@ -29,21 +32,23 @@ from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
+from analyzer.results.call import CallRecord
+from analyzer.results.capture import ProblemRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord, metadata_record
+from analyzer.results.record import Record
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import problems_table, tables_of
+from analyzer.screens.formats.tables import tables_of
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Sessions
-from analyzer.screens.views.timeline import Timeline
 
 # A conversation's number stands in front of its own numbers, which have so many bits.
 NUMBER_SHIFT = 32
 # Rows of a table that wait to be written, and a Parquet file is of.
 ROWS_OF_FILE = 100_000
 # Rows of one table that are worked on at a time: text takes several times what names do.
-_ROWS_AT_ONCE = 10_000
+_ROWS_AT_ONCE, _RECORDS_AT_ONCE = 10_000, 2_000
 # What rows of no day or server are in: pandas refuses the name that other readers take for null.
 NO_DAY, NO_SERVER = "1970-01-01", "none"
 _NUMBERS = {
@@ -108,20 +113,28 @@ def _filled(analysis: Analysis, task: RenderTask) -> Analysis:
 
 def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tuple[str, Iterator[pl.DataFrame]]]:
     """The tables of a conversation, each in pieces. What its audit counts is noted when its findings were read."""
-    yield "calls", tables_of(Timeline(analysis))
+    calls = CallRecords(analysis, for_json=True)
+    yield "calls", _in_pieces(CallRecord, calls.of(range(1, len(analysis.calls) + 1)))
     yield "samples", tables_of(Samples(analysis))
     yield "counters", tables_of(Counters(analysis))
     yield "sessions", tables_of(Sessions(analysis))
-    yield "handles", iter([table_of_records(HandleRecord, handle_records(analysis))])
-    yield "problems", iter([problems_table(analysis)])
+    yield "handles", _in_pieces(HandleRecord, handle_records(analysis))
+    problems = (problem_record(one, analysis.capture) for one in shown_problems(analysis))
+    yield "problems", _in_pieces(ProblemRecord, problems)
     audit = Audit(analysis, profile=Profile(profile))
-    yield "findings", iter([findings_of(audit, analysis)])
+    yield "findings", _in_pieces(FindingRecord, findings_of(audit, analysis))
     add_judged(facts.coverage, audit)
 
 
-def findings_of(audit: Audit, analysis: Analysis) -> pl.DataFrame:
-    """The table of what an audit finds."""
-    return table_of_records(FindingRecord, (finding_record(one, analysis.capture) for one in audit.findings()))
+def _in_pieces(kind: type[Record], records: Iterator[Record]) -> Iterator[pl.DataFrame]:
+    """A table of records, some rows at a time: what waits to become columns takes ten times what they do."""
+    while (table := table_of_records(kind, islice(records, _RECORDS_AT_ONCE))).height:
+        yield table
+
+
+def findings_of(audit: Audit, analysis: Analysis) -> Iterator[FindingRecord]:
+    """The records of what an audit finds."""
+    return (finding_record(one, analysis.capture) for one in audit.findings())
 
 
 def add_judged(judged: dict[str, Judged], audit: Audit) -> None:

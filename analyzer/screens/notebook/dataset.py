@@ -29,7 +29,7 @@ from analyzer.core.output.store import StorageError, Store
 from analyzer.core.printable import printable
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.audit import CoverageRecord
+from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.capture import HostRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.sample import BucketRecord
@@ -347,8 +347,9 @@ class Dataset:
         if chosen == stored and not self._is_part:
             return {"findings": self.table("findings"), "coverage": self.table("coverage")}
 
-        def found(cap: Capture) -> pl.DataFrame:
-            return findings_of(Audit(cap.analysis, profile=Profile(chosen)), cap.analysis)
+        def judged_anew(cap: Capture) -> pl.DataFrame:
+            found = findings_of(Audit(cap.analysis, profile=Profile(chosen)), cap.analysis)
+            return table_of_records(FindingRecord, found)
 
         parts = self._parts()
 
@@ -361,7 +362,7 @@ class Dataset:
                 add_judged(judged, audit)
             yield table_of_records(CoverageRecord, coverage_of([judged]))
 
-        findings = self._of_calls("findings") if chosen == stored else self._made("findings", found)
+        findings = self._of_calls("findings") if chosen == stored else self._made("findings", judged_anew)
         return {"findings": findings, "coverage": _lazy(TABLES["coverage"], covered)}
 
     @property
