@@ -24,7 +24,7 @@ from analyzer.collect.facts import ConversationFacts, Job, Judged, RenderTask, R
 from analyzer.collect.schemas import Get, rebuilt, stored
 from analyzer.core.output.store import Store
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.lines import problem_record, shown_problems
+from analyzer.interfaces.contents.lines import logon_record, problem_record, shown_problems
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.records import finding_record
@@ -33,7 +33,7 @@ from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import ProblemRecord
+from analyzer.results.capture import LogonRecord, ProblemRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord, metadata_record
 from analyzer.results.record import Record
@@ -63,6 +63,8 @@ _NUMBERS = {
     "channel",
     "channels",
 }
+# Names of a letter or word with a number behind it.
+_NAMES = {"handle", "logon", "auth_logon", "auth_later_logon"}
 # Where calls are named in words, and how.
 _IN_WORDS: Mapping[str, Mapping[re.Pattern[str], tuple[str, ...]]] = {
     "problems": {re.compile(r"(?<=\bcall #)\d+"): ("text",)},
@@ -118,6 +120,7 @@ def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tupl
     yield "samples", tables_of(Samples(analysis))
     yield "counters", tables_of(Counters(analysis))
     yield "sessions", tables_of(Sessions(analysis))
+    yield "logons", _in_pieces(LogonRecord, (logon_record(one, analysis.capture) for one in analysis.logons))
     yield "handles", _in_pieces(HandleRecord, handle_records(analysis))
     problems = (problem_record(one, analysis.capture) for one in shown_problems(analysis))
     yield "problems", _in_pieces(ProblemRecord, problems)
@@ -171,7 +174,7 @@ class Numbering(Struct, frozen=True):
         if name in _NUMBERS:
             is_list = isinstance(kind, pl.List)
             return [get(name).list.eval(pl.element() + self._base) if is_list else get(name) + self._base]
-        if name == "handle":
+        if name in _NAMES:
             return [get(name).str.replace(r"^([a-z]+)(\d+)$", f"${{1}}{self.number}-${{2}}")]
         if name.endswith("frame_files"):
             # They are left out where there is but one.

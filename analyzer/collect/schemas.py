@@ -13,7 +13,7 @@ import polars as pl
 
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import HostRecord, ProblemRecord, SessionRecord
+from analyzer.results.capture import HostRecord, LogonRecord, ProblemRecord, SessionRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord
 from analyzer.results.record import Record
@@ -25,6 +25,7 @@ RECORDS: Mapping[str, type[Record]] = {
     "samples": SampleRecord,
     "counters": CounterRecord,
     "sessions": SessionRecord,
+    "logons": LogonRecord,
     "hosts": HostRecord,
     "handles": HandleRecord,
     "problems": ProblemRecord,
@@ -33,7 +34,7 @@ RECORDS: Mapping[str, type[Record]] = {
     "metadata": MetadataRecord,
 }
 # Those whose files lie in directories of a day and a server.
-PARTITIONED = ("calls", "samples", "counters", "sessions", "handles", "problems", "findings")
+PARTITIONED = ("calls", "samples", "counters", "sessions", "logons", "handles", "problems", "findings")
 # Names that come again and again are kept once in memory; in a file they are text.
 TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
     name: {

@@ -60,7 +60,9 @@ def complete_account(context: typer.Context, incomplete: str) -> Iterator[tuple[
     """Accounts of the captures on the line."""
     if (analysis := _analysis(context)) is None:
         return
-    accounts = {call.auth.user for call in analysis.calls} | {one.identity.account for one in analysis.sessions}
+    accounts = {call.auth.user for call in analysis.calls} | {
+        identity.account for one in analysis.sessions for identity in one.identities
+    }
     found = {account: "" for account in accounts if account is not None}
     found |= {name: account for account in found if (name := account.rpartition("\\")[2]) != account}
     yield from _beginning(found, incomplete)

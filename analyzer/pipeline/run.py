@@ -27,7 +27,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTables
 from analyzer.transport.channel.events import ChannelClosed
 from analyzer.transport.rpc.call import plain_call
@@ -487,6 +487,7 @@ class _Collector:
         self.problems: list[Problem] = []
         self.conflicts: list[Conflict] = []
         self.sessions: list[SmbSession] = []
+        self.logons: list[Logon] = []
         self.bounds: list[Bound] = []
         self.features: list[FeaturesOffered] = []
         self.closed: set[int] = set()
@@ -520,6 +521,7 @@ class _Collector:
             calls=calls,
             problems=(*self.problems, *self.unlisted()),
             sessions=self.sessions_in_order(),
+            logons=tuple(sorted(self.logons, key=lambda logon: (logon.first_time_ns, logon.number))),
             bounds=tuple(self.bounds),
             pdus=tuple(self.pdus),
             catalogs=catalogs,
@@ -546,6 +548,8 @@ class _Collector:
                 self._list(self.conflicts, event, "conflicts", _MOST_CONFLICTS)
             case SmbSession():
                 self._list(self.sessions, event, "SMB sessions", self._limits.listed)
+            case Logon():
+                self._list(self.logons, event, "logons", self._limits.listed)
             case Recognised(protocol=protocol):
                 self.connections[protocol] += 1
             case Bound():

@@ -14,7 +14,7 @@ from analyzer.core.frames import file_of, number_of
 from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.evidence import FileDigest
 from analyzer.results.name_tables import NameTables
 from analyzer.results.next_command import Given
@@ -114,11 +114,31 @@ class Analysis(Struct, frozen=True, eq=False):
     name_tables: NameTables
     secrets_given: bool = False
     features: Sequence[FeaturesOffered] = ()
+    logons: Sequence[Logon] = ()
     closed: frozenset[int] = frozenset()
     connections: Mapping[str, int] = field(default_factory=dict)
     part: Part | None = None
     packets: Packets | None = None
     given: Given | None = None
+
+    @property
+    def logons_by_session(self) -> dict[int, list[Logon]]:
+        """The logons by SMB of each session by its number, in the order they were made."""
+        found: dict[int, list[Logon]] = {}
+        for logon in self.logons:
+            if logon.by == "smb" and logon.session is not None:
+                found.setdefault(logon.session, []).append(logon)
+        return found
+
+    @property
+    def shown_logons(self) -> Sequence[Logon]:
+        """The logons of the sessions and calls that were asked for."""
+        if self.part is None:
+            return self.logons
+        sessions = {session.number for session in self.part.sessions}
+        first = self.calls.first_of_contexts(self.part.numbers)
+        channels = {self.calls[number - 1].channel for number in first}
+        return [one for one in self.logons if (one.session in sessions if one.by == "smb" else one.channel in channels)]
 
     @property
     def shown(self) -> Selected:

@@ -87,6 +87,19 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
             source="[MS-SMB2] section 2.2.6, [MS-CIFS] section 2.2.4.53.2",
         ),
     ] = None
+    logon: Annotated[
+        str | None,
+        doc("the logon that states the account, `logon` of `logons`; null where it was not captured"),
+    ] = None
+    later_user: Annotated[
+        str | None,
+        doc(
+            "account of the logon that was in force on the SMB session when the call was made, where that is a later one than that "
+            "under which the pipe was opened; which of the two the server takes is its choice",
+            source="[MS-SMB2] section 3.3.5.5.2",
+        ),
+    ] = None
+    later_logon: Annotated[str | None, doc("that logon")] = None
 
 
 class InterfaceFacts(Value, frozen=True, cache_hash=True):

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from analyzer.core.events import ProblemKind
 from analyzer.results.record import Endpoint, FrameFiles, Frames, Record, Value, doc
-from analyzer.results.security import AccountSource, Granted
+from analyzer.results.security import AccountSource, Granted, LogonOutcome
 
 SCHEMA = 2
 
@@ -146,6 +146,54 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
     verified_messages: Annotated[int, doc("how many of the signatures were verified")]
     trees: Annotated[tuple[str, ...], doc("paths of the shares that were connected")]
     pipes: Annotated[tuple[str, ...], doc("names of the pipes that were opened")]
+    later_users: Annotated[
+        tuple[str, ...],
+        doc("accounts that logged on to it later, in that order", source="[MS-SMB2] section 3.3.5.5.2"),
+    ] = ()
+
+
+# What a server did with an account that it did not grant.
+ClaimOutcome = Literal["guest", "anonymous", "refused", "not captured"]
+
+
+class LogonRecord(Record, frozen=True, kw_only=True, tag="logon"):
+    """One logon: somebody authenticated, or tried to, by SMB or by RPC."""
+
+    logon: Annotated[str, doc("names it: `smb0` the first by SMB, `rpc0` the first by RPC; `auth.logon` of a call")]
+    by: Annotated[Literal["smb", "rpc"], doc("by a session setup of SMB, or by a security context of RPC")]
+    session: Annotated[int | None, doc("number of the SMB session that it belongs to, or whose pipe carried it")]
+    channel: Annotated[int | None, doc("of RPC: number of the open of a pipe or of the TCP connection")]
+    client: Annotated[Endpoint, doc("who logged on")]
+    server: Annotated[Endpoint, doc("where")]
+    outcome: Annotated[
+        LogonOutcome,
+        doc(
+            "what the server granted: the `account`, a `guest`'s session, an `anonymous` one; `bound`: a further connection of the "
+            "session; `refused`; `unanswered`: no answer to it was captured",
+            source="[MS-SMB2] section 3.3.5.5",
+        ),
+    ]
+    user: Annotated[str | None, doc("account that was granted; of a refused logon the one that was asked for")]
+    user_source: Annotated[AccountSource | None, doc("what names the account, as in `session`")]
+    claimed_user: Annotated[str | None, doc("the account that the client claimed, where the server granted another")]
+    mechanism: Annotated[str | None, doc("`ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, ...")]
+    workstation: Annotated[str | None, doc("the client's name for itself", source="[MS-NLMP] section 2.2.1.3")]
+    refused: Annotated[int | None, doc("status with which the server refused it: of SMB an NTSTATUS, of RPC a fault")]
+    refused_name: Annotated[str | None, doc("its name", source="[MS-ERREF]")]
+    verified: Annotated[
+        Literal["key", "answer", "none"],
+        doc(
+            "how far it is known to be true: a given `key` opened the handshake, so the client has the account's secret; the "
+            "server's `answer` grants it; nothing but the client's word (`none`)"
+        ),
+    ]
+    decrypted_by: Annotated[str | None, doc("which of the given keys opened the handshake, in words")]
+    first_time_ns: Annotated[int, doc("first message of its handshake", unit="ns since 1970 UTC")]
+    until_time_ns: Annotated[
+        int, doc("when another took its place, or what it belongs to was seen last", unit="ns since 1970 UTC")
+    ]
+    frames: Frames
+    frame_files: FrameFiles = UNSET
 
 
 class HostName(Value, frozen=True):
@@ -160,7 +208,7 @@ class HostClaim(Value, frozen=True):
 
     user: Annotated[str, doc("the account that was claimed")]
     outcome: Annotated[
-        Literal["guest", "anonymous", "refused", "not captured"],
+        ClaimOutcome,
         doc(
             "what the server did: let the client in as a guest, without a name, or not at all; or its answer was not captured"
         ),

@@ -8,13 +8,19 @@ from msgspec import Struct
 
 from analyzer.core.events import Event
 from analyzer.results.record import Endpoint
-from analyzer.results.security import Decryption, Identity
+from analyzer.results.security import Decryption, Identity, LogonOutcome
+
+
+def logon_key(by: Literal["smb", "rpc"], number: int) -> str:
+    """What calls and records know a logon by."""
+    return f"{by}{number}"
 
 
 class Channel(Struct, frozen=True):
     """One carrier of DCERPC PDUs: an open of a pipe, or a TCP connection. `number` is unique in the capture.
 
     `impersonation` is the level that the client opened the pipe with ([MS-SMB2] section 2.2.13), None where it was not captured.
+    `identity` and `logon` are of the logon that was in force when the pipe was opened.
     """
 
     number: int
@@ -25,10 +31,63 @@ class Channel(Struct, frozen=True):
     session: int | None
     identity: Identity | None
     impersonation: int | None = None
+    logon: int | None = None
+
+
+class Logon(Event, frozen=True):
+    """One logon: somebody authenticated, or tried to, by SMB (a session setup) or by RPC (a security context). Stated once, when
+    another logon takes its place or what it belongs to ends.
+
+    `number` counts those of SMB and those of RPC, each from 0 (`key` names both kinds). `session` is the number of the SMB session,
+    `channel` that of the channel whose security context it is. `refused` is the status with which the server refused it, None
+    where it did not. `is_binding`: it bound a further connection to the session ([MS-SMB2] section 3.3.5.5.2), and the session
+    stays whose it was. `is_answered`: the server's answer was captured, or what followed shows that it let the client in.
+    `opened_by` says in words which of the given keys opened the handshake. It is in force from `first_time_ns`, the first message
+    of the handshake, to `until_ns`.
+    """
+
+    number: int
+    by: Literal["smb", "rpc"]
+    session: int | None
+    channel: int | None
+    client: Endpoint
+    server: Endpoint
+    identity: Identity
+    first_time_ns: int
+    until_ns: int
+    frames: tuple[int, ...]
+    refused: int | None = None
+    is_binding: bool = False
+    is_answered: bool = False
+    opened_by: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What calls and records know it by: `smb0`, `rpc2`."""
+        return logon_key(self.by, self.number)
+
+    @property
+    def is_granted(self) -> bool:
+        """Whether the server let the client in."""
+        return self.is_answered and self.refused is None
+
+    @property
+    def outcome(self) -> LogonOutcome:
+        """What the server did. Whatever says how a logon ended asks here."""
+        if self.refused is not None:
+            return "refused"
+        if not self.is_answered:
+            return "unanswered"
+        if self.is_binding:
+            return "bound"
+        granted = self.identity.granted
+        return "anonymous" if self.identity.is_anonymous else granted if granted is not None else "account"
 
 
 class SmbSession(Event, frozen=True):
     """An SMB session as far as the capture states, stated once when it ends (logoff, connection end, capture end).
+
+    `identity` is that of the logon that began it, `later` are those of later logons by others; each logon has its own `Logon`.
 
     `client_guid` and `server_guid` as text, `cipher` and `signing` by name (`AES-128-GCM`, `AES-CMAC`), `encrypted_messages`
     and `decrypted_messages` count its SMB3 transforms, `decryption` and `reason` what came of the keys. `hosts` are names the ends
@@ -61,6 +120,17 @@ class SmbSession(Event, frozen=True):
     hosts: tuple[tuple[str, str, str], ...]
     refused: int | None = None
     binds: bool = False
+    later: tuple[Identity, ...] = ()
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        """Everybody who was logged on to it, one after the other."""
+        return (self.identity, *self.later)
+
+    @property
+    def who(self) -> str:
+        """They in words."""
+        return ", then ".join(dict.fromkeys(identity.who for identity in self.identities))
 
 
 class Pdu(Event, frozen=True):

@@ -16,6 +16,7 @@ from analyzer.results.capture import (
     CaptureRecord,
     HostRecord,
     LimitRecord,
+    LogonRecord,
     OmissionRecord,
     ProblemRecord,
     SessionRecord,
@@ -42,7 +43,7 @@ COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
     "timeline": (CaptureRecord, CallRecord, ProblemRecord, SummaryRecord, StreamRecord),
     "samples": (SampleRecord,),
     "counters": (CounterRecord, BucketRecord),
-    "sessions": (SessionRecord,),
+    "sessions": (SessionRecord, LogonRecord),
     "hosts": (HostRecord,),
     "handles": (HandleRecord,),
     "stats": (

@@ -40,7 +40,7 @@ from analyzer.results.call_rows import (
 )
 from analyzer.results.call_table import CallTable, OrderedCalls, Tally, together
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
-from analyzer.results.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.held_call import HeldCall
 from analyzer.results.name_tables import NameTable, NameTables
 from analyzer.results.pdus import Pdus
@@ -184,6 +184,7 @@ RECORDS: Mapping[str, type[Struct]] = {
     "held": _Held,
     "problems": Problem,
     "sessions": SmbSession,
+    "logons": Logon,
     "binds": Bound,
     "pdus": Pdu,
     "features": FeaturesOffered,
@@ -221,6 +222,7 @@ def dump(analysis: Analysis) -> CaseContents:
         "held": [_Held(items) for items in lists.items],
         "problems": analysis.problems,
         "sessions": analysis.sessions,
+        "logons": analysis.logons,
         "binds": analysis.bounds,
         "pdus": analysis.pdus,
         "features": analysis.features,
@@ -302,10 +304,10 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         source = entries[f"tables/{name}.arrow"]
         return Rows(name, kind, source, table.rows, table.widths, check=check, at_once=at_once)
 
-    def check_frames(one: Problem | SmbSession | Bound | Pdu | FeaturesOffered) -> None:
+    def check_frames(one: Problem | SmbSession | Logon | Bound | Pdu | FeaturesOffered) -> None:
         _check_frames(one.frames, len(facts.files))
 
-    def check_session(one: SmbSession) -> None:
+    def check_session(one: SmbSession | Logon) -> None:
         _check_ends(one)
         check_frames(one)
 
@@ -336,6 +338,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         calls=OrderedCalls(table, range(count), _Views(table, len(states)), states),
         problems=rows("problems", Problem, check_frames),
         sessions=rows("sessions", SmbSession, check_session),
+        logons=rows("logons", Logon, check_session),
         bounds=rows("binds", Bound, check_frames),
         pdus=rows("pdus", Pdu, check_frames),
         catalogs=_SavedCatalogs(
@@ -391,7 +394,7 @@ def _check_session(smb: _Smb) -> None:
         raise ValueError(f"{smb.facts.session_id} is no SessionId")
 
 
-def _check_ends(carrier: Context | SmbSession) -> None:
+def _check_ends(carrier: Context | SmbSession | Logon) -> None:
     _check_address(carrier.client)
     _check_address(carrier.server)
 

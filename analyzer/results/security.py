@@ -17,13 +17,17 @@ GUEST = "guest"
 AccountSource = Literal["handshake", "ticket", "kdc-reply", "answer"]
 # What the server's answer to a logon granted: what was asked for, or less.
 Granted = Literal["account", "guest", "anonymous"]
+# How a logon ended; `bound`: it added a connection to a session, `unanswered`: no answer to it was captured.
+LogonOutcome = Literal["account", "guest", "anonymous", "bound", "refused", "unanswered"]
 
 
-def who_words(account: str | None, claimed: str | None) -> str:
-    """An account in words, with the name that the client claimed where the server granted another."""
-    if account is None:
-        return "unknown user"
-    return f"{account} (claimed to be {claimed})" if claimed is not None else account
+def who_words(account: str | None, claimed: str | None, later: str | None = None) -> str:
+    """An account in words, with the name that the client claimed where the server granted another, and with who was logged on to
+    the session `later` than the pipe was opened, as whom the server may have served the call."""
+    words = account if account is not None else "unknown user"
+    if account is not None and claimed is not None:
+        words += f" (claimed to be {claimed})"
+    return f"{words}, or {later}, who logged on later" if later is not None else words
 
 
 class AuthType(IntEnum):
@@ -147,6 +151,7 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
 
     `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...;
     `decrypted_by` says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did.
+    `logon` is the number of the `Logon` of its security context, None where that was not captured.
     """
 
     auth_type: int
@@ -157,6 +162,7 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
     verified: bool | None
     header_signed: bool | None
     decrypted_by: str | None = None
+    logon: int | None = None
 
     def caller(self, of_session: Identity | None) -> Identity | None:
         """Who calls: by RPC, else by the SMB session, on which a server without RPC security relies.

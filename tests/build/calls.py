@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from struct import pack
 from typing import Any, Literal
@@ -22,7 +23,7 @@ from analyzer.interfaces.winperf.layer import KeyFollower, WinregLayer
 from analyzer.pipeline.run import _Collector
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import CallState, Side
-from analyzer.results.connection import Channel, SmbSession
+from analyzer.results.connection import Channel, Logon, SmbSession
 from analyzer.results.pdus import Fragment
 from analyzer.results.record import Endpoint
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
@@ -304,6 +305,24 @@ def smb_session(number: int, refused: int | None = None, *, anonymous: bool = Fa
     )
 
 
+def logon_of(session: SmbSession) -> Logon:
+    """The only logon of a session."""
+    return Logon(
+        number=session.number,
+        by="smb",
+        session=session.number,
+        channel=None,
+        client=session.client,
+        server=session.server,
+        identity=session.identity,
+        first_time_ns=session.first_time_ns,
+        until_ns=session.last_time_ns,
+        frames=session.frames,
+        refused=session.refused,
+        is_answered=session.identity.granted is not None or session.refused is not None or bool(session.pipes),
+    )
+
+
 def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Analysis:
     """What the layers above make of these events, as the pipeline puts it together."""
     learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(DEFAULTS)
@@ -324,9 +343,16 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
         catalogs=learner.catalogs,
         name_tables=follower.names,
         features=tuple(collected.features),
+        logons=tuple(logon_of(one) for one in collected.sessions),
         closed=frozenset(collected.closed),
         connections=collected.connections,
     )
+
+
+def with_sessions(analysis: Analysis, sessions: Iterable[SmbSession]) -> Analysis:
+    """An analysis with these sessions, each of one logon."""
+    listed = tuple(sessions)
+    return replace(analysis, sessions=listed, logons=tuple(map(logon_of, listed)))
 
 
 def write_capture(path: Path, *events: Event) -> Path:

@@ -194,6 +194,8 @@ def same_rows(
                 value = call_of.get(value) if value is not None else None
             elif key == "session":
                 value = session_of.get(value, value is None)
+            elif key in ("logon", "auth_logon", "auth_later_logon"):
+                value = value and value.rstrip("0123456789-")
             elif key == "handle":
                 value = handle_of.get(value, [value and value[:1]])
             elif key.endswith("frame_files"):

@@ -61,7 +61,7 @@ NAMES = [
     "n_v1_snap160.pcap",
 ]
 # Saved by version 0.1.0, as a case of format 4.
-KEPT = Path(__file__).parent / "case-4.pcq"
+KEPT = Path(__file__).parent / "case-5.pcq"
 
 
 def read(name: str, *, sealed: bool = False) -> Analysis:
@@ -345,7 +345,7 @@ def test_no_secret_is_in_it(tmp_path: Path) -> None:
 
 def test_a_case_that_was_kept_still_opens() -> None:
     """When this fails, cases that people saved no longer open: raise the version."""
-    assert manifest_of(KEPT).version == VERSION == 4
+    assert manifest_of(KEPT).version == VERSION == 5
     analysis = open_case(KEPT)
     assert len(analysis.calls) == 103
     assert sum(1 for _ in Counters(analysis).records()) > 0
@@ -362,7 +362,7 @@ def test_a_case_is_for_its_owner_only(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("*.pcq")} == {0o600}
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, 99])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 99])
 def test_a_case_of_another_version_is_refused_in_a_sentence(version: int, tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcq", contents(KEPT), version=version)
     assert refusal(path) == f"{path} is a case of version {version}, saved by pcq-analyzer 0.1.0"

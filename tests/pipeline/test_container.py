@@ -28,7 +28,7 @@ from analyzer.results.saved import ENTRIES, LOG
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, written
 
-KEPT = Path(__file__).parent / "case-4.pcq"
+KEPT = Path(__file__).parent / "case-5.pcq"
 
 
 def made(path: Path, **entries: bytes) -> dict[str, EntryReader]:
@@ -201,7 +201,15 @@ def read_whole(analysis: Analysis) -> None:
     """Looks at all that an analysis holds."""
     shared = analysis.calls.table.shared
     of_calls = analysis.calls, analysis.calls.states, shared.contexts, shared.smbs, shared.handles
-    for values in (*of_calls, analysis.problems, analysis.sessions, analysis.bounds, analysis.pdus, analysis.features):
+    for values in (
+        *of_calls,
+        analysis.problems,
+        analysis.sessions,
+        analysis.bounds,
+        analysis.pdus,
+        analysis.features,
+        analysis.logons,
+    ):
         list(values)  # type: ignore[call-overload]
     list(analysis.catalogs)
     list(analysis.name_tables)

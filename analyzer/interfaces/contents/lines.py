@@ -14,9 +14,18 @@ from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.call_table import Tally
-from analyzer.results.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, StreamRecord, SummaryRecord
-from analyzer.results.connection import SmbSession
+from analyzer.results.capture import (
+    SCHEMA,
+    CaptureRecord,
+    LogonRecord,
+    ProblemRecord,
+    SessionRecord,
+    StreamRecord,
+    SummaryRecord,
+)
+from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.record import PlaceExtent, Record
+from analyzer.transport.rpc.status import fault_name
 
 
 def place_extents(extents: Iterable[Extent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
@@ -167,6 +176,38 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> SessionRecord:
         verified_messages=session.verified_messages,
         trees=session.trees,
         pipes=session.pipes,
+        later_users=tuple(one.account for one in session.later if one.account is not None),
+    )
+
+
+def logon_record(logon: Logon, facts: CaptureFacts) -> LogonRecord:
+    """The record of a logon."""
+    identity, refused = logon.identity, logon.refused
+    frames, files = facts.numbered(logon.frames)
+    name = None
+    if refused is not None:
+        name = nt_status_name(refused) if logon.by == "smb" else fault_name(refused)
+    return LogonRecord(
+        logon=logon.key,
+        by=logon.by,
+        session=logon.session,
+        channel=logon.channel,
+        client=logon.client,
+        server=logon.server,
+        outcome=logon.outcome,
+        user=identity.account,
+        user_source=identity.account_source,
+        claimed_user=identity.claimed_otherwise,
+        mechanism=identity.mechanism,
+        workstation=identity.workstation,
+        refused=refused,
+        refused_name=name,
+        verified="key" if logon.opened_by is not None else "answer" if logon.is_granted else "none",
+        decrypted_by=logon.opened_by,
+        first_time_ns=logon.first_time_ns,
+        until_time_ns=logon.until_ns,
+        frames=frames,
+        frame_files=files,
     )
 
 

@@ -32,7 +32,8 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
             note(server, _of_server(identity))
 
     for session in analysis.sessions:
-        note_ends(session.client.ip, session.server.ip, session.identity)
+        for identity in session.identities:
+            note_ends(session.client.ip, session.server.ip, identity)
         for ip, name, source in session.hosts:
             note(ip, iter(((name, source),)))
     calls = analysis.calls

@@ -17,7 +17,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Side
-from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu, SmbSession
+from analyzer.results.connection import Bound, Channel, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.metadata import Metadata
 from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.record import Endpoint
@@ -48,7 +48,7 @@ class Redactor:
     """The layer above RPC that gives everybody and everything pseudonyms."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset(
-        (Exchange, Problem, SmbSession, Bound, ChannelGap, ChannelClosed, FeaturesOffered, Pdu, Recognised)
+        (Exchange, Problem, SmbSession, Logon, Bound, ChannelGap, ChannelClosed, FeaturesOffered, Pdu, Recognised)
     )
 
     def __init__(self, names: Pseudonyms) -> None:
@@ -65,6 +65,8 @@ class Redactor:
                 yield replace(event, text=names.free(event.text))
             case SmbSession():
                 yield self._session(event)
+            case Logon():
+                yield self._logon(event)
             case Bound(reason=reason):
                 yield replace(event, channel=self._channel(event.channel), reason=self._sentence(reason))
             case ChannelGap():
@@ -103,8 +105,9 @@ class Redactor:
         return known[1]
 
     def _identity(self, identity: Identity | None) -> Identity | None:
-        if identity is None:
-            return None
+        return self._known(identity) if identity is not None else None
+
+    def _known(self, identity: Identity) -> Identity:
         found = self._identities.get(identity)
         if found is None:
             values = {name: getattr(identity, name) for name in _NAMES_OF_IDENTITY}
@@ -116,8 +119,7 @@ class Redactor:
         names = self._names
         pipes = tuple(pipe if pipe in RPC_PIPES else names.name(pipe) for pipe in session.pipes)
         hosts = tuple((names.address(ip), names.name(name), source) for ip, name, source in session.hosts)
-        identity = self._identity(session.identity)
-        assert identity is not None
+        identity = self._known(session.identity)
         return replace(
             session,
             client=self._end(session.client),
@@ -125,6 +127,7 @@ class Redactor:
             client_guid=names.guid(session.client_guid),
             server_guid=names.guid(session.server_guid),
             identity=identity,
+            later=tuple(self._known(one) for one in session.later),
             trees=tuple(map(names.name, session.trees)),
             pipes=pipes,
             hosts=hosts,
@@ -145,17 +148,33 @@ class Redactor:
         )
 
     def _smb(self, smb: SmbInfo | None) -> SmbInfo | None:
-        """How it was carried, without the ends of the connection."""
-        if smb is None or smb.client is None or smb.server is None:
+        """How it was carried, without the ends of the connection and who was logged on."""
+        if smb is None:
+            return None
+        smb = replace(smb, identity=self._identity(smb.identity))
+        if smb.client is None or smb.server is None:
             return smb
         return replace(smb, client=self._end(smb.client), server=self._end(smb.server))
 
     def _auth(self, auth: AuthInfo) -> AuthInfo:
-        decrypted_by = auth.decrypted_by
-        if decrypted_by is not None:
-            kind, of, name = decrypted_by.partition(" of ")
-            decrypted_by = kind + of + self._names.name(name)
+        decrypted_by = self._key_words(auth.decrypted_by)
         return replace(auth, identity=self._identity(auth.identity), decrypted_by=decrypted_by)
+
+    def _key_words(self, words: str | None) -> str | None:
+        """Which key decrypted something, without whose it is."""
+        if words is None:
+            return None
+        kind, of, name = words.partition(" of ")
+        return kind + of + self._names.name(name)
+
+    def _logon(self, logon: Logon) -> Logon:
+        return replace(
+            logon,
+            client=self._end(logon.client),
+            server=self._end(logon.server),
+            identity=self._known(logon.identity),
+            opened_by=self._key_words(logon.opened_by),
+        )
 
 
 def _side(side: Side | None, stub: bytes | None) -> Side | None:

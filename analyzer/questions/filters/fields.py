@@ -50,8 +50,17 @@ _SHORT = (
     Field(
         "user",
         Kind.TEXT,
-        r"account that made the call (DOMAIN\name), or was claimed",
-        ("auth.user", "auth.claimed_user"),
+        r"account that made the call (DOMAIN\name), or was claimed, or logged on to the session later",
+        ("auth.user", "auth.claimed_user", "auth.later_user"),
+    ),
+    Field(
+        "auth.account", Kind.TEXT, r"account that made the call (DOMAIN\name), as the server granted it", ("auth.user",)
+    ),
+    Field(
+        "auth.claimed",
+        Kind.TEXT,
+        "account that the client claimed, where the server granted another",
+        ("auth.claimed_user",),
     ),
     Field("workstation", Kind.TEXT, "the client's name for itself", ("auth.workstation",)),
     Field("interface", Kind.INTERFACE, "name or UUID of the interface", ("interface.name", "interface.uuid")),

@@ -201,13 +201,13 @@ class _Ends:
 
     def of_session(self, session: SmbSession) -> bool:
         """Whether a session is of them."""
-        identity = session.identity
-        accounts = identity.account, identity.claimed_otherwise
+        accounts = [name for one in session.identities for name in (one.account, one.claimed_otherwise)]
+        is_anonymous = any(one.is_anonymous for one in session.identities)
         return (
             self._is_between(session.first_time_ns, session.last_time_ns)
             and (self._servers is None or self._servers.has(session.server.ip))
             and (self._clients is None or self._clients.has(session.client.ip))
-            and (not self._users or self._is_of_user(accounts, is_anonymous=identity.is_anonymous))
+            and (not self._users or self._is_of_user(accounts, is_anonymous=is_anonymous))
         )
 
     def _is_between(self, first_ns: int, last_ns: int) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.interfaces.contents.machines import names_stated
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.capture import HostClaim, HostName, HostRecord
-from analyzer.results.connection import SmbSession
+from analyzer.results.capture import ClaimOutcome, HostClaim, HostName, HostRecord
 from analyzer.results.security import Identity
 
 
@@ -28,21 +27,21 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     def host(ip: str) -> _Host:
         return hosts.setdefault(ip, _Host())
 
+    logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
         client, server = host(session.client.ip), host(session.server.ip)
         client.roles["SMB client"] = None
         server.roles["SMB server"] = None
         if session.dialect is not None:
             server.dialects[session.dialect] = None
-        claimed = session.identity.claimed
-        if session.refused is not None:
-            if claimed is not None:
-                client.claims[HostClaim(claimed, "refused")] = None
-        elif session.identity.granted is None and claimed is not None and not _is_used(session):
-            client.claims[HostClaim(claimed, "not captured")] = None
-        else:
-            _name_user(client, session.identity)
-        _note_systems(client, server, session.identity)
+        for logon in logons.get(session.number, ()):
+            claimed = logon.identity.claimed
+            if logon.is_granted:
+                _name_user(client, logon.identity)
+            elif claimed is not None:
+                outcome: ClaimOutcome = "refused" if logon.refused is not None else "not captured"
+                client.claims[HostClaim(claimed, outcome)] = None
+            _note_systems(client, server, logon.identity)
     # What of a call names hosts and users is what calls of one context have in common.
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         client, server = host(call.client.ip), host(call.server.ip)
@@ -66,11 +65,6 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
             os_versions=tuple(found.os_versions),
             dialects=tuple(found.dialects),
         )
-
-
-def _is_used(session: SmbSession) -> bool:
-    """Whether what followed the logon shows that the server let the client in."""
-    return bool(session.trees or session.pipes or session.encrypted_messages)
 
 
 def _name_user(client: _Host, identity: Identity) -> None:

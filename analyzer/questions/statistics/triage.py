@@ -30,6 +30,7 @@ from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, InterfaceFacts
 from analyzer.results.call_rows import Context
+from analyzer.results.connection import Logon
 from analyzer.results.next_command import next_command
 from analyzer.results.security import Decryption
 from analyzer.results.service import service_facts
@@ -341,25 +342,25 @@ class _Search:
     # Refusals
 
     def _refused_logons(self) -> Iterator[_Item]:
-        groups: dict[tuple[str, str, int], list[int]] = {}
-        for position, session in enumerate(self._analysis.shown_sessions):
-            if session.refused is not None:
-                groups.setdefault((session.client.ip, session.server.ip, session.refused), []).append(position)
-        for (client, server, status), positions in groups.items():
-            sessions = [self._analysis.shown_sessions[position] for position in positions]
-            accounts = Counter(one.identity.who for one in sessions)
+        groups: dict[tuple[str, str, int], list[Logon]] = {}
+        shown = {session.number for session in self._analysis.shown_sessions}
+        for logon in self._analysis.logons:
+            if logon.by == "smb" and logon.refused is not None and logon.session in shown:
+                groups.setdefault((logon.client.ip, logon.server.ip, logon.refused), []).append(logon)
+        for (client, server, status), logons in groups.items():
+            accounts = Counter(one.identity.who for one in logons)
             yield _Item(
-                "high" if len(sessions) >= _MANY_REFUSED else "medium",
+                "high" if len(logons) >= _MANY_REFUSED else "medium",
                 "refused-logon",
-                f"{_count(len(sessions), 'logon')} from {self._host(client)} at {self._host(server)} refused with "
+                f"{_count(len(logons), 'logon')} from {self._host(client)} at {self._host(server)} refused with "
                 f"{nt_status_name(status)}: {_listed(account for account, _ in accounts.most_common())}",
                 self._command("sessions"),
-                Who(sessions[0].identity.account, client, server),
-                len(sessions),
+                Who(logons[0].identity.account, client, server),
+                len(logons),
                 (),
-                [frame for one in sessions for frame in one.frames],
-                min(one.first_time_ns for one in sessions),
-                max(one.last_time_ns for one in sessions),
+                [frame for one in logons for frame in one.frames],
+                min(one.first_time_ns for one in logons),
+                max(one.until_ns for one in logons),
             )
 
     def _refused_calls(self) -> Iterator[_Item]:

@@ -20,7 +20,7 @@ from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import json_ready
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.chunks import ChunkPart, SampleChunk
-from analyzer.interfaces.contents.lines import problem_record, shown_problems
+from analyzer.interfaces.contents.lines import logon_record, problem_record, shown_problems
 from analyzer.interfaces.contents.samples import sample_keys
 from analyzer.questions.series.columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
@@ -29,7 +29,7 @@ from analyzer.questions.series.readings import Batch
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import ProblemRecord
+from analyzer.results.capture import LogonRecord, ProblemRecord, SessionRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.record import Record
 from analyzer.results.sample import BucketRecord, SampleRecord
@@ -99,6 +99,12 @@ def problems_table(analysis: Analysis) -> pl.DataFrame:
     """One row for each thing that could not be read, of the calls that are shown."""
     facts = analysis.capture
     return table_of_records(ProblemRecord, (problem_record(one, facts) for one in shown_problems(analysis)))
+
+
+def logons_table(analysis: Analysis) -> pl.DataFrame:
+    """One row a logon, of the sessions and calls that are shown."""
+    facts = analysis.capture
+    return table_of_records(LogonRecord, (logon_record(one, facts) for one in analysis.shown_logons))
 
 
 def write_csv(view: View, out: BinaryIO, *, raw_cells: bool) -> None:
@@ -175,7 +181,7 @@ _KINDS: Mapping[type, tuple[type[Record], ...]] = {
     Hosts: COMMANDS["hosts"],
     RuleList: COMMANDS["audit --list"],
     SavedMetadata: COMMANDS["export-metadata"],
-    Sessions: COMMANDS["sessions"],
+    Sessions: (SessionRecord,),
     Show: (ShowRecord,),
     ShowPlace: (PlaceRecord,),
     Stats: COMMANDS["stats"],

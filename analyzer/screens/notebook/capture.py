@@ -48,7 +48,7 @@ from analyzer.results.next_command import Given
 from analyzer.results.record import Record
 from analyzer.results.triage import TriageFinding
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import calls_table, problems_table, table_of
+from analyzer.screens.formats.tables import calls_table, logons_table, problems_table, table_of
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.dataset import is_dataset
 from analyzer.screens.notebook.html import call_html, capture_html, escape_frames, findings_html
@@ -231,6 +231,15 @@ class Capture:
         cap.sessions.select("user", "dialect", "decryption")
         """
         return table_of(Sessions(self.analysis))
+
+    @cached_property
+    def logons(self) -> pl.DataFrame:
+        """One row a logon, by SMB or by RPC: who, what the server granted, from when until when; `logon` is `auth_logon` of a call.
+        Raises nothing.
+
+            cap.logons.filter(pl.col("outcome") == "refused")
+        """
+        return logons_table(self.analysis)
 
     @cached_property
     def hosts(self) -> pl.DataFrame:

@@ -273,6 +273,11 @@ class Dataset:
         return self._of_calls("sessions", "session", "session")
 
     @property
+    def logons(self) -> pl.LazyFrame:
+        """One row a logon; where a part is shown, those of its sessions."""
+        return self._of_calls("logons", "session", "session")
+
+    @property
     def hosts(self) -> pl.LazyFrame:
         """One row an address of a site."""
         import polars as pl

@@ -247,7 +247,7 @@ def _security_facts(call: Call) -> Iterator[Fact]:
     auth = call.auth
     yield Fact("DCERPC", "security", f"{auth.type}, level {auth.level}")
     if auth.user is not None:
-        who = who_words(auth.user, auth.claimed_user)
+        who = who_words(auth.user, auth.claimed_user, auth.later_user)
         yield Fact("DCERPC", "user", who + (f" on {auth.workstation}" if auth.workstation else ""))
     if auth.decryption is not None:
         yield Fact("DCERPC", "decryption", str(auth.decryption))

@@ -181,7 +181,7 @@ def _answer_words(session: SmbSession) -> str:
 
 def _session_body(session: SmbSession, client: str, pipes: Sequence[str]) -> str:
     identity = session.identity
-    who = identity.who
+    who = session.who
     if identity.workstation:
         who += f" on {identity.workstation}"
     server = identity.server_dns_name or identity.server_name

@@ -79,7 +79,11 @@ def _of_call(call: Call, head: CallRecord, analysis: Analysis) -> Entry:
     record = document(head)
     del record["request"], record["response"]
     record |= {"record": "call", "asked": row.asked, "answered": row.answered}
-    caller = f"{who_words(row.user, row.claimed_user)} at {call.client}" if row.user is not None else str(call.client)
+    caller = (
+        f"{who_words(row.user, row.claimed_user, call.auth.later_user)} at {call.client}"
+        if row.user is not None
+        else str(call.client)
+    )
     # What came back says that the call was answered only where it was.
     said = (row.answered,) if call.outcome == "answered" else (row.status, row.answered)
     answer = ", ".join(filter(None, said)) or row.status

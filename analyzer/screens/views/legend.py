@@ -19,8 +19,8 @@ _MOST_CHARACTERS = 24
 # More pairs than these are counted, not listed.
 _SHOWN_PAIRS = 12
 
-# Account, address of the client, address of the server.
-_Ends = tuple[str | None, str, str, str | None]
+# Account, address of the client, address of the server, account claimed, account that logged on later.
+_Ends = tuple[str | None, str, str, str | None, str | None]
 
 
 class _Pair(Struct):
@@ -57,12 +57,12 @@ class Legend:
 
     def lines(self) -> Iterator[str]:
         """One a pair: its name, the account, both addresses, how many calls."""
-        for (user, client, server, claimed), pair in list(self._pairs.items())[:_SHOWN_PAIRS]:
+        for (user, client, server, claimed, later), pair in list(self._pairs.items())[:_SHOWN_PAIRS]:
             sender = next(iter(pair.clients)) if len(pair.clients) == 1 else client
             receiver = next(iter(pair.servers)) if len(pair.servers) == 1 else server
             on = f" on {pair.workstation}" if pair.workstation else ""
             calls = f"{pair.calls:,} call{'s' if pair.calls != 1 else ''}"
-            yield f"{pair.label}: {who_words(user, claimed)}{on} at {sender} → {receiver}, {calls}"
+            yield f"{pair.label}: {who_words(user, claimed, later)}{on} at {sender} → {receiver}, {calls}"
         if (more := len(self._pairs) - _SHOWN_PAIRS) > 0:
             yield f"and {more:,} more: pcq-analyzer stats shows who called"
 
@@ -82,7 +82,8 @@ class Legend:
 
 
 def _ends(call: Call | Context) -> _Ends:
-    return call.auth.user, call.client.ip, call.server.ip, call.auth.claimed_user
+    auth = call.auth
+    return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 
 
 def _short(name: str | None, otherwise: str) -> str:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import shown_time
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.connection import SmbSession
-from analyzer.results.security import Identity
+from analyzer.results.connection import Logon, SmbSession
+from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.overview import session_words
 from analyzer.screens.views.text import folded, opening_lines, part_lines, safe, styled
 
 
 def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each SMB session with everything known of it."""
+    logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
         yield from (safe(line) for line in folded(session_words(session), 4, width))
-        for name, value in _session_details(session):
+        for name, value in (*_session_details(session), *_logon_details(logons.get(session.number, ()))):
             yield from (safe(line) for line in folded(f"    {name}: {value}", 8, width))
     yield from opening_lines(analysis, width)
     yield from part_lines(analysis, width)
@@ -44,6 +45,29 @@ def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
     yield "signatures", f"{session.verified_messages} verified of {session.signed_messages} signed messages"
     if session.refused is None:
         yield "keys", session.decryption.value + (f": {session.reason}" if session.reason else "")
+
+
+_OUTCOMES: dict[LogonOutcome, str] = {
+    "account": "granted",
+    "guest": "let in as a guest",
+    "anonymous": "let in without a name",
+    "bound": "bound a further connection",
+    "refused": "refused",
+    "unanswered": "the answer was not captured",
+}
+
+
+def _logon_details(logons: Sequence[Logon]) -> Iterable[tuple[str, str]]:
+    """Each logon of a session that has more than one."""
+    for logon in logons if len(logons) > 1 else ():
+        claimed = logon.identity.claimed or "unknown user"
+        status = f" ({nt_status_name(logon.refused)})" if logon.refused is not None else ""
+        frames = ", ".join(str(number_of(frame)) for frame in logon.frames)
+        until = "" if logon.outcome in ("refused", "bound") else f", in force until {shown_time(logon.until_ns)}"
+        yield (
+            f"logon {logon.key}",
+            f"{claimed} at {shown_time(logon.first_time_ns)}: {_OUTCOMES[logon.outcome]}{status}{until}; frames {frames}",
+        )
 
 
 def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.lines import session_record
+from analyzer.interfaces.contents.lines import logon_record, session_record
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture import HostRecord, SessionRecord
+from analyzer.results.capture import HostRecord, LogonRecord, SessionRecord
 from analyzer.screens.views.view import OfCapture
 
 
@@ -17,8 +17,14 @@ class Sessions(Struct, OfCapture, frozen=True):
 
     analysis: Analysis
 
-    def records(self) -> Iterator[SessionRecord]:
-        return (session_record(session, self.analysis.capture) for session in self.analysis.shown_sessions)
+    def records(self) -> Iterator[SessionRecord | LogonRecord]:
+        """Each session, and behind it its logons."""
+        facts = self.analysis.capture
+        logons = self.analysis.logons_by_session
+        for session in self.analysis.shown_sessions:
+            yield session_record(session, facts)
+            for logon in logons.get(session.number, ()):
+                yield logon_record(logon, facts)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.screens.views.session_text import session_lines

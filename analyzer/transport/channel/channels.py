@@ -32,9 +32,10 @@ class Channels:
         session: int,
         identity: Identity | None,
         impersonation: int | None,
+        logon: int | None = None,
     ) -> Channel:
         """An open of a named pipe."""
-        return Channel(self._next(), "ncacn_np", client, server, name, session, identity, impersonation)
+        return Channel(self._next(), "ncacn_np", client, server, name, session, identity, impersonation, logon)
 
     def tcp(self, client: Endpoint, server: Endpoint) -> Channel:
         """A TCP connection that carries DCERPC."""

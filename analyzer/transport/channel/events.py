@@ -8,6 +8,7 @@ from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Channel
 from analyzer.results.record import Endpoint
+from analyzer.results.security import Identity
 
 # Bytes of which a part is meant: from start to stop.
 Span = tuple[TracedBytes, int, int]
@@ -18,6 +19,7 @@ class SmbInfo(Struct, frozen=True, cache_hash=True):
 
     `dialect` is None where the negotiation was not captured. `client` and `server` are the ends of the connection that carried it,
     which for another channel of a session are not those of the open ([MS-SMB2] section 1.3, multichannel); None where they are.
+    `logon` and `identity` are of the logon of the session that was in force.
     """
 
     dialect: str | None
@@ -28,6 +30,8 @@ class SmbInfo(Struct, frozen=True, cache_hash=True):
     signature_ok: bool | None = None
     client: Endpoint | None = None
     server: Endpoint | None = None
+    logon: int | None = None
+    identity: Identity | None = None
 
 
 class ChannelBatch(Event, frozen=True):

@@ -84,11 +84,12 @@ class Association:
         search: SearchBudget,
         limits: Limits,
         pdus: bool,
+        logons: Iterator[int],
         spill: Log | None = None,
         set_back: Sequence[int] = (),
     ) -> None:
-        """What is long of a call under way is spilled to the log. `set_back` are the frames before which the clock of the capture
-        went back, ascending; more come while it is read."""
+        """`logons` numbers the logons of its security contexts. What is long of a call under way is spilled to the log. `set_back`
+        are the frames before which the clock of the capture went back, ascending; more come while it is read."""
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         self._swapped = False
@@ -96,7 +97,7 @@ class Association:
         self._presentations: dict[int, Presentation] = {}
         self._offers: dict[int, _Offered] = {}
         self._early_acks: dict[int, RawPdu] = {}
-        self._security = SecurityTable(begin, search, limits.security_contexts)
+        self._security = SecurityTable(begin, search, limits.security_contexts, logons)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back)
         self._calls = CallTable(self._presentations, limits, self._emit, spill)
 
@@ -129,6 +130,8 @@ class Association:
         self._calls.finish(why, out)
         for security in self._security.all():
             out.extend(security.problems())
+        for security in self._security.current():
+            self._state_logon(security, out)
         if forgotten := self._security.forgotten:
             text = f"more than {self._security.most} security contexts in one association; {forgotten} were forgotten"
             out.append(Problem("limit", "rpc", (), text))
@@ -370,12 +373,19 @@ class Association:
 
     # Presentation contexts
 
-    def _token(self, sender: Sender, trailer: SecTrailer | None, raw: RawPdu) -> None:
+    def _token(self, sender: Sender, trailer: SecTrailer | None, raw: RawPdu, out: list[Event]) -> None:
         if trailer is not None:
-            self._security.offered(sender, trailer, raw.data.data[trailer.value])
+            data = raw.data
+            self._security.offered(sender, trailer, data.data[trailer.value], data.time_ns_at(0), data.frames)
+            for over in self._security.take_over():
+                self._state_logon(over, out)
+
+    def _state_logon(self, security: Security, out: list[Event]) -> None:
+        if (logon := security.stated(self._channel)) is not None:
+            out.append(logon)
 
     def _auth3(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        self._token("initiator", trailer, raw)
+        self._token("initiator", trailer, raw, out)
 
     def _bind(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data
@@ -383,7 +393,7 @@ class Association:
         is_bind = header.ptype == Ptype.BIND
         if is_bind:
             self._exchanges.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
-        self._token("initiator", trailer, raw)
+        self._token("initiator", trailer, raw, out)
         for offer in bind.offers:
             if not _is_features(offer):
                 only = offer.transfer[0] if len(offer.transfer) == 1 else None
@@ -403,7 +413,7 @@ class Association:
         offered = self._offers.pop(header.call_id, None)
         if offered is None and not self._calls.has_met_requests and len(self._early_acks) < _MAX_OFFERS:
             self._early_acks[header.call_id] = raw
-        self._token("acceptor", trailer, raw)
+        self._token("acceptor", trailer, raw, out)
         if offered is None:
             return
         frames = tuple(sorted({*offered.frames, *data.frames}))

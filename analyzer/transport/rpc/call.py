@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts, StubProblem
+from analyzer.results.connection import Channel, logon_key
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.events import SmbInfo
 from analyzer.transport.rpc.events import Exchange
@@ -42,7 +43,7 @@ def plain_call(exchange: Exchange) -> Call:
         pipe=channel.pipe,
         session=channel.session,
         smb=_smb(smb) if smb is not None else None,
-        auth=_auth(exchange.auth, channel.identity),
+        auth=_auth(exchange.auth, channel.identity, channel.logon, *_in_force(channel, smb)),
         interface=interface_facts(interface, exchange.version, is_recognised=False),
         syntax=exchange.syntax,
         opnum=opnum,
@@ -139,16 +140,31 @@ def level_name(level: int) -> str:
     return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
 
 
+def _in_force(channel: Channel, smb: SmbInfo | None) -> tuple[Identity | None, int | None]:
+    """Who was logged on to the session when the call was made, and the number of that logon, where it is not the one that was in
+    force when the pipe was opened."""
+    if smb is None or smb.logon == channel.logon or smb.logon is None:
+        return None, None
+    return smb.identity, smb.logon
+
+
 @lru_cache(maxsize=1024)
-def _auth(auth: AuthInfo, smb_identity: Identity | None) -> AuthFacts:
-    """Who made a call, and how it was secured."""
+def _auth(
+    auth: AuthInfo,
+    smb_identity: Identity | None,
+    smb_logon: int | None,
+    identity_in_force: Identity | None,
+    logon_in_force: int | None,
+) -> AuthFacts:
+    """Who made a call, and how it was secured. The session's logon was another when the pipe was opened: then both are stated."""
     identity = auth.caller(smb_identity)
     account = identity.account if identity is not None else None
+    is_by_rpc = identity is not None and identity is auth.identity
     return AuthFacts(
         auth.mechanism,
         level_name(auth.level),
         account,
-        None if account is None else "rpc" if identity is auth.identity else "smb",
+        None if account is None else "rpc" if is_by_rpc else "smb",
         identity.account_source if identity is not None else None,
         identity.is_anonymous if identity is not None else None,
         identity.workstation if identity is not None else None,
@@ -157,7 +173,14 @@ def _auth(auth: AuthInfo, smb_identity: Identity | None) -> AuthFacts:
         auth.decrypted_by,
         identity.claimed_otherwise if identity is not None else None,
         identity.is_guest if identity is not None else None,
+        _key("rpc", auth.logon) if is_by_rpc else _key("smb", smb_logon),
+        identity_in_force.account if identity_in_force is not None else None,
+        _key("smb", logon_in_force),
     )
+
+
+def _key(by: Literal["smb", "rpc"], number: int | None) -> str | None:
+    return logon_key(by, number) if number is not None else None
 
 
 @lru_cache(maxsize=1024)

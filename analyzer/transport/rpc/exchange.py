@@ -59,6 +59,9 @@ class ExchangeMaker:
         state, reasons = self._state(call, why)
         asked = self._side(call, request, is_request=True) if has_request else None
         answered = self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None
+        security = request.security or response.security
+        if answered is not None and security is not None:
+            security.used(answered.last_time_ns, call.fault)
         if self._set_back and asked is not None and answered is not None and self._is_set_back(asked, answered):
             answered = replace(answered, after_set_back=True)
         return Exchange(
@@ -203,6 +206,7 @@ class ExchangeMaker:
             verified,
             signed.pop() if len(signed) == 1 else None,
             security.decrypted_by,
+            security.logon,
         )
         # Call after call has the same, and all are kept.
         if auth != self._last_auth:

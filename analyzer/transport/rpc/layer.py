@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import ClassVar
 
 from analyzer.auth import handshake
@@ -48,6 +49,7 @@ class RpcLayer:
         self._limits = limits
         self._memory = MemoryBudget(max(limits.rpc_memory, limits.stub + limits.stub // 2))
         self._pdus = pdus
+        self._logons = count()
         self._spill = Log(0)
         self._associations: dict[int, Association] = {}
         # The frames before which the clock of the capture went back, ascending.
@@ -109,6 +111,6 @@ class RpcLayer:
         association = self._associations.get(channel.number)
         if association is None:
             association = self._associations[channel.number] = Association(
-                channel, self._begin, self._search, self._limits, self._pdus, self._spill, self._set_back
+                channel, self._begin, self._search, self._limits, self._pdus, self._logons, self._spill, self._set_back
             )
         return association

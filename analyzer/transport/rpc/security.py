@@ -8,12 +8,14 @@ also those whose stub is not needed, since sealing may be one stream per directi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.core.events import Problem
+from analyzer.results.connection import Channel, Logon
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
 from analyzer.transport.rpc.pdu import SecTrailer
+from analyzer.transport.rpc.status import NOT_AUTHENTICATED
 
 _MECHANISMS = {
     AuthType.NONE: "none",
@@ -38,7 +40,11 @@ def _is_first_token(token: bytes) -> bool:
 class Security:
     """One security context of an association."""
 
-    def __init__(self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget) -> None:
+    def __init__(
+        self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget, logon: int | None = None
+    ) -> None:
+        """`logon` is the number of its logon, None where no message of its handshake was captured."""
+        self.logon = logon
         self.auth_type = auth_type
         self.level = level
         self._handshake = handshake
@@ -54,6 +60,11 @@ class Security:
         self._sealed_reason = ""
         self._failed = 0
         self._failed_frames: set[int] = set()
+        self._first_time_ns: int | None = None
+        self._last_time_ns = 0
+        self._frames: set[int] = set()
+        self._is_answered = False
+        self._refused: int | None = None
 
     @property
     def identity(self) -> Identity:
@@ -112,6 +123,41 @@ class Security:
         self._still_sealed += 1
         self._sealed_reason = self._sealed_reason or reason
         self._sealed_frames.update(frames[: max(_MAX_FRAMES - len(self._sealed_frames), 0)])
+
+    def carried(self, time_ns: int, frames: tuple[int, ...]) -> None:
+        """A message of its handshake was carried by these frames."""
+        self._first_time_ns = time_ns if self._first_time_ns is None else self._first_time_ns
+        self._last_time_ns = max(self._last_time_ns, time_ns)
+        self._frames.update(frames[: max(_MAX_FRAMES - len(self._frames), 0)])
+
+    def used(self, until_ns: int, fault: int | None) -> None:
+        """A call under it was answered at that time; a server that answers without a fault has let the client in."""
+        if until_ns > self._last_time_ns:
+            self._last_time_ns = until_ns
+        if fault is None:
+            self._is_answered = True
+        elif fault in NOT_AUTHENTICATED and not self._is_answered:
+            self._refused = fault
+
+    def stated(self, channel: Channel) -> Logon | None:
+        """Its logon, None where no message of its handshake was captured."""
+        if self.logon is None or self._first_time_ns is None:
+            return None
+        return Logon(
+            number=self.logon,
+            by="rpc",
+            session=channel.session,
+            channel=channel.number,
+            client=channel.client,
+            server=channel.server,
+            identity=self.identity,
+            first_time_ns=self._first_time_ns,
+            until_ns=self._last_time_ns,
+            frames=tuple(sorted(self._frames)),
+            refused=None if self._is_answered else self._refused,
+            is_answered=self._is_answered,
+            opened_by=self.decrypted_by,
+        )
 
     def token(self, sender: Sender, token: bytes) -> None:
         if token:
@@ -172,8 +218,12 @@ class Security:
 class SecurityTable:
     """The security contexts of one association by auth_context_id."""
 
-    def __init__(self, begin: Callable[[int], Handshake], search: SearchBudget, most: int) -> None:
-        """At most so many contexts are kept; `forgotten` counts those that had to go for it."""
+    def __init__(
+        self, begin: Callable[[int], Handshake], search: SearchBudget, most: int, logons: Iterator[int]
+    ) -> None:
+        """At most so many contexts are kept; `forgotten` counts those that had to go for it. `logons` numbers their logons."""
+        self._logons = logons
+        self._over: list[Security] = []
         self.most = most
         self.forgotten = 0
         self._begin = begin
@@ -182,14 +232,17 @@ class SecurityTable:
         self._former: list[Security] = []
         self._has_strangers = False
 
-    def offered(self, sender: Sender, trailer: SecTrailer, token: bytes) -> Security:
+    def offered(
+        self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...]
+    ) -> Security:
         """A token of bind, alter_context, their answers or AUTH3."""
         security = self._by_id.get(trailer.context_id)
         first = sender == "initiator" and _is_first_token(token)
         if security is None or first:
-            security = self._new(trailer)
+            security = self._new(trailer, next(self._logons))
             if not first:
                 security.missed("initiator")
+        security.carried(time_ns, frames)
         security.token(sender, token)
         return security
 
@@ -223,17 +276,28 @@ class SecurityTable:
         for security in self._by_id.values():
             security.lost(sender, length)
 
+    def current(self) -> tuple[Security, ...]:
+        """The contexts in force, in the order they came."""
+        return tuple(self._by_id.values())
+
     def all(self) -> tuple[Security, ...]:
         """Every context there was, in the order they came."""
         return (*self._former, *self._by_id.values())
 
-    def _new(self, trailer: SecTrailer) -> Security:
+    def take_over(self) -> list[Security]:
+        """Contexts that others took the place of since the last time."""
+        over, self._over = self._over, []
+        return over
+
+    def _new(self, trailer: SecTrailer, logon: int | None = None) -> Security:
         former = self._by_id.pop(trailer.context_id, None)
         if former is None and len(self._by_id) >= self.most:
             former = self._by_id.pop(next(iter(self._by_id)))
             self.forgotten += 1
         if former is not None and former.still_sealed and len(self._former) < self.most:
             self._former.append(former)
-        security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search)
+        if former is not None:
+            self._over.append(former)
+        security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search, logon)
         self._by_id[trailer.context_id] = security
         return security

@@ -54,6 +54,9 @@ _FAULTS = {
     0x00000005: "nca_s_fault_access_denied",
 }
 
+# A server's security provider did not take the client for whom it claims to be (RPC_S_SEC_PKG_ERROR, [MS-ERREF] section 2.2).
+NOT_AUTHENTICATED = frozenset({0x721})
+
 _NAK_REASONS = {
     0: "reason not specified",
     1: "temporary congestion",

@@ -21,7 +21,7 @@ from analyzer.results.security import Granted, Identity
 from analyzer.transport.channel.events import ChannelGap, SmbInfo
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Open, OpenKind, Session, pipe_name
+from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Open, OpenKind, Session, SessionLogon, pipe_name
 from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 
@@ -176,7 +176,7 @@ class Smb1Reader:
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they carried is not lost."""
         for uid, setup in self._setups.items():
-            self._establish(uid, setup, setup.first_time_ns)
+            self._set_up(uid, setup, setup.first_time_ns)
         self._setups.clear()
 
     # Requests
@@ -246,7 +246,7 @@ class Smb1Reader:
         if mode & _WRITE_MODE_RAW_START == _WRITE_MODE_RAW_START and length >= 2 and not looks_like_dcerpc(begins):
             start += 2
         opened = session.open_of(_key(request.fid), self._out)
-        session.deliver(opened, True, message, (start, stop), self._info(header), self._out)
+        session.deliver(opened, True, message, (start, stop), self._info(header, session), self._out)
 
     def _transaction(self, header: Header, request: Request, block: Block, message: Message) -> None:
         words = block.words
@@ -309,7 +309,9 @@ class Smb1Reader:
         else:
             request.answered = max(so_far, displacement + length)
         fresh = displacement == 0
-        session.deliver(opened, from_client, message, (start, stop), self._info(header), self._out, fresh=fresh)
+        session.deliver(
+            opened, from_client, message, (start, stop), self._info(header, session), self._out, fresh=fresh
+        )
 
     # Responses
 
@@ -372,11 +374,11 @@ class Smb1Reader:
         span = _span(message, *where)
         if request is not None and request.fid is not None:
             opened = session.open_of(_key(request.fid), self._out)
-            session.deliver(opened, False, message, span, self._info(header), self._out)
+            session.deliver(opened, False, message, span, self._info(header, session), self._out)
             return
         pipes = session.pipes()
         if len(pipes) == 1:
-            session.deliver(pipes[0], False, message, span, self._info(header), self._out)
+            session.deliver(pipes[0], False, message, span, self._info(header, session), self._out)
         elif pipes:
             reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
             self._state.note("gap", reason, message.frames)
@@ -482,19 +484,37 @@ class Smb1Reader:
             self._setups[header.uid] = setup
             return
         self._setups.pop(header.uid, None)
-        former = self._state.sessions.get(header.uid)
-        if former is not None and (header.failed or former.handshake is not None or former.plain_identity is not None):
-            # A renewal, or a failed one: the session goes on as it was.
-            return
+        is_first = header.uid not in self._state.sessions
         session = self._establish(header.uid, setup, message.time_ns, message.frames)
+        logon = self._logon(setup, message.time_ns, message.frames)
         if request is not None and request.identity is not None:
-            session.plain_identity = replace(request.identity, os_version=system)
+            logon.plain_identity = replace(request.identity, os_version=system)
         elif system is not None:
-            session.server_os = system
-        session.granted = granted
-        if header.failed:
-            session.refused = header.status
+            logon.server_os = system
+        logon.granted = granted
+        if not header.failed:
+            session.logs_on(logon, message.time_ns, self._out)
+            return
+        logon.refused = header.status
+        if is_first:
+            session.logs_on(logon, message.time_ns, self._out)
             self._leave(session)
+        else:
+            # A renewal that failed: the session goes on as it was.
+            session.refuses(logon, message.time_ns, self._out)
+
+    def _logon(self, setup: Setup | None, time_ns: int, frames: tuple[int, ...]) -> SessionLogon:
+        if setup is None:
+            return self._state.shared.logon(None, time_ns, frames)
+        logon = self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
+        logon.client_os = setup.client_os
+        return logon
+
+    def _set_up(self, uid: int, setup: Setup, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
+        """The session of a setup whose end was not captured."""
+        session = self._establish(uid, setup, time_ns, frames)
+        session.logs_on(self._logon(setup, time_ns, frames), time_ns, self._out)
+        return session
 
     def _establish(self, uid: int, setup: Setup | None, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
         """The session of a setup, or one whose setup was not captured; `frames` are those of the message that shows it."""
@@ -503,8 +523,6 @@ class Smb1Reader:
             session = Session(self._state, uid, setup.first_time_ns if setup is not None else time_ns)
             self._state.add_session(session)
         if setup is not None:
-            session.handshake = setup.handshake
-            session.client_os = setup.client_os
             session.note_frames(tuple(setup.frames))
         session.seen(time_ns)
         session.note_frames(frames)
@@ -514,12 +532,20 @@ class Smb1Reader:
         session = self._state.sessions.get(uid)
         if session is None:
             setup = self._setups.pop(uid, None)
-            session = self._establish(uid, setup, message.time_ns, message.frames if setup is not None else ())
+            if setup is not None:
+                # The answer that completed the setup was not captured; that the session is used shows that there was one.
+                session = self._set_up(uid, setup, message.time_ns, message.frames)
+            else:
+                session = self._establish(uid, None, message.time_ns)
         session.seen(message.time_ns)
         return session
 
-    def _info(self, header: Header) -> SmbInfo:
-        return SmbInfo(self._state.dialect or "1.0", header.uid, False, bool(header.flags2 & FLAG2_SIGNED), False)
+    def _info(self, header: Header, session: Session) -> SmbInfo:
+        signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.logon
+        dialect = self._state.dialect or "1.0"
+        if logon is None:
+            return SmbInfo(dialect, header.uid, False, signed, False)
+        return SmbInfo(dialect, header.uid, False, signed, False, logon=logon.number, identity=logon.identity)
 
 
 def _read_block(data: bytes, at: int, command: int) -> Block:

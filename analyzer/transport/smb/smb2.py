@@ -349,14 +349,14 @@ class Smb2Reader:
     def _from_client(self, operation: Operation, request: Request, start: int, length: int) -> None:
         message = operation.message
         span = buffer_span(message, start, length)
-        smb = self._info(operation, request.session_id)
+        session = operation.session
+        if session is None or request.session_id != operation.header.session_id:
+            session = self.sessions.get(request.session_id, message)
+        smb = self._info(operation, request.session_id, session)
         if request.file_id is None and request.compound is not None:
             request.compound.waiting.append((message, span, smb))
             self._keeps(request, message.length)
             return
-        session = operation.session
-        if session is None or request.session_id != operation.header.session_id:
-            session = self.sessions.get(request.session_id, message)
         if session is not None and request.file_id is not None:
             opened = session.open_of(request.file_id, self._out, self._state.client)
             session.deliver(opened, True, message, span, smb, self._out)
@@ -372,7 +372,7 @@ class Smb2Reader:
             return
         start, length = READ_RESPONSE.read(lead, at, captured)
         span = buffer_span(message, start, length)
-        smb = self._info(operation, self._session_id_of(header, request))
+        smb = self._info(operation, self._session_id_of(header, request), session)
         file_id = request.file_id if request is not None else None
         if file_id is None and request is not None and request.compound is not None:
             file_id = request.compound.file_id
@@ -408,7 +408,7 @@ class Smb2Reader:
         if code == FSCTL_PIPE_TRANSCEIVE and not header.failed:
             file_id = (request.file_id if request is not None else None) or session.whole_file_id(file_id)
             opened = session.open_of(file_id, self._out, self._state.client)
-            smb = self._info(operation, self._session_id_of(header, request))
+            smb = self._info(operation, self._session_id_of(header, request), session)
             session.deliver(opened, False, message, span, smb, self._out)
 
     @staticmethod
@@ -495,7 +495,8 @@ class Smb2Reader:
     def _setup_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
         header = operation.header
         setup = request.setup if request is not None else self.sessions.setup_of(header.session_id)
-        self.sessions.setup_response(header, setup, operation.body, operation.message)
+        is_encrypted = operation.transforms.encrypted
+        self.sessions.setup_response(header, setup, operation.body, operation.message, is_encrypted=is_encrypted)
 
     def _logoff_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
         if session is not None and not operation.header.failed:
@@ -503,11 +504,12 @@ class Smb2Reader:
 
     # Small things
 
-    def _info(self, operation: Operation, session_id: int) -> SmbInfo:
+    def _info(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
         """How a message was carried."""
+        logon = session.logon if session is not None else None
         dialect, transforms = self._state.dialect, operation.transforms
         signed = operation.header.flags & FLAG_SIGNED
-        key = (dialect, session_id, signed, transforms, operation.signature_ok)
+        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon)
         info = self._infos.get(key)
         if info is None:
             if len(self._infos) >= _MAX_INFOS:
@@ -521,6 +523,8 @@ class Smb2Reader:
                 signature_ok=operation.signature_ok,
                 client=self._state.client,
                 server=self._state.server,
+                logon=logon.number if logon is not None else None,
+                identity=logon.identity if logon is not None else None,
             )
         return info
 

@@ -19,6 +19,7 @@ from analyzer.transport.smb.crypto import (
     DIALECT_300,
     DIALECT_311,
     HMAC_SHA256,
+    SessionKeys,
     check_signature,
     derive_keys,
     preauth_update,
@@ -26,7 +27,7 @@ from analyzer.transport.smb.crypto import (
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
 from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Header, buffer_span
-from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionTimes
+from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon, SessionTimes
 from analyzer.transport.smb.transforms import report
 
 STATUS_SUCCESS = 0
@@ -97,6 +98,7 @@ class Smb2Sessions:
             if not known:
                 del state.shared.sessions[session.session_id]
         session.ends()
+        session.end_logons(out)
         out.append(session.summary())
 
     def logoff(self, session: Session) -> None:
@@ -217,7 +219,9 @@ class Smb2Sessions:
             setup.handshake.feed("initiator", token.data)
         return setup
 
-    def setup_response(self, header: Header, setup: Setup | None, cur: Cursor, part: Message) -> None:
+    def setup_response(
+        self, header: Header, setup: Setup | None, cur: Cursor, part: Message, *, is_encrypted: bool = False
+    ) -> None:
         """Takes a response; `setup` is what its request gave, None where that was not captured."""
         if setup is None:
             setup = self._new_setup(False, False, part)
@@ -244,22 +248,37 @@ class Smb2Sessions:
             return
         self._setups.pop(header.session_id, None)
         if header.status != STATUS_SUCCESS:
-            # A channel or a renewal that failed leaves the session as it is.
-            if not setup.binding and header.session_id not in self._state.sessions:
-                session = self._establish(header.session_id, setup)
-                session.seen(part.time_ns)
-                session.refused = header.status
-                self.leave(session)
+            self._refuse(header, setup, part)
             return
         former = self._state.sessions.get(header.session_id)
         if former is not None and setup.fresh and not setup.binding:
             self.leave(former)
-        session = self._establish(header.session_id, setup)
-        if session.handshake is setup.handshake:
-            # A channel and a renewal leave the session to whom it was granted.
-            session.granted = granted
+        session = self._establish(header.session_id, setup, granted, part.time_ns)
         session.seen(part.time_ns)
-        self.check_signature(header, part, session)
+        if not is_encrypted:
+            self.check_signature(header, part, session)
+
+    def _refuse(self, header: Header, setup: Setup, part: Message) -> None:
+        """A logon that the server refused: the session, if there is one, is left as it is."""
+        session = self._state.sessions.get(header.session_id)
+        if setup.binding and session is None:
+            session = self._bound_session(header.session_id)
+        if session is None and setup.binding:
+            return
+        logon = self._logon(setup)
+        logon.refused = header.status
+        if session is None:
+            session = Session(self._state, header.session_id, setup.first_time_ns)
+            session.note_frames(tuple(setup.frames))
+            session.connections.add(self._state.connection.number)
+            self._register(session)
+            session.seen(part.time_ns)
+            session.logs_on(logon, part.time_ns, self._out)
+            self.leave(session)
+        elif setup.binding:
+            session.binds_connection(self._state.connection.number, logon, part.time_ns, self._out)
+        else:
+            session.refuses(logon, part.time_ns, self._out)
 
     def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Setup:
         begun = self._state.shared.handshake()
@@ -269,37 +288,53 @@ class Smb2Sessions:
         if setup.preauth_hash is not None:
             setup.preauth_hash = preauth_update(setup.preauth_hash, part.head.data) if part.whole else None
 
-    def _establish(self, session_id: int, setup: Setup) -> Session:
-        """The session that a setup has made, bound to this connection or renewed."""
+    def _establish(
+        self, session_id: int, setup: Setup, granted: Granted | None = None, time_ns: int | None = None
+    ) -> Session:
+        """The session that a setup has made, bound to this connection or renewed. `granted` is None where no answer says so."""
         state = self._state
         session = self._bound_session(session_id) if setup.binding else state.sessions.get(session_id)
-        renewed = session is not None
+        is_new = session is None
         if session is None:
             session = Session(state, session_id, setup.first_time_ns)
             session.binds = setup.binding
         session.note_frames(tuple(setup.frames))
         session.connections.add(state.connection.number)
         self._register(session)
-        if session.handshake is None:
-            session.handshake, session.preauth_hash = setup.handshake, setup.preauth_hash
-        key = setup.handshake.session_key
-        if key is not None and state.shared.key_log is not None and not setup.binding:
-            state.shared.key_log(session_id, key)
-        if key is None and not setup.binding:
-            given = (keys.session_key for keys in state.shared.keyring.smb_keys_for(session_id))
-            key = next((value for value in given if value is not None), None)
-        keys = None
-        if key is not None:
-            dialect = state.dialect_number if state.dialect_number is not None else DIALECT_300
-            keys = derive_keys(dialect, key, setup.preauth_hash, state.cipher)
+        keys = self._keys(session_id, setup, is_new=is_new)
+        logon = self._logon(setup)
+        logon.granted = granted
+        at = time_ns if time_ns is not None else setup.first_time_ns
+        if setup.binding and not is_new:
+            session.binds_connection(state.connection.number, logon, at, self._out)
+        else:
+            if session.began is None:
+                session.preauth_hash = setup.preauth_hash
+            session.logs_on(logon, at, self._out)
         if setup.binding:
             # [MS-SMB2] 3.3.5.5.2: a channel signs with a key of its own, and encrypts with the session's.
             if keys is not None and keys.signing_key is not None:
                 session.channel_keys[state.connection.number] = keys.signing_key
-        elif not renewed or session.keys is None:
+        elif is_new or session.keys is None:
             # Renewing does not change the keys of a session ([MS-SMB2] 3.3.5.5.3).
             session.keys = keys
         return session
+
+    def _keys(self, session_id: int, setup: Setup, *, is_new: bool) -> SessionKeys | None:
+        """The keys that follow from a setup, or from what was given for the session; None where neither has a key."""
+        state, key = self._state, setup.handshake.session_key
+        if key is not None and state.shared.key_log is not None and is_new and not setup.binding:
+            state.shared.key_log(session_id, key)
+        if key is None and not setup.binding:
+            given = (keys.session_key for keys in state.shared.keyring.smb_keys_for(session_id))
+            key = next((value for value in given if value is not None), None)
+        if key is None:
+            return None
+        dialect = state.dialect_number if state.dialect_number is not None else DIALECT_300
+        return derive_keys(dialect, key, setup.preauth_hash, state.cipher)
+
+    def _logon(self, setup: Setup) -> SessionLogon:
+        return self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
 
     def _bound_session(self, session_id: int) -> Session | None:
         state = self._state

@@ -36,7 +36,7 @@ An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Literal
 
@@ -51,7 +51,7 @@ from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.traced import FrameTable, Source, TracedBytes
-from analyzer.results.connection import Channel, SmbSession
+from analyzer.results.connection import Channel, Logon, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity
 from analyzer.transport.channel.channels import Channels
@@ -181,6 +181,7 @@ class SharedState(Struct):
     channels: Channels = field(default_factory=Channels)
     limits: Limits = DEFAULTS
     session_numbers: Iterator[int] = field(default_factory=count)
+    logon_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)
     # Opens of all sessions; bytes of compressed messages, and what they promised to become.
     opens: int = 0
@@ -190,6 +191,10 @@ class SharedState(Struct):
     def handshake(self) -> Handshake:
         """Follows a new logon."""
         return begin(self.keyring, tickets=self.tickets)
+
+    def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> SessionLogon:
+        """A logon that has come to its end, well or not."""
+        return SessionLogon(next(self.logon_numbers), handshake, time_ns, frames)
 
 
 class ConnectionState(Struct):
@@ -252,6 +257,38 @@ class ConnectionState(Struct):
             self.hosts[ip, name, stated_in] = None
 
 
+class SessionLogon:
+    """One logon of a session, as its messages show it: whom the client claimed to be, and what the server granted."""
+
+    def __init__(self, number: int, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> None:
+        self.number = number
+        self.handshake = handshake
+        self.first_time_ns = time_ns
+        self.frames = list(frames)[:MAX_FRAMES]
+        # Who an SMB1 client says it is where no handshake does.
+        self.plain_identity: Identity | None = None
+        # What the answer granted, None where it was not captured.
+        self.granted: Granted | None = None
+        self.client_os: str | None = None
+        self.server_os: str | None = None
+        self.refused: int | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """Who, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
+        found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
+        if self.granted is not None:
+            is_anonymous = self.granted == "anonymous" or (self.granted == "account" and found.is_anonymous)
+            found = replace(found, granted="anonymous" if is_anonymous else self.granted, is_anonymous=is_anonymous)
+        if self.client_os is None and self.server_os is None:
+            return found
+        return replace(
+            found,
+            os_version=found.os_version or self.server_os,
+            client_os_version=found.client_os_version or self.client_os,
+        )
+
+
 class Session:
     """One SMB session: who, which trees, which opens, and what its protection came to."""
 
@@ -262,13 +299,12 @@ class Session:
         self.client = state.client
         self.server = state.server
         self.connections = {state.connection.number}
-        self.handshake: Handshake | None = None
-        self.plain_identity: Identity | None = None
-        # What the answer to the logon granted, None before it and where it was not captured.
-        self.granted: Granted | None = None
-        self.client_os: str | None = None
-        self.server_os: str | None = None
-        self.refused: int | None = None
+        # The logon that began it, whose keys it keeps, and the one in force; None where the first was not captured.
+        self.began: SessionLogon | None = None
+        self.logon: SessionLogon | None = None
+        self.later: dict[Identity, None] = {}
+        # Logons that bound further connections, by their numbers.
+        self._bound: dict[int, SessionLogon] = {}
         # Made for a channel whose session is not known.
         self.binds = False
         self.trees: dict[int, Tree] = {}
@@ -308,18 +344,68 @@ class Session:
         self._takes(-self._memory)
 
     @property
+    def handshake(self) -> Handshake | None:
+        """The handshake that its keys are from, None where it was not captured."""
+        return self.began.handshake if self.began is not None else None
+
+    @property
+    def is_refused(self) -> bool:
+        """The server refused the logon that would have begun it."""
+        return self.began is not None and self.began.refused is not None
+
+    @property
     def identity(self) -> Identity:
-        """Who, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
-        found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
-        if self.granted is not None:
-            is_anonymous = self.granted == "anonymous" or (self.granted == "account" and found.is_anonymous)
-            found = replace(found, granted="anonymous" if is_anonymous else self.granted, is_anonymous=is_anonymous)
-        if self.client_os is None and self.server_os is None:
-            return found
-        return replace(
-            found,
-            os_version=found.os_version or self.server_os,
-            client_os_version=found.client_os_version or self.client_os,
+        """Who is logged on now."""
+        return self.logon.identity if self.logon is not None else Identity()
+
+    def logs_on(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """Somebody has logged on, or was refused: it begins the session, or takes the place of the logon in force."""
+        if self.logon is not None:
+            out.append(self._stated(self.logon, time_ns))
+            if len(self.later) < MAX_FRAMES and self.began is not None and logon.identity != self.began.identity:
+                self.later[logon.identity] = None
+        self.began, self.logon = self.began or logon, logon
+
+    def refuses(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """Somebody was refused a logon that would have taken the place of the one in force."""
+        out.append(self._stated(logon, time_ns))
+
+    def binds_connection(self, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """Somebody has bound, or was refused to bind, a further connection."""
+        former = self._bound.pop(number, None)
+        if former is not None:
+            out.append(self._stated(former, time_ns, is_binding=True))
+        if logon.refused is None:
+            self._bound[number] = logon
+        else:
+            out.append(self._stated(logon, time_ns, is_binding=True))
+
+    def end_logons(self, out: Emitter) -> None:
+        """States the logons that are in force to its end."""
+        if self.logon is not None:
+            out.append(self._stated(self.logon, self.last_time_ns))
+        for logon in self._bound.values():
+            out.append(self._stated(logon, self.last_time_ns, is_binding=True))
+        self._bound.clear()
+
+    def _stated(self, logon: SessionLogon, until_ns: int, *, is_binding: bool = False) -> Logon:
+        used = logon is self.logon and bool(self.tree_names or self.pipe_names or self.encrypted)
+        handshake = logon.handshake
+        return Logon(
+            number=logon.number,
+            by="smb",
+            session=self.number,
+            channel=None,
+            client=self.client,
+            server=self.server,
+            identity=logon.identity,
+            first_time_ns=logon.first_time_ns,
+            until_ns=max(until_ns, logon.first_time_ns),
+            frames=tuple(sorted(set(logon.frames))),
+            refused=logon.refused,
+            is_binding=is_binding,
+            is_answered=logon.granted is not None or logon.refused is not None or used,
+            opened_by=handshake.decrypted_by if handshake is not None else None,
         )
 
     def seen(self, time_ns: int) -> None:
@@ -432,8 +518,9 @@ class Session:
             self.server,
             opened.name,
             self.number,
-            self.identity if self.handshake is not None or self.plain_identity is not None else None,
+            self.logon.identity if self.logon is not None else None,
             opened.impersonation,
+            self.logon.number if self.logon is not None else None,
         )
         for intact in self._intact:
             intact[opened.channel.number] = opened.channel
@@ -526,7 +613,7 @@ class Session:
         return orphan.channel
 
     def summary(self) -> SmbSession:
-        state, identity = self.state, self.identity
+        state, began = self.state, self.began
         hosts = dict(state.hosts)
         for path in self.tree_names:
             host = path.lstrip("\\").partition("\\")[0]
@@ -543,7 +630,7 @@ class Session:
             server_guid=state.server_guid,
             cipher=self.cipher,
             signing=self.signing,
-            identity=identity,
+            identity=began.identity if began is not None else Identity(),
             decryption=decryption,
             reason=reason,
             first_time_ns=self.first_time_ns,
@@ -556,20 +643,22 @@ class Session:
             trees=tuple(self.tree_names),
             pipes=tuple(self.pipe_names),
             hosts=tuple(hosts),
-            refused=self.refused,
+            refused=began.refused if began is not None else None,
             binds=self.binds,
+            later=tuple(self.later),
         )
 
     def decryption(self) -> tuple[Decryption, str | None]:
-        if self.refused is not None:
-            return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(self.refused)}"
+        began = self.began
+        if began is not None and began.refused is not None:
+            return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(began.refused)}"
         if self.undecrypted.count and not self.decrypted:
             return self.undecrypted.decryption, self.undecrypted.reason
         if self.decrypted:
             return Decryption.DECRYPTED, None
-        if self.plain_identity is not None:
+        if began is not None and began.plain_identity is not None:
             return Decryption.NOT_SEALED, None
-        if self.granted == "guest":
+        if began is not None and began.granted == "guest":
             # [MS-SMB2] 3.3.5.5.3: a guest's session is neither signed nor encrypted.
             return Decryption.NOT_SEALED, "a guest's session has no key"
         if self.handshake is None:

@@ -312,9 +312,11 @@ def of_files() -> Iterator[Case]:
     analysis, other = analysis_of(Calls().open_query()), analysis_of(Calls().open_query(), *services(0))
     yield "no call passes", replace(analysis, part=Part((), (), "handle == q9"))
     yield "a call passes", replace(analysis, part=Part((1,), (), "all"))
-    yield "a session passes", replace(analysis, part=Part((), (smb_session(1, 5),), "all"))
-    lost = analysis_of(Problem("gap", "tcp", (4, 5), "text"))
-    yield "a session passes, and something was not read", replace(lost, part=Part((), (smb_session(1, 5),), "all"))
+    refused = smb_session(1, 5)
+    with_session = analysis_of(Calls().open_query(), refused)
+    yield "a session passes", replace(with_session, part=Part((), (refused,), "all"))
+    lost = analysis_of(Problem("gap", "tcp", (4, 5), "text"), refused)
+    yield "a session passes, and something was not read", replace(lost, part=Part((), (refused,), "all"))
     yield "only calls of others pass", replace(other, part=Part((2,), (), "opnum == 12"))
 
 

@@ -48,6 +48,9 @@ AUTH = {
     "verified": FLAG,
     "decryption": TEXT,
     "decrypted_by": TEXT,
+    "logon": TEXT,
+    "later_user": TEXT,
+    "later_logon": TEXT,
 }
 SIDE = {
     "frames": list,

@@ -57,6 +57,7 @@ SAME_HERE = {
     "response_verification_trailer": "servers send none",
     "request_buffer_notes": "of buffers of `decode`",
     "time_relative": "null in an empty capture",
+    "auth_later_user, auth_later_logon, later_users": "of sessions that another user logged on to; tests/transport/smb has one",
     "name_source": "`metadata` and `well-known` where the capture states no name",
     "perf_freq": "10 MHz on the servers of the sample captures",
     "parent_index, parent_instance": "of objects with parents, such as Thread",

@@ -211,7 +211,7 @@ def test_a_small_dataset_in_a_notebook(tmp_path: Path) -> None:
     whole = Dataset.open(place)
     text = repr(whole).replace(str(tmp_path), ".")
     assert text.startswith(
-        "Dataset(./out: 3 files, 10 calls, 369 samples, 369 counters, 1 sessions, 1 hosts, 1 problems"
+        "Dataset(./out: 3 files, 10 calls, 369 samples, 369 counters, 1 sessions, 2 logons, 1 hosts, 1 problems"
     )
     conversations = whole.conversations()
     assert conversations.select("conversation", "server", "hosts", "calls").rows() == [

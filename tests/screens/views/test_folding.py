@@ -11,7 +11,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.results.record import Endpoint
 from analyzer.screens.views.timeline_text import timeline_lines
 from tests.build.buffers import Block, perf_data
-from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of
+from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, with_sessions
 from tests.build.rpc import CHANNEL
 from tests.interfaces.resolution.test_order import session
 
@@ -124,7 +124,7 @@ def test_sessions_that_are_alike_share_a_line_of_the_header() -> None:
         for number, pipe in enumerate(("samr", "samr", "winreg"))
     ]
     refused = replace(session(7), refused=0xC000006D)
-    analysis = replace(analysis_of(Calls().open_query()), sessions=(*sessions, refused))
+    analysis = with_sessions(analysis_of(Calls().open_query()), (*sessions, refused))
     shown = [Text.from_markup(line).plain for line in timeline_lines(analysis, None)]
     assert sum(line.startswith("3 sessions: ") for line in shown) == 1
     (alike,) = (line for line in shown if line.startswith("3 sessions: "))

@@ -24,7 +24,7 @@ def call(
     workstation: str | None = None,
     anonymous: bool = False,
 ) -> Any:
-    auth = SimpleNamespace(user=user, claimed_user=None, workstation=workstation, anonymous=anonymous)
+    auth = SimpleNamespace(user=user, claimed_user=None, later_user=None, workstation=workstation, anonymous=anonymous)
     return SimpleNamespace(auth=auth, client=Endpoint(client, port), server=Endpoint(server, service))
 
 

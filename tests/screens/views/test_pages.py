@@ -50,7 +50,7 @@ from analyzer.screens.views.triage import Triage
 from analyzer.transport.rpc.events import Exchange
 from tests import truth
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, wide, winperf
-from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
+from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg, with_sessions
 from tests.build.rpc import CHANNEL
 from tests.interfaces.resolution.test_order import WHO, as_user, session
 from tests.interfaces.svcctl.test_layer import CHANGE, CONFIG, CREATE, INTERFACE, NARROW, OTHER, START, Opnum
@@ -163,9 +163,8 @@ def broken() -> Analysis:
     """Everything that goes wrong, of two files, with names and sessions."""
     analysis = analysis_of(*failing(), files=("a.pcap", "b.pcap"))
     facts = replace(analysis.capture, first_time_ns=190_000_000, names={"10.0.0.9": "client9.lab.test"})
-    return replace(
-        analysis, capture=facts, sessions=sessions(), problems=(*analysis.problems, *PROBLEMS), secrets_given=True
-    )
+    analysis = with_sessions(analysis, sessions())
+    return replace(analysis, capture=facts, problems=(*analysis.problems, *PROBLEMS), secrets_given=True)
 
 
 @cache
@@ -268,7 +267,7 @@ def crowded() -> Analysis:
     )
     names = {f"10.0.2.{number}": f"host{number}" for number in range(13)}
     facts = replace(analysis.capture, names=names)
-    return replace(analysis, capture=facts, sessions=tuple(sessions_of), problems=problems)
+    return replace(with_sessions(analysis, sessions_of), capture=facts, problems=problems)
 
 
 class _Stream:

@@ -134,8 +134,9 @@ def test_data_are_found_among_fields_of_any_value() -> None:
     talk = noisy_talk()
     talk.answer(talk.ask(CLOSE, noisy_close(), tree=3), CLOSE, b"\xa5" * 60, tree=3)
     out = run(stream(talk.sent))
-    channel = Channel(0, "ncacn_np", CLIENT, SERVER, "winreg", 0, Identity(granted="account"), 3)
-    info = SmbInfo("2.1", SESSION_ID, encrypted=False, signed=False, compressed=False, client=CLIENT, server=SERVER)
+    channel = Channel(0, "ncacn_np", CLIENT, SERVER, "winreg", 0, Identity(granted="account"), 3, 0)
+    carried = SmbInfo("2.1", SESSION_ID, encrypted=False, signed=False, compressed=False, client=CLIENT, server=SERVER)
+    info = replace(carried, logon=0, identity=Identity(granted="account"))
     assert [event for event in out if isinstance(event, ChannelClosed)] == [ChannelClosed(channel)]
     assert [(one.channel, one.from_client, one.data.data, one.smb, one.fresh) for one in only(out, ChannelBatch)] == [
         (channel, True, ASK, info, True),
@@ -335,7 +336,10 @@ def test_smb1_data_are_found_among_fields_of_any_value() -> None:
     found = [(0, True, ASK), (0, False, SAY), (0, True, ASK), (0, False, SAY), (0, True, ASK)]
     # The last write of all closed the pipe; the same number is another open then.
     assert stated(out) == [*found, (1, True, ASK)]
-    assert {one.smb for one in only(out, ChannelBatch)} == {SmbInfo("1.0", 100, False, False, False)}
+    (info,) = {one.smb for one in only(out, ChannelBatch)}
+    assert info.identity is not None
+    assert info.identity.granted == "account"
+    assert replace(info, identity=None) == SmbInfo("1.0", 100, False, False, False, logon=0)
 
 
 @pytest.mark.parametrize(("mode", "left_out"), [(0x0C, 2), (0x0D, 2), (0x08, 0), (0x04, 0), (0x00, 0)])

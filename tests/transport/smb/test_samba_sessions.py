@@ -13,7 +13,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.security import Decryption
 
 CAPTURES = Path(__file__).parent / "captures"
-KEYS = Keyring([UserKey("perfmon", None, nt_hash("Passw0rd!"))])
+KEYS = Keyring([UserKey(name, None, nt_hash("Passw0rd!")) for name in ("perfmon", "second")])
 
 
 def read(name: str, keyring: Keyring = KEYS) -> Analysis:
@@ -47,3 +47,50 @@ def test_a_renewed_logon_is_the_same_session_with_the_same_keys() -> None:
     (session,) = read("renewed_smb311").sessions
     assert (session.signed_messages, session.verified_messages) == (5, 5)
     assert session.decryption is Decryption.DECRYPTED
+
+
+def logons(analysis: Analysis) -> list[tuple[str, str | None, str]]:
+    return [(one.key, one.identity.claimed, one.outcome) for one in analysis.logons]
+
+
+def test_each_logon_of_a_session_is_stated_with_what_became_of_it() -> None:
+    analysis = read("renewed_by_another_smb311")
+    assert logons(analysis) == [
+        ("smb0", "LAB\\perfmon", "account"),
+        ("smb1", "LAB\\second", "account"),
+        ("smb2", "LAB\\second", "refused"),
+    ]
+    (session,) = analysis.sessions
+    assert session.who == "LAB\\perfmon, then LAB\\second"
+    first, second, refused = analysis.logons
+    assert first.frames == (8, 9, 10, 11)
+    assert first.until_ns == 1795470397910184000
+    assert second.first_time_ns == 1795470397903905000
+    assert refused.refused == 0xC000006D
+    assert {one.opened_by for one in analysis.logons} == {"NT hash of LAB\\perfmon", "NT hash of LAB\\second", None}
+
+
+def test_a_call_is_of_whom_its_pipe_was_opened_as_and_says_who_was_logged_on_then() -> None:
+    """The same user's pipe is used before and after another user has logged on; then that one opens a pipe of his own."""
+    calls = read("renewed_by_another_smb311").calls
+    assert [(call.auth.user, call.auth.logon, call.auth.later_user, call.auth.later_logon) for call in calls] == [
+        ("LAB\\perfmon", "smb0", None, None),
+        ("LAB\\perfmon", "smb0", None, None),
+        ("LAB\\perfmon", "smb0", "LAB\\second", "smb1"),
+        ("LAB\\second", "smb1", None, None),
+        ("LAB\\second", "smb1", None, None),
+    ]
+
+
+def test_users_who_share_a_connection_are_told_apart_by_their_uid() -> None:
+    analysis = read("two_users_smb1")
+    assert logons(analysis) == [("smb0", "LAB\\perfmon", "account"), ("smb1", "LAB\\second", "account")]
+    assert [call.auth.user for call in analysis.calls] == ["LAB\\perfmon", "LAB\\second"] * 3
+    assert [call.auth.logon for call in analysis.calls] == ["smb0", "smb1"] * 3
+    assert not analysis.problems
+
+
+def test_a_further_connection_is_bound_by_a_logon_that_changes_nobody() -> None:
+    analysis = read("bound_smb311_signed")
+    assert [one for one in logons(analysis) if one[2] == "bound"]
+    assert {one.identity.claimed for one in analysis.logons} == {"LAB\\perfmon"}
