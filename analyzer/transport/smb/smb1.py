@@ -9,23 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
-from analyzer.auth.context import Handshake
-from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
-from analyzer.core.guid import guid_text
-from analyzer.results.security import Granted, Identity
+from analyzer.results.security import Identity
 from analyzer.transport.channel.events import ChannelGap, SmbInfo
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Open, OpenKind, Session, SessionLogon, pipe_name
+from analyzer.transport.smb.smb1_message import (
+    FLAG2_SIGNED,
+    HEADER_LEN,
+    Block,
+    Header,
+    read_block,
+    read_header,
+    text_of,
+)
+from analyzer.transport.smb.smb1_sessions import Setup, Smb1Sessions
+from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name
 from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 
-HEADER_LEN = 32
 CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0B, 0x25, 0x26
 ECHO, WRITE_AND_CLOSE, OPEN_ANDX, READ_ANDX, WRITE_ANDX = 0x2B, 0x2C, 0x2D, 0x2E, 0x2F
 TREE_DISCONNECT, NEGOTIATE, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX = 0x71, 0x72, 0x73, 0x74, 0x75
@@ -34,48 +39,15 @@ _ANDX = frozenset(
     (LOCKING_ANDX, OPEN_ANDX, READ_ANDX, WRITE_ANDX, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX, NT_CREATE_ANDX)
 )
 
-FLAG_REPLY = 0x80
-FLAG2_SIGNED, FLAG2_NT_STATUS, FLAG2_UNICODE = 0x0004, 0x4000, 0x8000
-CAP_EXTENDED_SECURITY = 0x80000000
-STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED = 0x80000005, 0xC0000016
-# ERRDOS class with ERRmoredata, as the DOS form of an error lies in the status field.
-DOS_MORE_DATA = 0x01 | 234 << 16
 
 TRANS_RAW_WRITE, TRANS_TRANSACT, TRANS_READ, TRANS_WRITE, TRANS_CALL = 0x0031, 0x0026, 0x0036, 0x0037, 0x0054
 # Raw mode with start of message: the data begin with the length of the whole message ([MS-CIFS] 2.2.4.43.1).
 _WRITE_MODE_RAW_START = 0x000C
 
-# Action of the answer to SESSION_SETUP_ANDX ([MS-CIFS] section 2.2.4.53.2).
-SMB_SETUP_GUEST = 0x0001
 
 _MAX_CHAIN = 16
-# Memory of a request that waits for its answer, and of a session setup under way, as measured.
-_REQUEST_COST, _SETUP_COST = 500, 6000
-
-
-class Header(Struct, frozen=True):
-    command: int
-    status: int
-    flags: int
-    flags2: int
-    tid: int
-    pid: int
-    uid: int
-    mid: int
-
-    @property
-    def is_response(self) -> bool:
-        return bool(self.flags & FLAG_REPLY)
-
-    @property
-    def unicode(self) -> bool:
-        return bool(self.flags2 & FLAG2_UNICODE)
-
-    @property
-    def failed(self) -> bool:
-        if self.flags2 & FLAG2_NT_STATUS:
-            return self.status >> 30 == 3
-        return self.status not in (0, DOS_MORE_DATA, STATUS_BUFFER_OVERFLOW)
+# Memory of a request that waits for its answer, as measured.
+_REQUEST_COST = 500
 
 
 class Request(Struct):
@@ -90,34 +62,7 @@ class Request(Struct):
     opened: Open | None = None
     sent: int = 0
     answered: int = 0
-    setup: Setup | None = None
-    identity: Identity | None = None
-
-
-class Setup(Struct):
-    handshake: Handshake
-    first_time_ns: int
-    client_os: str | None = None
-    frames: list[int] = field(default_factory=list)
-
-
-class Block(Struct):
-    """One command's words and bytes. `data` reads on from the words over the bytes; offsets are the message's."""
-
-    command: int
-    words: Cursor
-    word_count: int
-    data: Cursor
-
-
-def read_header(data: bytes) -> Header:
-    cur = Cursor(data)
-    cur.skip("header.protocol", 4)
-    command, status = cur.u8("header.command"), cur.u32("header.status")
-    flags, flags2 = cur.u8("header.flags"), cur.u16("header.flags2")
-    cur.skip("header.extra", 12)
-    tid, pid = cur.u16("header.tid"), cur.u16("header.pid")
-    return Header(command, status, flags, flags2, tid, pid, cur.u16("header.uid"), cur.u16("header.mid"))
+    setup: Setup | Identity | None = None
 
 
 class Smb1Reader:
@@ -128,17 +73,16 @@ class Smb1Reader:
     ) -> None:
         self._state = state
         self._leave = leave
-        self._offers_smb2 = offers_smb2
         self._out = out
         self._pending: dict[tuple[int, int], Request] = {}
-        self._setups: dict[int, Setup] = {}
+        self._sessions = Smb1Sessions(state, leave, offers_smb2, out)
         self._forgot = False
         self._most_pending = state.shared.limits.requests
 
     @property
     def memory(self) -> int:
         """About how many bytes of memory its requests and setups take."""
-        return _REQUEST_COST * len(self._pending) + _SETUP_COST * len(self._setups)
+        return _REQUEST_COST * len(self._pending) + self._sessions.memory
 
     def feed(self, direction: Direction, message: Message) -> None:
         data = message.head.data
@@ -156,7 +100,7 @@ class Smb1Reader:
         for _ in range(_MAX_CHAIN):
             if header.is_response and header.failed and at != HEADER_LEN:
                 return
-            block = _read_block(data, at, command)
+            block = read_block(data, at, command)
             following = NO_ANDX
             if command in _ANDX and block.word_count >= 2:
                 following = block.words.u8("andx.command")
@@ -174,10 +118,8 @@ class Smb1Reader:
             raise MalformedError("a chain of commands without end", field="andx.offset")
 
     def finish(self) -> None:
-        """Setups whose end was not captured become sessions, so that what they carried is not lost."""
-        for uid, setup in self._setups.items():
-            self._set_up(uid, setup, setup.first_time_ns)
-        self._setups.clear()
+        """The connection ends."""
+        self._sessions.finish()
 
     # Requests
 
@@ -194,7 +136,6 @@ class Smb1Reader:
         if former is not None and command != header.command:
             # Chained commands share one answer; what the first asked for stays known.
             request.name, request.fid, request.setup = former.name, former.fid, former.setup
-            request.identity = former.identity
         self._pending[key] = request
 
     def _request(self, header: Header, block: Block, message: Message) -> None:
@@ -205,18 +146,18 @@ class Smb1Reader:
         self._remember(header, command, message)
         request = self._pending[header.pid, header.mid]
         if command == NEGOTIATE:
-            self._negotiate_request(block)
+            self._sessions.negotiate_request(block)
         elif command == SESSION_SETUP_ANDX:
-            self._setup_request(header, request, block, message)
+            request.setup = self._sessions.setup_request(header, block, message)
         elif command == TREE_CONNECT_ANDX:
             words.skip("tree_connect.flags", 2)
             block.data.skip("tree_connect.password", words.u16("tree_connect.len_password"))
-            request.name = _text(block.data, header.unicode)
+            request.name = text_of(block.data, header.unicode)
         elif command == NT_CREATE_ANDX:
             words.skip("create.reserved", 1)
-            request.name = _text(block.data, header.unicode, words.u16("create.len_name"))
+            request.name = text_of(block.data, header.unicode, words.u16("create.len_name"))
         elif command == OPEN_ANDX:
-            request.name = _text(block.data, header.unicode)
+            request.name = text_of(block.data, header.unicode)
         elif command in (CLOSE, READ_ANDX, OLD_READ):
             request.fid = words.u16("fid")
         elif command == WRITE_ANDX:
@@ -239,7 +180,7 @@ class Smb1Reader:
             self._transaction(header, request, block, message)
 
     def _written(self, header: Header, request: Request, message: Message, start: int, length: int, mode: int) -> None:
-        session = self._session(header.uid, message)
+        session = self._sessions.get(header.uid, message)
         assert request.fid is not None
         start, stop = _span(message, start, length)
         begins = message.part(start, stop).head.data
@@ -257,10 +198,10 @@ class Smb1Reader:
         words.skip("transaction.reserved", 1)
         request.subcommand = words.u16("transaction.subcommand")
         request.fid = words.u16("transaction.fid")
-        session = self._session(header.uid, message)
+        session = self._sessions.get(header.uid, message)
         if request.subcommand == TRANS_CALL:
             # Open, transact and close in one: a pipe that lives for this message and its answer.
-            name = pipe_name(_text(block.data, header.unicode))
+            name = pipe_name(text_of(block.data, header.unicode))
             request.opened = Open("pipe", name, header.tid)
             request.fid = None
             session.add_open(_call_key(header), request.opened, self._out)
@@ -277,7 +218,7 @@ class Smb1Reader:
         words.skip("transaction.totals_and_parameters", 10)
         length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
         displacement = words.u16("transaction.data_displacement")
-        session = self._session(header.uid, message)
+        session = self._sessions.get(header.uid, message)
         self._piece(header, session, request, message, (displacement, start, length), from_client=True)
 
     def _piece(
@@ -321,21 +262,21 @@ class Smb1Reader:
             self._transaction_answered(header, request, block, message)
             return
         if command == NEGOTIATE:
-            self._negotiate_response(header, block)
+            self._sessions.negotiate_response(header, block)
         elif command == SESSION_SETUP_ANDX:
-            self._setup_response(header, request, block, message)
+            self._sessions.setup_response(header, request.setup if request is not None else None, block, message)
         if header.failed or block.word_count == 0:
             closing = command in (CLOSE, WRITE_AND_CLOSE) and not header.failed
             if closing and request is not None and request.fid is not None:
-                self._session(header.uid, message).close(_key(request.fid), self._out)
+                self._sessions.get(header.uid, message).close(_key(request.fid), self._out)
             elif command == TREE_DISCONNECT and not header.failed:
-                self._session(header.uid, message).close_tree(header.tid, self._out)
+                self._sessions.get(header.uid, message).close_tree(header.tid, self._out)
             return
         if command in (NEGOTIATE, ECHO):
             return  # these belong to the connection, whatever UID they carry
-        session = self._session(header.uid, message)
+        session = self._sessions.get(header.uid, message)
         if command == TREE_CONNECT_ANDX:
-            service = _text(block.data, False)
+            service = text_of(block.data, False)
             path = request.name if request is not None and request.name is not None else ""
             is_pipe = service == "IPC" or path.upper().endswith("\\IPC$")
             session.add_tree(header.tid, path, "pipe" if is_pipe else "file")
@@ -392,7 +333,7 @@ class Smb1Reader:
                 self._pending.pop(key, None)
             return
         if request is None or request.opened is None:
-            session = self._session(header.uid, message)
+            session = self._sessions.get(header.uid, message)
             pipes = session.pipes()
             if request is not None or len(pipes) != 1:
                 return
@@ -402,7 +343,7 @@ class Smb1Reader:
         words.skip("transaction.parameters", 8)
         length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
         displacement = words.u16("transaction.data_displacement")
-        session = self._session(header.uid, message)
+        session = self._sessions.get(header.uid, message)
         self._piece(header, session, request, message, (displacement, start, length), from_client=False)
         if request.answered >= total:
             self._pending.pop(key, None)
@@ -411,172 +352,12 @@ class Smb1Reader:
 
     # Negotiation and session setup
 
-    def _negotiate_request(self, block: Block) -> None:
-        dialects = [entry.rstrip(b"\0") for entry in block.data.rest().split(b"\x02")]
-        if any(dialect.startswith(b"SMB 2") for dialect in dialects):
-            self._offers_smb2()
-
-    def _negotiate_response(self, header: Header, block: Block) -> None:
-        state, words = self._state, block.words
-        if header.failed or words.u16("negotiate.dialect_index") == 0xFFFF:
-            return
-        state.dialect = "1.0"
-        if block.word_count < 17:
-            return
-        words.skip("negotiate.fixed", 17)
-        capabilities = words.u32("negotiate.capabilities")
-        words.skip("negotiate.time", 10)
-        len_challenge = words.u8("negotiate.len_challenge")
-        if capabilities & CAP_EXTENDED_SECURITY:
-            state.server_guid = guid_text(block.data.take("negotiate.server_guid", 16))
-        else:
-            block.data.skip("negotiate.challenge", len_challenge)
-            # Domain and server name follow as Unicode without alignment, where the server sends them.
-            if block.data.left:
-                _text(block.data, header.unicode, aligned=False)
-            if block.data.left:
-                state.name_host(state.server.ip, _text(block.data, header.unicode, aligned=False), "SMB1 negotiation")
-
-    def _setup_request(self, header: Header, request: Request, block: Block, message: Message) -> None:
-        words, data = block.words, block.data
-        words.skip("session_setup.fixed", 10)
-        if block.word_count == 12:
-            length = words.u16("session_setup.len_blob")
-            setup = self._setups.get(header.uid) if header.uid else None
-            if setup is None:
-                setup = Setup(self._state.shared.handshake(), message.time_ns)
-            request.setup = setup
-            setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
-            setup.handshake.feed("initiator", data.take("session_setup.blob", length))
-            if data.left:
-                setup.client_os = _text(data, header.unicode) or None
-            return
-        lengths = words.u16("session_setup.len_lm")
-        if block.word_count >= 13:
-            lengths += words.u16("session_setup.len_nt")
-        data.skip("session_setup.passwords", lengths)
-        user = _text(data, header.unicode)
-        domain = _text(data, header.unicode) if data.left else ""
-        system = _text(data, header.unicode) if data.left else ""
-        request.identity = Identity(
-            "ntlm", user or None, domain or None, client_os_version=system or None, is_anonymous=not user
-        )
-
-    def _setup_response(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
-        setup = request.setup if request is not None else self._setups.get(header.uid)
-        more = header.status == STATUS_MORE_PROCESSING_REQUIRED
-        system = None
-        granted: Granted | None = None
-        if (more or not header.failed) and block.word_count >= 3:
-            granted = "guest" if block.words.u16("session_setup.action") & SMB_SETUP_GUEST else "account"
-            if block.word_count >= 4:
-                token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
-                if setup is None:
-                    setup = Setup(self._state.shared.handshake(), message.time_ns)
-                    setup.handshake.missed("initiator")
-                if token:
-                    setup.handshake.feed("acceptor", token)
-            if block.data.left:
-                system = _text(block.data, header.unicode) or None
-        if setup is not None:
-            setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
-        if more and setup is not None:
-            self._setups[header.uid] = setup
-            return
-        self._setups.pop(header.uid, None)
-        is_first = header.uid not in self._state.sessions
-        session = self._establish(header.uid, setup, message.time_ns, message.frames)
-        logon = self._logon(setup, message.time_ns, message.frames)
-        if request is not None and request.identity is not None:
-            logon.plain_identity = replace(request.identity, os_version=system)
-        elif system is not None:
-            logon.server_os = system
-        logon.granted = granted
-        if not header.failed:
-            session.logs_on(logon, message.time_ns, self._out)
-            return
-        logon.refused = header.status
-        if is_first:
-            session.logs_on(logon, message.time_ns, self._out)
-            self._leave(session)
-        else:
-            # A renewal that failed: the session goes on as it was.
-            session.refuses(logon, message.time_ns, self._out)
-
-    def _logon(self, setup: Setup | None, time_ns: int, frames: tuple[int, ...]) -> SessionLogon:
-        if setup is None:
-            return self._state.shared.logon(None, time_ns, frames)
-        logon = self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
-        logon.client_os = setup.client_os
-        return logon
-
-    def _set_up(self, uid: int, setup: Setup, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
-        """The session of a setup whose end was not captured."""
-        session = self._establish(uid, setup, time_ns, frames)
-        session.logs_on(self._logon(setup, time_ns, frames), time_ns, self._out)
-        return session
-
-    def _establish(self, uid: int, setup: Setup | None, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
-        """The session of a setup, or one whose setup was not captured; `frames` are those of the message that shows it."""
-        session = self._state.sessions.get(uid)
-        if session is None:
-            session = Session(self._state, uid, setup.first_time_ns if setup is not None else time_ns)
-            self._state.add_session(session)
-        if setup is not None:
-            session.note_frames(tuple(setup.frames))
-        session.seen(time_ns)
-        session.note_frames(frames)
-        return session
-
-    def _session(self, uid: int, message: Message) -> Session:
-        session = self._state.sessions.get(uid)
-        if session is None:
-            setup = self._setups.pop(uid, None)
-            if setup is not None:
-                # The answer that completed the setup was not captured; that the session is used shows that there was one.
-                session = self._set_up(uid, setup, message.time_ns, message.frames)
-            else:
-                session = self._establish(uid, None, message.time_ns)
-        session.seen(message.time_ns)
-        return session
-
     def _info(self, header: Header, session: Session) -> SmbInfo:
         signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.logon
         dialect = self._state.dialect or "1.0"
         if logon is None:
             return SmbInfo(dialect, header.uid, False, signed, False)
         return SmbInfo(dialect, header.uid, False, signed, False, logon=logon.number, identity=logon.identity)
-
-
-def _read_block(data: bytes, at: int, command: int) -> Block:
-    cur = Cursor(data, min(at, len(data)))
-    word_count = cur.u8("word_count")
-    words = Cursor(data, cur.pos, cur.pos + 2 * word_count)
-    if words.stop > len(data):
-        raise TruncatedError("the words are cut", field="words", start=cur.pos, stop=len(data))
-    cur.skip("words", 2 * word_count)
-    # Large reads and writes outgrow the byte count; their own fields give where the data lie.
-    if cur.left >= 2:
-        cur.skip("byte_count", 2)
-    return Block(command, words, word_count, cur)
-
-
-def _text(cur: Cursor, unicode: bool, length: int | None = None, *, aligned: bool = True) -> str:
-    """A string up to its NUL (or of `length` bytes), in UTF-16 from an even offset or in the OEM code page."""
-    if unicode and aligned and cur.pos % 2 and cur.left:
-        cur.skip("padding", 1)
-    rest = cur.data[cur.pos : cur.stop]
-    if length is not None:
-        rest = rest[:length]
-    if not unicode:
-        text, nul, _ = rest.partition(b"\0")
-        cur.pos += len(text) + len(nul)
-        return text.decode("cp437")
-    end = 0
-    while end + 1 < len(rest) and rest[end : end + 2] != b"\0\0":
-        end += 2
-    cur.pos = min(cur.pos + end + 2, cur.stop)
-    return rest[:end].decode("utf-16-le", "replace")
 
 
 def _key(fid: int) -> bytes:

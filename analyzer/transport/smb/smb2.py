@@ -514,18 +514,10 @@ class Smb2Reader:
         if info is None:
             if len(self._infos) >= _MAX_INFOS:
                 self._infos.clear()
-            info = self._infos[key] = SmbInfo(
-                dialect=dialect,
-                session_id=session_id,
-                encrypted=transforms.encrypted,
-                signed=bool(signed),
-                compressed=transforms.compressed,
-                signature_ok=operation.signature_ok,
-                client=self._state.client,
-                server=self._state.server,
-                logon=logon.number if logon is not None else None,
-                identity=logon.identity if logon is not None else None,
-            )
+            who = (logon.number, logon.identity) if logon is not None else (None, None)
+            how = (transforms.encrypted, bool(signed), transforms.compressed, operation.signature_ok)
+            info = SmbInfo(dialect, session_id, *how, self._state.client, self._state.server, *who)
+            self._infos[key] = info
         return info
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:

@@ -462,7 +462,7 @@ def test_what_is_no_dataset_or_gives_no_answer_is_a_sentence(tmp_path: Path, mon
 
 
 def test_a_dataset_says_what_it_holds(ds: Dataset, place: Path) -> None:
-    text = "118 calls, 1,104 samples, 1,104 counters, 2 sessions, 4 logons, 4 hosts, 3 handles, 1 problems, 57 findings"
+    text = "118 calls, 1,104 samples, 1,104 counters, 2 sessions, 3 logons, 4 hosts, 3 handles, 1 problems, 57 findings"
     whole = f"Dataset({place}: 2 files, {text}, 402 coverage, 2 metadata"
     assert repr(ds) == f"{whole})"
     assert repr(ds.handle("q2-1").filter("number")) == f"{whole}; shown: handle q2-1, filter number)"

@@ -20,8 +20,8 @@ from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, Chann
 from analyzer.transport.smb.compression import lz77_huffman
 from analyzer.transport.smb.connection import SmbConnection
 from analyzer.transport.smb.framing import Framing, Message
-from analyzer.transport.smb.smb1 import Header as Smb1Header
-from analyzer.transport.smb.smb1 import read_header as read_smb1_header
+from analyzer.transport.smb.smb1_message import Header as Smb1Header
+from analyzer.transport.smb.smb1_message import read_header as read_smb1_header
 from analyzer.transport.smb.smb2_header import Header, read_header
 from analyzer.transport.smb.state import SharedState
 from analyzer.transport.tcp.events import Connection, Gap

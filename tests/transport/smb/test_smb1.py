@@ -15,7 +15,7 @@ from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.smb.smb1 import _text
+from analyzer.transport.smb.smb1_message import text_of
 from analyzer.transport.tcp.events import Connection, Direction
 from tests.build import auth
 from tests.build.smb import (
@@ -147,7 +147,7 @@ def test_a_text_of_utf16_begins_at_an_even_place_and_ends_with_its_nul(
     """[MS-CIFS] 2.2.1.1.2 and 2.2.4.1: padding before it is left out; one that is cut ends with its last whole character."""
     cursor = Cursor(data)
     cursor.skip("before", start)
-    assert (_text(cursor, True), cursor.pos) == (text, stop)
+    assert (text_of(cursor, True), cursor.pos) == (text, stop)
 
 
 def test_an_old_setup_says_who_in_clear() -> None:

@@ -1,0 +1,187 @@
+"""SMB1 negotiation, session setup and the sessions of one connection by their UIDs ([MS-CIFS] section 2.2.4.53, [MS-SMB] section
+2.2.4.6). A connection may have several sessions; each message names its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.auth.context import Handshake
+from analyzer.core.guid import guid_text
+from analyzer.results.security import Granted, Identity
+from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.smb1_message import Block, Header, text_of
+from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon
+
+CAP_EXTENDED_SECURITY = 0x80000000
+STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016
+# Action of the answer to SESSION_SETUP_ANDX ([MS-CIFS] section 2.2.4.53.2).
+SMB_SETUP_GUEST = 0x0001
+# Memory of a session setup under way, as measured.
+_SETUP_COST = 6000
+
+
+class Setup(Struct):
+    """A session setup under way."""
+
+    handshake: Handshake
+    first_time_ns: int
+    client_os: str | None = None
+    frames: list[int] = field(default_factory=list)
+
+
+class Smb1Sessions:
+    """Follows negotiation and session setups of one connection, and finds the session that a message names.
+
+    `leave` is called with a session that is over, `offers_smb2` when the client offers SMB2 in its negotiation."""
+
+    def __init__(
+        self, state: ConnectionState, leave: Callable[[Session], None], offers_smb2: Callable[[], None], out: Emitter
+    ) -> None:
+        self._state = state
+        self._leave = leave
+        self._offers_smb2 = offers_smb2
+        self._out = out
+        self._setups: dict[int, Setup] = {}
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory the setups under way take."""
+        return _SETUP_COST * len(self._setups)
+
+    def finish(self) -> None:
+        """Setups whose end was not captured become sessions, so that what they carried is not lost."""
+        for uid, setup in self._setups.items():
+            self._set_up(uid, setup, setup.first_time_ns)
+        self._setups.clear()
+
+    def negotiate_request(self, block: Block) -> None:
+        dialects = [entry.rstrip(b"\0") for entry in block.data.rest().split(b"\x02")]
+        if any(dialect.startswith(b"SMB 2") for dialect in dialects):
+            self._offers_smb2()
+
+    def negotiate_response(self, header: Header, block: Block) -> None:
+        state, words = self._state, block.words
+        if header.failed or words.u16("negotiate.dialect_index") == 0xFFFF:
+            return
+        state.dialect = "1.0"
+        if block.word_count < 17:
+            return
+        words.skip("negotiate.fixed", 17)
+        capabilities = words.u32("negotiate.capabilities")
+        words.skip("negotiate.time", 10)
+        len_challenge = words.u8("negotiate.len_challenge")
+        if capabilities & CAP_EXTENDED_SECURITY:
+            state.server_guid = guid_text(block.data.take("negotiate.server_guid", 16))
+        else:
+            block.data.skip("negotiate.challenge", len_challenge)
+            # Domain and server name follow as Unicode without alignment, where the server sends them.
+            if block.data.left:
+                text_of(block.data, header.unicode, aligned=False)
+            if block.data.left:
+                state.name_host(state.server.ip, text_of(block.data, header.unicode, aligned=False), "SMB1 negotiation")
+
+    def setup_request(self, header: Header, block: Block, message: Message) -> Setup | Identity:
+        """Takes a request; gives what its answer belongs to: the handshake under way, or whom the client says it is."""
+        words, data = block.words, block.data
+        words.skip("session_setup.fixed", 10)
+        if block.word_count == 12:
+            length = words.u16("session_setup.len_blob")
+            setup = self._setups.get(header.uid) if header.uid else None
+            if setup is None:
+                setup = Setup(self._state.shared.handshake(), message.time_ns)
+            setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
+            setup.handshake.feed("initiator", data.take("session_setup.blob", length))
+            if data.left:
+                setup.client_os = text_of(data, header.unicode) or None
+            return setup
+        lengths = words.u16("session_setup.len_lm")
+        if block.word_count >= 13:
+            lengths += words.u16("session_setup.len_nt")
+        data.skip("session_setup.passwords", lengths)
+        user = text_of(data, header.unicode)
+        domain = text_of(data, header.unicode) if data.left else ""
+        system = text_of(data, header.unicode) if data.left else ""
+        return Identity("ntlm", user or None, domain or None, client_os_version=system or None, is_anonymous=not user)
+
+    def setup_response(self, header: Header, asked: Setup | Identity | None, block: Block, message: Message) -> None:
+        """Takes an answer; `asked` is what its request gave, None where that was not captured."""
+        setup = asked if isinstance(asked, Setup) else None if asked is not None else self._setups.get(header.uid)
+        more = header.status == STATUS_MORE_PROCESSING_REQUIRED
+        system = None
+        granted: Granted | None = None
+        if (more or not header.failed) and block.word_count >= 3:
+            granted = "guest" if block.words.u16("session_setup.action") & SMB_SETUP_GUEST else "account"
+            if block.word_count >= 4:
+                token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
+                if setup is None:
+                    setup = Setup(self._state.shared.handshake(), message.time_ns)
+                    setup.handshake.missed("initiator")
+                if token:
+                    setup.handshake.feed("acceptor", token)
+            if block.data.left:
+                system = text_of(block.data, header.unicode) or None
+        if setup is not None:
+            setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
+        if more and setup is not None:
+            self._setups[header.uid] = setup
+            return
+        self._setups.pop(header.uid, None)
+        is_first = header.uid not in self._state.sessions
+        session = self._establish(header.uid, setup, message.time_ns, message.frames)
+        logon = self._logon(setup, message.time_ns, message.frames)
+        if isinstance(asked, Identity):
+            logon.plain_identity = replace(asked, os_version=system)
+        elif system is not None:
+            logon.server_os = system
+        logon.granted = granted
+        if not header.failed:
+            session.logs_on(logon, message.time_ns, self._out)
+            return
+        logon.refused = header.status
+        if is_first:
+            session.logs_on(logon, message.time_ns, self._out)
+            self._leave(session)
+        else:
+            # A renewal that failed: the session goes on as it was.
+            session.refuses(logon, message.time_ns, self._out)
+
+    def _logon(self, setup: Setup | None, time_ns: int, frames: tuple[int, ...]) -> SessionLogon:
+        if setup is None:
+            return self._state.shared.logon(None, time_ns, frames)
+        logon = self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
+        logon.client_os = setup.client_os
+        return logon
+
+    def _set_up(self, uid: int, setup: Setup, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
+        """The session of a setup whose end was not captured."""
+        session = self._establish(uid, setup, time_ns, frames)
+        session.logs_on(self._logon(setup, time_ns, frames), time_ns, self._out)
+        return session
+
+    def _establish(self, uid: int, setup: Setup | None, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
+        """The session of a setup, or one whose setup was not captured; `frames` are those of the message that shows it."""
+        session = self._state.sessions.get(uid)
+        if session is None:
+            session = Session(self._state, uid, setup.first_time_ns if setup is not None else time_ns)
+            self._state.add_session(session)
+        if setup is not None:
+            session.note_frames(tuple(setup.frames))
+        session.seen(time_ns)
+        session.note_frames(frames)
+        return session
+
+    def get(self, uid: int, message: Message) -> Session:
+        session = self._state.sessions.get(uid)
+        if session is None:
+            setup = self._setups.pop(uid, None)
+            if setup is not None:
+                # The answer that completed the setup was not captured; that the session is used shows that there was one.
+                session = self._set_up(uid, setup, message.time_ns, message.frames)
+            else:
+                session = self._establish(uid, None, message.time_ns)
+        session.seen(message.time_ns)
+        return session
