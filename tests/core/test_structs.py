@@ -115,7 +115,9 @@ CHANGING = """
     transport.packet.tallies: Tallies Tally
     transport.packet.tunnels: Inner
     transport.rpc.calls: CallSide PendingCall
-    transport.smb.smb1: Block Request Setup
+    transport.smb.smb1: Request
+    transport.smb.smb1_message: Block
+    transport.smb.smb1_sessions: Setup
     transport.smb.smb2: Compound Request
     transport.smb.smb2_sessions: Setup
     transport.smb.state: ConnectionState Open SharedState Tally Tree Undecrypted
