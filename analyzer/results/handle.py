@@ -56,7 +56,10 @@ class HandleEvent(Value, frozen=True, kw_only=True):
     fault_name: Annotated[str | None, doc("its name")]
     violations: Annotated[
         tuple[Violation, ...],
-        doc("`after-close`; `other-channel` of the same or an unknown association group; `other-association`"),
+        doc(
+            "`after-close`; `other-association`: outside the association group that it was given out in; `other-channel`: on "
+            "another channel, and the capture does not say of which groups the two are"
+        ),
     ]
     holding: Annotated[int | None, doc("of a poll, the position in `holdings` of what the handle held then")]
     counters: Annotated[tuple[EventCounter, ...] | None, doc("counters that an add, a remove or an info names")]

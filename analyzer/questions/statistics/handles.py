@@ -2,8 +2,8 @@
 
 In: an analysis. Out: `HandleLifetime` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
 counters with each handle; what the calls say of it is followed in `pcq.queries`, here it is put in order and judged: whether
-the handle was used after it was closed, on another connection or association than the one it was given out on, or without
-ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to the association group it was made in.
+the handle was used after it was closed, outside the association group that it was given out in, or without ever having been
+given out. [MS-RPCE] section 3.1.1.5 ties a context handle to the association group it was made in.
 """
 
 from __future__ import annotations
@@ -268,8 +268,11 @@ class _Lifetime:
             violations.append("after-close")
         if self._home not in (None, channel):
             here, there = self._groups.get(channel), self._groups.get(self._home)
-            is_other = here is not None and there is not None and here != there
-            violations.append("other-association" if is_other else "other-channel")
+            # A context handle is valid on all associations of its group ([MS-RPCE] section 3.1.1.5).
+            if here is None or there is None:
+                violations.append("other-channel")
+            elif here != there:
+                violations.append("other-association")
         self._violations = tuple(violations)
 
     def take_poll(self, number: int, time_ns: int, what: tuple[int | None, ...]) -> None:
