@@ -367,9 +367,7 @@ class CallTable:
             ends = pdus.bounds.tobytes() + stops.tobytes()
         # The bytes, where they are in memory.
         data = whole.data if type(whole) is TracedBytes else whole
-        opened: bytes | TracedBytes = b""
-        if unsealed is not None:
-            opened = unsealed.data if type(unsealed) is TracedBytes else unsealed
+        opened = b"" if unsealed is None else unsealed.data if type(unsealed) is TracedBytes else unsealed
         row = (
             1 if stops is None else len(stops),
             pieces.add(origins, data, opened, ends),
