@@ -271,6 +271,9 @@ def _of_regular(data: bytes, answer: DataAnswer, number: int, regular: BlockPart
     """A block in which every byte belongs to something; what is left to look at is padding."""
     at = regular.start
     block = Block(number, at, regular.status, regular.kind, regular.size, regular.reserved, at + regular.size)
+    if regular.kind == ERROR:  # nothing is in it
+        block.misplaced = ((block.path, at),) if at % 8 else ()
+        return block
     position = at + BLOCK_HEADER
     if regular.ids is not None:
         block.ids_at, block.ids_size, block.ids = position, regular.ids[0], tuple(regular.ids[1])
@@ -280,7 +283,7 @@ def _of_regular(data: bytes, answer: DataAnswer, number: int, regular: BlockPart
             _ids_size(answer, block, natural)
     if regular.kind in (SINGLE, COUNTERS):
         block.rows = [Row(0, -1, position, position, planned(regular.pairs))]
-    elif regular.kind != ERROR:
+    else:
         block.rows = [row for grid in regular.grids for row in _grid_rows(data, grid)]
         block.instances_at, block.num_instances = position, len(block.rows)
     before = len(answer.flaws)

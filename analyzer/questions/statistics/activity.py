@@ -25,7 +25,7 @@ from analyzer.core.kept import Kept
 from analyzer.core.naming import Named
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
-from analyzer.interfaces.buffers.regular import Layout, RegularReader
+from analyzer.interfaces.buffers.regular import Grid, Layout, RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Layout, V1Reader, counter_values
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.pcq.samples import counterset_of
@@ -450,15 +450,15 @@ class _Search:
         if polled := self._countersets(view, view.held):
             key = id(read.layout), id(view), id(context)
             poll = self._polls.get(
-                key, lambda: self._poll_of(read.layout, view, context, polled, data), lambda made: len(made.deeds)
+                key, lambda: self._poll_of(read.layout, view, context, polled), lambda made: len(made.deeds)
             )
             for deeds, ending in poll.deeds:
                 deeds.take_answer(number, time_ns, ending)
         return True
 
-    def _poll_of(self, layout: Layout, view: QueryView, context: Context, polled: Sequence[str], data: bytes) -> _Poll:
+    def _poll_of(self, layout: Layout, view: QueryView, context: Context, polled: Sequence[str]) -> _Poll:
         catalog, who = self._analysis.catalogs.of(context.server), Who(*who_of(context))
-        shown = _sets_shown(view, perf_data_columns(data))
+        shown = _sets_shown(view, _blocks_with_values(layout))
         deeds = []
         for guid in polled:
             which, category, name = _counterset(guid, catalog)
@@ -482,7 +482,8 @@ class _Search:
         catalog = self._analysis.catalogs.of(call.server)
         side = call.response if call.outcome == "answered" else None
         columns = perf_data_columns(side.buffer.data) if side is not None and side.buffer is not None else None
-        shown = _sets_shown(call.query, columns) if columns is not None else frozenset()
+        blocks = columns.block[columns.data_size >= 0] if columns is not None else ()
+        shown = _sets_shown(call.query, np.unique(blocks).tolist())
         is_damaged = columns is not None and columns.problem is not None
         if call.query.held is None:
             words = f"what is not known: {call.query.unknown}"
@@ -600,10 +601,18 @@ def _has_bytes(call: Call) -> bool:
     return call.response is not None and bool(call.response.buffer_data)
 
 
-def _sets_shown(view: QueryView, columns: PerfColumns) -> frozenset[str | None]:
-    """The countersets that have a value in the blocks of an answer; None among them for a block that may be of any."""
-    blocks = np.unique(columns.block[columns.data_size >= 0])
-    return frozenset(counterset_of(view, block) for block in blocks.tolist())
+def _blocks_with_values(layout: Layout) -> Iterator[int]:
+    """The blocks of a layout that have a value."""
+    for part in layout.parts:
+        if not isinstance(part, Grid):
+            yield from np.unique(part.block[part.data_size >= 0]).tolist()
+        elif len(part):
+            yield part.block
+
+
+def _sets_shown(view: QueryView, blocks: Iterable[int]) -> frozenset[str | None]:
+    """The countersets that these blocks of an answer are of; None among them for a block that may be of any."""
+    return frozenset(counterset_of(view, block) for block in blocks)
 
 
 def _counterset(guid: str, catalog: Catalog) -> _What:
