@@ -17,6 +17,7 @@ from analyzer.results.call import (
     CallState,
     InterfaceFacts,
     PerformanceRead,
+    Side,
     SmbFacts,
     StubProblem,
     Syntax,
@@ -145,6 +146,14 @@ KIND_NUMBERS: dict[BufferKind | None, int] = {None: -1, **{kind: number for numb
 MISSING = (None, *Missing)
 MISSING_NUMBERS = {missing: number for number, missing in enumerate(MISSING)}
 TRAILER_FLAGS: Mapping[Literal["ok", "bad"], int] = {"ok": TRAILER_OK, "bad": TRAILER_BAD}
+
+
+def flags_of(side: Side) -> int:
+    """The flags of a side, as the column has them."""
+    flags = BIG_ENDIAN if side.big_endian else 0
+    if side.verification_trailer is not None:
+        flags |= TRAILER_FLAGS[side.verification_trailer]
+    return flags | AFTER_SET_BACK if side.after_set_back else flags
 
 
 def trailer_of(flags: int) -> Literal["ok", "bad"] | None:

@@ -48,13 +48,13 @@ from analyzer.results.call_rows import (
     SIDE_COLUMNS,
     STATE_NUMBERS,
     STATES,
-    TRAILER_FLAGS,
     Context,
     PackedPlains,
     PdusRow,
     RareOfSide,
     SharedValues,
     context_of,
+    flags_of,
     trailer_of,
 )
 from analyzer.results.held_call import HeldCall, HeldCalls
@@ -332,11 +332,6 @@ class CallTable:
         else:
             row = NO_PDUS
         params = _ENCODER.encode(side.params) if side.params else b""
-        flags = BIG_ENDIAN if side.big_endian else 0
-        if side.verification_trailer is not None:
-            flags |= TRAILER_FLAGS[side.verification_trailer]
-        if side.after_set_back:
-            flags |= AFTER_SET_BACK
         start, stop = side.buffer_span or (-1, -1)
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
@@ -346,7 +341,7 @@ class CallTable:
             MISSING_NUMBERS[side.missing],
             side.stub_length,
             side.wire_length,
-            flags,
+            flags_of(side),
             KIND_NUMBERS[side.buffer_kind],
             start,
             stop,
