@@ -157,11 +157,6 @@ class CallTable:
     def __len__(self) -> int:
         return len(self._columns)
 
-    @property
-    def handle_names(self) -> Sequence[tuple[Endpoint, str]]:
-        """Server and UUID of each handle."""
-        return self.shared.handles
-
     def column(self, name: str) -> npt.NDArray[Any]:
         """The numbers of all rows; the columns are those of `FORMATS`."""
         return self._columns.column(name)

@@ -292,7 +292,7 @@ def test_columns_say_when_each_call_began_and_ended() -> None:
     assert table.is_perflib().tolist() == [True, True, True, True, False, False, True, True]
     assert (table.column("request_side") >= 0).tolist() == [True, True, False, True, True, True, True, True]
     assert [table.context(at).channel for at in range(8)] == [made[0].channel] * 8
-    assert list(table.handle_names) == [(made[0].server, HANDLE)]
+    assert list(table.shared.handles) == [(made[0].server, HANDLE)]
 
 
 def test_a_call_without_sides_began_at_no_time() -> None:

@@ -222,7 +222,7 @@ class Following:
             self._requested(channel, call_id)
             if handle == NO_HANDLE:
                 return
-            server, name = self._calls.handle_names[handle]
+            server, name = self._calls.shared.handles[handle]
             query = self._book.of(server, channel, name)
             self._watches[at] = _Watch(query, query.epoch)
             return

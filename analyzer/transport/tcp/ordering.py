@@ -149,7 +149,7 @@ class Ordering:
 
     def take(self, half: Half, item: Segment, out: list[Event]) -> None:
         """Puts what a segment holds among the entries of its direction."""
-        flow, other = half.flow, half.other
+        flow = half.flow
         if flow.state is FlowState.CLOSED:
             return
         flow.count += 1
@@ -166,16 +166,7 @@ class Ordering:
             self._take_reset(half, item)
             return
         if flags & ACK:
-            if other.state is UNKNOWN:
-                other.start_at(item.ack)
-            lead = (item.ack - other.next) & MASK
-            if 0 < lead <= MAX_WINDOW:
-                need = other.next + lead
-                other.acked = max(other.acked, need)
-            # An older segment that comes late in the file shows nothing of what was acknowledged since.
-            reach = half.held[-1].stop if half.held else half.next
-            if half.state is UNKNOWN or half.position(seq) + len(item.payload) >= reach:
-                other.last_ack = max(other.next, need)
+            need = self._take_ack(half, item, seq)
         size = len(item.payload)
         if not (size or item.missing or flags & FIN):
             return
@@ -212,6 +203,22 @@ class Ordering:
                 self._place(half, HeldEntry(start, stop, CUT, None, 0, item.frame), out)
         if flags & FIN and stop >= half.next:
             self._place(half, HeldEntry(stop, stop + 1, FINISH, None, need, item.frame), out)
+
+    @staticmethod
+    def _take_ack(half: Half, item: Segment, seq: int) -> int:
+        """Up to where the other end has acknowledged what was sent to it, 0 where that is nothing new."""
+        other, need = half.other, 0
+        if other.state is UNKNOWN:
+            other.start_at(item.ack)
+        lead = (item.ack - other.next) & MASK
+        if 0 < lead <= MAX_WINDOW:
+            need = other.next + lead
+            other.acked = max(other.acked, need)
+        # An older segment that comes late in the file shows nothing of what was acknowledged since.
+        reach = half.held[-1].stop if half.held else half.next
+        if half.state is UNKNOWN or half.position(seq) + len(item.payload) >= reach:
+            other.last_ack = max(other.next, need)
+        return need
 
     def _take_reset(self, half: Half, item: Segment) -> None:
         flow = half.flow
