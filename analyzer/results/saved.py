@@ -51,6 +51,7 @@ from analyzer.results.rows import CONTRADICTIONS, ROWS_OF_BATCH, Rows, SavedTabl
 from analyzer.results.sample import IdSource
 
 _Row = TypeVar("_Row")
+_INTERFACE_VERSION = re.compile(r"[0-9]{1,5}(\.[0-9]{1,5})?")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -315,7 +316,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
     if not 0 <= count * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
         raise ValueError(f"it has {count} calls, and {log.size} bytes of them")
     shared = SharedValues(
-        _Kept(rows("contexts", Context, _check_ends), lambda one: one),
+        _Kept(rows("contexts", Context, _check_context), lambda one: one),
         _Kept(rows("smbs", _Smb, _check_session), lambda one: one.facts),
         [one.text for one in rows("texts", _Text, at_once=ROWS_OF_BATCH)],
         [one.steps for one in rows("steps", _Steps, at_once=ROWS_OF_BATCH)],
@@ -392,6 +393,16 @@ def _check_session(smb: _Smb) -> None:
     """Raises `ValueError` where the SessionId is none."""
     if smb.facts is not None and not 0 <= int(smb.facts.session_id, 16) < 1 << 64:
         raise ValueError(f"{smb.facts.session_id} is no SessionId")
+
+
+def _check_context(one: Context) -> None:
+    """Raises `ValueError` where calls would have what no message has room for."""
+    _check_ends(one)
+    numbers, texts = (one.channel, one.impersonation or 0), (one.interface.uuid, one.interface.version)
+    if not all(0 <= number < 1 << 32 for number in numbers) or len((one.pipe or "").encode("utf-16-le")) > 0xFFFF:
+        raise ValueError("a channel, a pipe or an impersonation level that cannot be")
+    if any(text and not form.fullmatch(text) for text, form in zip(texts, (_UUID, _INTERFACE_VERSION), strict=True)):
+        raise ValueError(f"{texts} is no interface")
 
 
 def _check_ends(carrier: Context | SmbSession | Logon) -> None:

@@ -18,7 +18,7 @@ from analyzer.core.traced import TracedBytes, untraced
 from analyzer.interfaces.pcq.layer import perflib_call
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call import Call, ServiceFacts
+from analyzer.results.call import Call, InterfaceFacts, ServiceFacts
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.packets import CapturedFrame, Packets
 from analyzer.results.pdus import Pdus
@@ -470,6 +470,25 @@ def test_frames_are_of_a_file_that_is_there() -> None:
     for ask in (lambda: found.calls[0], lambda: found.problems[0]):
         with pytest.raises(CaseError, match="frames of a file that is not there"):
             ask()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"impersonation": 1 << 32},
+        {"impersonation": -1},
+        {"channel": 1 << 40},
+        {"pipe": "w" * 40_000},
+        {"interface": InterfaceFacts("no uuid", "1.0", None, False)},
+        {"interface": InterfaceFacts(HANDLE, "one", None, False)},
+    ],
+)
+def test_a_call_is_of_a_context_that_messages_have_room_for(change: dict[str, Any]) -> None:
+    (call,) = polls(1)
+    assert again(some_analysis([call])).calls[0].channel == call.channel
+    found = again(some_analysis([replace(call, **change)]))
+    with pytest.raises(CaseError, match="damaged"):
+        found.calls[0]
 
 
 def test_an_end_of_a_connection_has_an_address() -> None:
