@@ -546,7 +546,8 @@ def test_accounts_are_completed_from_calls_and_sessions_with_and_without_their_d
 ) -> None:
     def of(*names: str | None) -> list[Any]:
         return [
-            SimpleNamespace(auth=SimpleNamespace(user=name), identity=SimpleNamespace(account=name)) for name in names
+            SimpleNamespace(auth=SimpleNamespace(user=name), identities=(SimpleNamespace(account=name),))
+            for name in names
         ]
 
     analysis = SimpleNamespace(calls=of("LAB\\Ann", None, "bob"), sessions=of("LAB\\Cyd", "bob", None))
