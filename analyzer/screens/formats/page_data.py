@@ -164,19 +164,21 @@ def _text_of(buffer: Any) -> bytes:
 
 def exact_text(text: bytes) -> bytes:
     """JSON that JavaScript reads without a loss, of JSON."""
-    has_escapes = b"\\" in text
-    if has_escapes:
-        # Then each quotation mark begins or ends a text. There are no such bytes in JSON.
-        text = text.replace(b"\\\\", b"\x02\x02").replace(b'\\"', b"\x02\x03")
-    parts = text.split(b'"')
-    parts[::2] = [part if len(part) < 16 else _LONG_NUMBER.sub(_exact_number, part) for part in parts[::2]]
-    text = b'"'.join(parts)
-    return text.replace(b"\x02\x03", b'\\"').replace(b"\x02\x02", b"\\\\") if has_escapes else text
-
-
-def _exact_number(match: re.Match[bytes]) -> bytes:
-    number = match[0]
-    return number if -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER else b'{"$int":"%b"}' % number
+    plain = text
+    if b"\\" in text:
+        # Then each quotation mark begins or ends a text. There are no such bytes in JSON, and every byte keeps its place.
+        plain = text.replace(b"\\\\", b"\x02\x02").replace(b'\\"', b"\x02\x03")
+    out: list[bytes] = []
+    done, at, quotes = 0, 0, 0
+    for match in _LONG_NUMBER.finditer(plain):
+        start, stop = match.span()
+        quotes += plain.count(b'"', at, start)
+        at = start
+        number = match[0]
+        if quotes % 2 == 0 and not -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER:
+            out += text[done:start], b'{"$int":"%b"}' % number
+            done = stop
+    return b"".join((*out, text[done:])) if out else text
 
 
 class DetailBlock(Struct, frozen=True):
