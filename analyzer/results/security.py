@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 # The account of a null session, as Windows calls it ([MS-DTYP] section 2.4.2.4, ANONYMOUS, S-1-5-7).
 ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
@@ -144,6 +146,12 @@ class Identity(Struct, frozen=True, cache_hash=True):
         """The account in words for people, with the reservation that belongs to it."""
         words = who_words(self.account, self.claimed_otherwise)
         return f"{words} (from the KDC's reply, not verified)" if self.kdc_frames else words
+
+
+@lru_cache(maxsize=1024)
+def of_any_logon(auth: AuthInfo) -> AuthInfo:
+    """The security of a call without which logon it is of: two logons of one account are alike."""
+    return replace(auth, logon=None)
 
 
 class AuthInfo(Struct, frozen=True, cache_hash=True):

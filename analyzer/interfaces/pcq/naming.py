@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.results.perflib import INTERFACE, Opnum
+from analyzer.results.security import of_any_logon
 from analyzer.transport.rpc.events import Exchange
 
 # The methods whose request names the machine that is asked ([MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.4).
@@ -47,7 +48,7 @@ class NamingExchanges:
         channel, smb, began = exchange.channel, exchange.smb, exchange.first_time_ns
         # What carried a message may be another channel of the session.
         ends = (smb.client, smb.server) if smb is not None else None
-        key = channel.client.ip, channel.server.ip, ends, exchange.auth, channel.identity
+        key = channel.client.ip, channel.server.ip, ends, of_any_logon(exchange.auth), channel.identity
         if self._known.get(key, began) < began:
             return False
         self._known[key] = began

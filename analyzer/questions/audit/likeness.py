@@ -17,6 +17,7 @@ from uuid import UUID
 
 from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
 from analyzer.results.call import Side
+from analyzer.results.security import of_any_logon
 
 Likeness = tuple[Hashable, ...]
 
@@ -48,7 +49,7 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
         decoded.opnum,
         decoded.status,
         decoded.fault,
-        decoded.security,
+        of_any_logon(decoded.security),
         decoded.impersonation,
         *sides,
     )

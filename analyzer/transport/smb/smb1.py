@@ -48,6 +48,7 @@ _WRITE_MODE_RAW_START = 0x000C
 _MAX_CHAIN = 16
 # Memory of a request that waits for its answer, as measured.
 _REQUEST_COST = 500
+_MAX_INFOS = 256
 
 
 class Request(Struct):
@@ -77,6 +78,8 @@ class Smb1Reader:
         self._pending: dict[tuple[int, int], Request] = {}
         self._sessions = Smb1Sessions(state, leave, offers_smb2, out)
         self._forgot = False
+        # Few differ, and all messages of a conversation are carried alike.
+        self._infos: dict[tuple[object, ...], SmbInfo] = {}
         self._most_pending = state.shared.limits.requests
 
     @property
@@ -353,11 +356,17 @@ class Smb1Reader:
     # Negotiation and session setup
 
     def _info(self, header: Header, session: Session) -> SmbInfo:
+        """How a message was carried."""
         signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.logon
-        dialect = self._state.dialect or "1.0"
-        if logon is None:
-            return SmbInfo(dialect, header.uid, False, signed, False)
-        return SmbInfo(dialect, header.uid, False, signed, False, logon=logon.number, identity=logon.identity)
+        key = (self._state.dialect, header.uid, signed, logon)
+        info = self._infos.get(key)
+        if info is None:
+            if len(self._infos) >= _MAX_INFOS:
+                self._infos.clear()
+            who = (logon.number, logon.identity) if logon is not None else (None, None)
+            carried = self._state.dialect or "1.0", header.uid, False, signed, False
+            info = self._infos[key] = SmbInfo(*carried, None, None, None, *who)
+        return info
 
 
 def _key(fid: int) -> bytes:

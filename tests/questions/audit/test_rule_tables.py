@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.questions.audit.evidence import Evidence
 from analyzer.questions.audit.identifiers import IdentifierBlock
@@ -23,6 +24,7 @@ from analyzer.questions.audit.verdicts import Judgement, Outcome
 from tests.build.buffers import Block, perf_data, wide
 from tests.build.calls import Calls, analysis_of
 from tests.questions.audit.test_rule_bounds import ANY, said
+from tests.questions.statistics.test_summary import as_user
 
 OUT, RTN, SMALL = "PCQ-3.1.4.1.1-R05", "PCQ-3.1.4.1.1-R06", "PCQ-3.1.4.1.1-R09"
 
@@ -207,6 +209,18 @@ def test_answers_of_one_layout_are_alike_whatever_their_values() -> None:
     # Parameters are compared in full.
     two = Evidence(analysis_of(make.registration(9, wide("a")), make.registration(9, wide("b"))))
     assert likeness_of(two.call(1)) != likeness_of(two.call(2))
+
+
+def test_calls_of_two_logons_are_alike() -> None:
+    make = Calls()
+    opened = make.open_query()
+    asked = [as_user(make.counter_data(perf_data([])), "LAB\\one") for _ in range(3)]
+    numbered = [replace(one, auth=replace(one.auth, logon=logon)) for one, logon in zip(asked, (0, 1, 1), strict=True)]
+    other = as_user(make.counter_data(perf_data([])), "LAB\\two")
+    evidence = Evidence(analysis_of(opened, *numbered, other))
+    found = [likeness_of(evidence.call(number)) for number in range(2, 6)]
+    assert found[0] == found[1] == found[2] != found[3]
+    assert found[0] is not None
 
 
 def test_what_is_long_and_of_no_layout_is_like_nothing() -> None:
