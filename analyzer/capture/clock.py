@@ -37,14 +37,23 @@ class Clock:
         back = np.flatnonzero(times < before)
         # Their difference needs 64 bits without a sign.
         for at, step in zip(back.tolist(), (before[back] - times[back]).view(np.uint64).tolist(), strict=True):
-            if step < _SET_BACK_NS:
-                continue
-            self._count += 1
-            self._set_back.append(int(block.frames[at]))
-            self._first_ns = self._first_ns or step
-            self._most_ns = max(self._most_ns, step)
-            if len(self._frames) < _FRAMES_NAMED:
-                self._frames.append(int(block.frames[at]))
+            self._steps_back(int(block.frames[at]), step)
+
+    def tick(self, frame: int, time_ns: int) -> None:
+        """Takes the next frame of the file alone."""
+        last_ns, self._last_ns = self._last_ns, time_ns
+        if last_ns is not None and time_ns < last_ns:
+            self._steps_back(frame, last_ns - time_ns)
+
+    def _steps_back(self, frame: int, step: int) -> None:
+        if step < _SET_BACK_NS:
+            return
+        self._count += 1
+        self._set_back.append(frame)
+        self._first_ns = self._first_ns or step
+        self._most_ns = max(self._most_ns, step)
+        if len(self._frames) < _FRAMES_NAMED:
+            self._frames.append(frame)
 
     def problems(self) -> Iterator[Problem]:
         """What there is to be said of it at the end of the file."""

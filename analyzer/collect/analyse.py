@@ -55,7 +55,10 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
             text = f"the secrets that {shown(source.url)} carries are not used: {error}"
             notes.append(Problem("note", "capture", (), text))
     tickets = tickets_in(frames.of_kdc(), task.job.limits)
-    analysis = analyze_frames(frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets)
+    set_back = [frame_id(at, frame) for at, part in enumerate(task.parts) for frame in part.set_back]
+    analysis = analyze_frames(
+        frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets, set_back=set_back
+    )
     analysis = replace(analysis, problems=(*analysis.problems, *notes))
     sessions, bound = _sessions(analysis)
     calls = _Calls(analysis.calls)

@@ -21,7 +21,7 @@ from analyzer.collect.pieces import PieceWriter
 from analyzer.collect.sources import RetriedFile, SourceFile, shown
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frames import frame_id, number_of
 from analyzer.core.output.store import Store
 from analyzer.transport.packet.sorting import Chosen, FrameSorter, Kind
 
@@ -121,6 +121,7 @@ class _Cutter:
         facts.flows, facts.begun = self._sorter.ours, self._sorter.begun
         facts.known_as = {f"mac {ip}": sorted(found) for ip, found in sorted(self._sorter.cards.items())}
         facts.links = sorted(self._sorter.links)
+        facts.set_back = [number_of(frame) for frame in reader.set_back]
         facts.tallies = self._sorter.tallies
         facts.tallies.renumber(lambda frame: frame + self._base)
         facts.kinds = [

@@ -73,7 +73,8 @@ class FileFacts(Struct):
     """A file as it was read. `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie
     that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What shows
     whether two files have the same machines (`sites`): `site` is what was given, `flows` are the numbers of its flows that are
-    ours, `begun` those whose first segment is among its frames, `known_as` what machines state of themselves."""
+    ours, `begun` those whose first segment is among its frames, `known_as` what machines state of themselves.
+    `set_back` are the numbers of the frames before which the clock went back."""
 
     number: int
     source: SourceFile
@@ -100,6 +101,7 @@ class FileFacts(Struct):
     begun: list[int] = field(default_factory=list)
     known_as: KnownAs = field(default_factory=dict)
     has_secrets: bool = False
+    set_back: list[int] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -118,7 +120,7 @@ class MetTask(Struct, frozen=True):
 
 class FilePart(Struct, frozen=True):
     """What a conversation has of a file: pieces by kind, and those of KDCs that its hosts asked; `content` is the digest
-    of both."""
+    of both. `set_back` as for `FileFacts`."""
 
     number: int
     name: str
@@ -127,6 +129,7 @@ class FilePart(Struct, frozen=True):
     own: list[list[Place]]
     kdc: list[list[Place]]
     content: bytes = b""
+    set_back: list[int] = field(default_factory=list)
 
 
 class AnalyseTask(Struct, frozen=True):

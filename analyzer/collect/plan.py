@@ -129,7 +129,9 @@ class Index:
         assert facts.opens_ns is not None
         content = sha256(b"".join([*(one.digest for one in own), b"kdc", *(one.digest for one in kdc)])).digest()
         places = [one.places for one in own], [one.places for one in kdc]
-        return FilePart(facts.number, shown(facts.source.url), facts.opens_ns, facts.pieces, *places, content)
+        return FilePart(
+            facts.number, shown(facts.source.url), facts.opens_ns, facts.pieces, *places, content, facts.set_back
+        )
 
 
 def linked(conversations: Mapping[Node, ConversationFacts], groups: Groups) -> bool:

@@ -174,12 +174,13 @@ def analyze_frames(
     *,
     tallies: Tallies,
     tickets: Tickets | None = None,
+    set_back: Sequence[int] = (),
 ) -> Analysis:
     """The analysis of frames that were read elsewhere, in time order. What is counted of a whole capture goes to `tallies`, for who
-    has them to report; `tickets` are those whose issue is known already."""
+    has them to report; `tickets` are those whose issue is known already, `set_back` the frames before which the clock went back."""
     from analyzer.transport.packet.dissector import Dissector
 
-    segments = _segments(frames, Dissector(limits=limits, tallies=tallies))
+    segments = _segments(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
     return _read([segments], facts, keyring, limits, pdus=False, tickets=tickets)
 
 

@@ -30,7 +30,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.metadata import MetadataRecord, metadata_record
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import problems_table, table_of
+from analyzer.screens.formats.tables import logons_table, problems_table, table_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
@@ -139,6 +139,7 @@ def tables_of(analysis: Analysis) -> dict[str, pl.DataFrame]:
         "samples": table_of(Samples(analysis)),
         "counters": table_of(Counters(analysis)),
         "sessions": table_of(Sessions(analysis)),
+        "logons": logons_table(analysis),
         "hosts": table_of(Hosts(analysis)),
         "handles": table_of(Handles(analysis)),
         "problems": problems_table(analysis),

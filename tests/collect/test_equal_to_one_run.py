@@ -10,6 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
+from analyzer.pipeline.run import analyze
 from tests.build.capture import NANO, T0, pcap
 from tests.build.packet import ethernet, ipv4, tcp, with_checksum
 from tests.build.smb import Talk, pdu
@@ -86,6 +87,24 @@ def test_conversations_of_one_server_know_the_names_it_reported_to_any(tmp_path:
     assert not unlike(tmp_path, keyring, alone=False)
     for table, key in (("calls", "number"), ("sessions", "session"), ("handles", "handle")):
         assert tables[table][key].is_unique().all()
+
+
+def test_frames_of_others_show_that_the_clock_was_set_back_within_a_call(tmp_path: Path) -> None:
+    """They are no part of the conversation, and its call has no latency all the same."""
+    link_type, frames = frames_of(CAPTURES / CLEAR)
+    answer = analyze([CAPTURES / CLEAR]).calls[2].response
+    assert answer is not None
+    others = readdressed(frames[:1], "10.0.0.7", "10.0.0.8")
+    at = answer.first_frame - 1
+    (tmp_path / "in").mkdir()
+    talk = [*frames[:at], *moved(others, -7200 * 10**9), *frames[at:]]
+    (tmp_path / "in" / "0.pcap").write_bytes(pcap(talk, magic=NANO, network=link_type))
+    collected(tmp_path / "in", tmp_path / "out", Keyring())
+    assert not unlike(tmp_path, Keyring(), alone=False)
+    calls = of_dataset(tmp_path / "out")[0]["calls"]
+    without = analyze([tmp_path / "in" / "0.pcap"]).calls
+    assert calls["latency"].null_count() == [call.latency_ns for call in without].count(None) > 0
+    assert without[2].latency_ns is None
 
 
 def test_a_dataset_grows_to_what_it_would_have_been(tmp_path: Path) -> None:

@@ -518,7 +518,10 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
         asked.append([block.frames.tolist() for block in frames])
         return "tickets"
 
-    def analyze_frames(frames: Any, facts: Any, keys: Any, limits: Any, *, tallies: Any, tickets: Any) -> Any:
+    def analyze_frames(
+        frames: Any, facts: Any, keys: Any, limits: Any, *, tallies: Any, tickets: Any, set_back: Any
+    ) -> Any:
+        assert set_back == []
         found = [number for block in frames for number in block.frames.tolist()]
         asked.append((sorted(found), keys, tickets))
         for frame in found:

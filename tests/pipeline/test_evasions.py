@@ -245,6 +245,17 @@ def test_no_latency_is_computed_across_a_clock_that_was_set_back_although_the_an
         assert list(timed) == [number for number, latency in enumerate(wanted, 1) if latency is not None]
 
 
+@pytest.mark.needs("tshark")
+def test_the_second_engine_says_that_a_clock_was_set_back_too(tmp_path: Path) -> None:
+    segments = set_back_within_the_third_call(HOUR_NS)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([(sent.time_ns, frame) for sent in segments for frame in in_ipv4(sent)]))
+    own, other = (analyze([path], engine=engine) for engine in ("own", "tshark"))
+    assert [call.latency_ns for call in other.calls] == [call.latency_ns for call in own.calls]
+    assert [call.latency_ns is None for call in own.calls].count(True) == 1
+    assert said(other) == said(own) != []
+
+
 def test_of_several_files_each_has_a_clock_of_its_own() -> None:
     """The first file's clock was set back between request and answer, which are in two files; nothing else lies across it."""
     segments = recorded()

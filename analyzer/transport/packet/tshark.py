@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from msgspec import Struct
 
+from analyzer.capture.clock import Clock
 from analyzer.capture.reader import CaptureInfo, expand, none_readable, unreadable
 from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
-from analyzer.core.events import Event, Problem
+from analyzer.core.events import ClockSetBack, Event, Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.paths import text_of_path
 from analyzer.core.traced import TracedBytes
@@ -274,6 +275,8 @@ class TsharkEngine:
     def _read(self, at: int) -> Iterator[tuple[int, list[Event]]]:
         """For each frame its time and what was found in it."""
         frame = time_ns = 0
+        set_back: list[int] = []
+        clock = Clock(set_back)
         for packet in packets(self._open(self._paths[at], ["-j", "frame ip ipv6 tcp"])):
             if isinstance(packet, Complaint):
                 text = f"tshark: {packet.text}"
@@ -282,7 +285,7 @@ class TsharkEngine:
                         raise InputError(text)
                     yield time_ns, [unreadable(InputError(f"{self._paths[at]}: {text}"))]
                     return
-                yield time_ns, [Problem("truncated", "capture", (frame,), text)]
+                yield time_ns, [*clock.problems(), Problem("truncated", "capture", (frame,), text)]
                 return
             frame = frame_id(at, int(packet.number))
             time_ns = _nanoseconds(str(packet.sniff_timestamp))
@@ -290,8 +293,12 @@ class TsharkEngine:
             self._bytes += int(_fields(packet.frame_info).get("frame.cap_len", packet.length))
             self._first = time_ns if self._first is None else min(self._first, time_ns)
             self._last = time_ns if self._last is None else max(self._last, time_ns)
+            clock.tick(frame, time_ns)
+            events: list[Event] = [ClockSetBack(tuple(set_back))] if set_back else []
+            set_back.clear()
             found = self._segment(packet, frame, time_ns)
-            yield time_ns, [found] if found is not None else []
+            yield time_ns, [*events, found] if found is not None else events
+        yield time_ns, list(clock.problems())
 
     def _segment(self, packet: Packet, frame: int, time_ns: int) -> Event | None:
         protocols = str(_fields(packet.frame_info).get("frame.protocols", "")).split(":")

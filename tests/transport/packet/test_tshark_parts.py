@@ -265,15 +265,15 @@ def frames_of(engine: TsharkEngine, monkeypatch: pytest.MonkeyPatch, given: list
 
 
 def test_what_was_read_is_counted(engine: TsharkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [packet(number=1, time="5.5", protocols="eth"), packet(number=2, time="4.5", protocols="eth")]
+    made = [packet(number=1, time="5.5", protocols="eth"), packet(number=2, time="4.75", protocols="eth")]
     made.append(packet(layer("ip", IP), layer("tcp", TCP), number=3, time="6"))
     del made[1].frame_info._all_fields["frame.cap_len"]
     found = frames_of(engine, monkeypatch, [*made, Complaint("cut short")])
-    assert [time for time, _ in found] == [5_500_000_000, 4_500_000_000, 6 * SECOND, 6 * SECOND]
+    assert [time for time, _ in found] == [5_500_000_000, 4_750_000_000, 6 * SECOND, 6 * SECOND]
     assert [len(events) for _, events in found] == [0, 0, 1, 1]
     assert found[-1][1] == [Problem("truncated", "capture", (frame_id(0, 3),), "tshark: cut short")]
     assert (engine.info.frames, engine.info.bytes) == (3, 59 + 60 + 59)
-    assert (engine.info.first_time_ns, engine.info.last_time_ns) == (4_500_000_000, 6 * SECOND)
+    assert (engine.info.first_time_ns, engine.info.last_time_ns) == (4_750_000_000, 6 * SECOND)
 
 
 def test_a_file_that_tshark_does_not_read_at_all_is_refused_or_left_out(
