@@ -19,6 +19,8 @@ from analyzer.results.view import Form, Node
 MAX_BYTES = 16 << 20
 # About so many bytes for each field.
 _OF_A_FIELD = 300
+# Damaged layers that are remembered, and how long they may be.
+_DAMAGED, _MOST_DAMAGED = 64, 4096
 
 
 class _Alike(Struct):
@@ -43,6 +45,8 @@ class Forms:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, list[_Alike]] = {}
+        # Of what is damaged every byte counts: of each key the last one, since what is sent again is the same again.
+        self._damaged: dict[Hashable, tuple[bytes, Form]] = {}
         # About so many bytes are remembered.
         self.held = 0
 
@@ -54,9 +58,16 @@ class Forms:
             form = alike.forms.get(int.from_bytes(data[: alike.stop], "little") & alike.mask)
             if form is not None:
                 return form
+        damaged = self._damaged.get(key)
+        if damaged is not None and damaged[0] == data:
+            return damaged[1]
         form = make()
         if form is not None and form.problem is None:
             self._remember(key, data, form)
+        elif form is not None and len(data) <= _MOST_DAMAGED:
+            if len(self._damaged) >= _DAMAGED:
+                self._damaged.clear()
+            self._damaged[key] = data, form
         return form
 
     def _remember(self, key: Hashable, data: bytes, form: Form) -> None:

@@ -162,3 +162,21 @@ def test_forms_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPa
         made = Form(Node("a", "a", "text", 0, 40, data.hex(), None, ""))
         assert forms.form("text", data, lambda made=made: made) is made  # type: ignore[misc]
         assert forms.held <= 100_000
+
+
+def test_what_is_damaged_alike_is_taken_apart_once() -> None:
+    forms = Forms()
+    made: list[bytes] = []
+
+    def damaged(data: bytes) -> Form | None:
+        def make() -> Form:
+            made.append(data)
+            return Form(Node("stub", "stub", "bytes", 0, len(data), data.hex(), None, ""), (), f"cut behind {data!r}")
+
+        return forms.form("stub", data, make)
+
+    given = [b"abcd", b"abcd", b"abce", b"abcd", b"abc", b"abcd"]
+    assert [form.problem for form in map(damaged, given) if form is not None] == [
+        f"cut behind {data!r}" for data in given
+    ]
+    assert made == [b"abcd", b"abce", b"abcd", b"abc"]
