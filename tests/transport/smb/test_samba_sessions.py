@@ -62,6 +62,8 @@ def test_each_logon_of_a_session_is_stated_with_what_became_of_it() -> None:
     ]
     (session,) = analysis.sessions
     assert session.who == "LAB\\perfmon, then LAB\\second"
+    # What came encrypted proves nothing by the signature inside.
+    assert (session.signed_messages, session.verified_messages) == (1, 1)
     first, second, refused = analysis.logons
     assert first.frames == (8, 9, 10, 11)
     assert first.until_ns == 1795470397910184000
