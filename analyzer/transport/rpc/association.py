@@ -18,7 +18,7 @@ A presentation context goes through these states, by its context id:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -130,8 +130,7 @@ class Association:
         self._calls.finish(why, out)
         for security in self._security.all():
             out.extend(security.problems())
-        for security in self._security.current():
-            self._state_logon(security, out)
+        self._state_logons((*self._security.take_over(), *self._security.current()), out)
         if forgotten := self._security.forgotten:
             text = f"more than {self._security.most} security contexts in one association; {forgotten} were forgotten"
             out.append(Problem("limit", "rpc", (), text))
@@ -377,12 +376,10 @@ class Association:
         if trailer is not None:
             data = raw.data
             self._security.offered(sender, trailer, data.data[trailer.value], data.time_ns_at(0), data.frames)
-            for over in self._security.take_over():
-                self._state_logon(over, out)
+            self._state_logons(self._security.take_over(), out)
 
-    def _state_logon(self, security: Security, out: list[Event]) -> None:
-        if (logon := security.stated(self._channel)) is not None:
-            out.append(logon)
+    def _state_logons(self, over: Iterable[Security], out: list[Event]) -> None:
+        out.extend(logon for security in over if (logon := security.stated(self._channel)) is not None)
 
     def _auth3(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         self._token("initiator", trailer, raw, out)

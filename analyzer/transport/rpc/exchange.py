@@ -18,7 +18,7 @@ from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption
 from analyzer.transport.rpc import trailer as verification
 from analyzer.transport.rpc.calls import CallSide, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.events import Exchange
-from analyzer.transport.rpc.security import SecurityTable
+from analyzer.transport.rpc.security import Security, SecurityTable
 
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
 
@@ -59,15 +59,15 @@ class ExchangeMaker:
         state, reasons = self._state(call, why)
         asked = self._side(call, request, is_request=True) if has_request else None
         answered = self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None
-        security = request.security or response.security
-        if answered is not None and security is not None:
-            security.used(answered.last_time_ns, call.fault)
+        secured = self._security_of(call)
+        if answered is not None and secured is not None:
+            secured[0].used(answered.last_time_ns, call.fault)
         if self._set_back and asked is not None and answered is not None and self._is_set_back(asked, answered):
             answered = replace(answered, after_set_back=True)
         return Exchange(
             self.channel,
             request.smb if has_request else response.smb,
-            self._auth(call),
+            self._auth(call, *secured) if secured is not None else _NO_SECURITY,
             presentation.abstract.uuid if presentation else None,
             presentation.abstract.version if presentation else None,
             "ndr64" if presentation and presentation.is_ndr64 else "ndr",
@@ -176,17 +176,16 @@ class ExchangeMaker:
         )
         return verification.find_trailer(stub, expected)
 
-    def _auth(self, call: PendingCall) -> AuthInfo:
-        request, response = call.request, call.response
-        for side in (request, response):
+    def _security_of(self, call: PendingCall) -> tuple[Security, int] | None:
+        """The security context of a call, and its level; None where it has none."""
+        for side in (call.request, call.response):
             if side.security is not None and side.trailer is not None:
-                security, level = side.security, side.trailer.level
-                break
-        else:
-            connect = self._security.connect_level()
-            if connect is None:
-                return _NO_SECURITY
-            security, level = connect, AuthLevel.CONNECT
+                return side.security, side.trailer.level
+        connect = self._security.connect_level()
+        return (connect, AuthLevel.CONNECT) if connect is not None else None
+
+    def _auth(self, call: PendingCall, security: Security, level: int) -> AuthInfo:
+        request, response = call.request, call.response
         sealed = request.still_sealed or response.still_sealed
         decryption = Decryption.NOT_SEALED
         if sealed is not None:

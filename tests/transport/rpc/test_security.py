@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzer.auth.context import SearchBudget, Unprotected
 from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
+from analyzer.results.connection import Logon
 from analyzer.results.security import AuthLevel, Decryption
 from analyzer.transport.rpc.events import Exchange
 from analyzer.transport.rpc.layer import RpcLayer
@@ -32,7 +36,7 @@ from tests.build.rpc import (
     request,
     response,
 )
-from tests.transport.rpc.run import calls, only_call, problems, stub
+from tests.transport.rpc.run import calls, only_call, problems, reported, stub
 
 
 def test_fragments_are_opened_one_by_one_and_joined_without_their_padding():
@@ -313,3 +317,23 @@ def test_of_very_many_pdus_the_first_64_frames_are_named(key, level):
     (problem,) = [one for one in problems(talk) if one.kind in ("malformed", "sealed")]
     assert problem.frames == tuple(range(4, 68))
     assert problem.text.startswith("100 ")
+
+
+def logons(talk: Conversation, **options: Any) -> list[tuple[str, str]]:
+    return [(one.key, one.outcome) for one in reported(talk, **options) if isinstance(one, Logon)]
+
+
+def test_a_server_that_answers_has_let_the_client_in_also_where_calls_have_no_trailer() -> None:
+    """At level CONNECT the bind alone is authenticated ([MS-RPCE] section 2.2.1.1.8)."""
+    talk = Conversation().client(bind(auth=Auth(b"hello", level=AuthLevel.CONNECT))).server(bind_ack())
+    talk.client(request(6, b"ask me!"))
+    assert logons(talk) == [("rpc0", "unanswered")]
+    assert logons(talk.server(response(b"telling"))) == [("rpc0", "account")]
+
+
+def test_a_logon_whose_context_made_room_for_another_is_stated() -> None:
+    talk = Conversation()
+    talk.sealed(b"other")
+    talk.gap(True, 100).gap(False, 100)
+    talk.client(request(6, b"ask me!", call_id=2, sealer=ToySealer(b"key", "initiator", context_id=5)))
+    assert logons(talk, limits=Limits(security_contexts=1)) == [("rpc0", "unanswered")]
