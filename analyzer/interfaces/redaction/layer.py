@@ -151,10 +151,10 @@ class Redactor:
         """How it was carried, without the ends of the connection and who was logged on."""
         if smb is None:
             return None
-        smb = replace(smb, identity=self._identity(smb.identity))
-        if smb.client is None or smb.server is None:
-            return smb
-        return replace(smb, client=self._end(smb.client), server=self._end(smb.server))
+        ends = {
+            name: self._end(end) for name, end in (("client", smb.client), ("server", smb.server)) if end is not None
+        }
+        return replace(smb, identity=self._identity(smb.identity), **ends)
 
     def _auth(self, auth: AuthInfo) -> AuthInfo:
         decrypted_by = self._key_words(auth.decrypted_by)

@@ -27,7 +27,7 @@ from analyzer.transport.smb.smb1_message import (
     text_of,
 )
 from analyzer.transport.smb.smb1_sessions import Setup, Smb1Sessions
-from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name
+from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name, remember_info
 from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 
@@ -48,7 +48,6 @@ _WRITE_MODE_RAW_START = 0x000C
 _MAX_CHAIN = 16
 # Memory of a request that waits for its answer, as measured.
 _REQUEST_COST = 500
-_MAX_INFOS = 256
 
 
 class Request(Struct):
@@ -361,11 +360,8 @@ class Smb1Reader:
         key = (self._state.dialect, header.uid, signed, logon)
         info = self._infos.get(key)
         if info is None:
-            if len(self._infos) >= _MAX_INFOS:
-                self._infos.clear()
-            who = (logon.number, logon.identity) if logon is not None else (None, None)
-            carried = self._state.dialect or "1.0", header.uid, False, signed, False
-            info = self._infos[key] = SmbInfo(*carried, None, None, None, *who)
+            info = SmbInfo(self._state.dialect or "1.0", header.uid, False, signed, False)
+            info = remember_info(self._infos, key, info, logon)
         return info
 
 

@@ -138,16 +138,15 @@ class Smb1Sessions:
         elif system is not None:
             logon.server_os = system
         logon.granted = granted
-        if not header.failed:
-            session.logs_on(logon, message.time_ns, self._out)
-            return
-        logon.refused = header.status
-        if is_first:
-            session.logs_on(logon, message.time_ns, self._out)
-            self._leave(session)
-        else:
+        if header.failed:
+            logon.refused = header.status
+        if header.failed and not is_first:
             # A renewal that failed: the session goes on as it was.
             session.refuses(logon, message.time_ns, self._out)
+            return
+        session.logs_on(logon, message.time_ns, self._out)
+        if header.failed:
+            self._leave(session)
 
     def _logon(self, setup: Setup | None, time_ns: int, frames: tuple[int, ...]) -> SessionLogon:
         if setup is None:

@@ -56,7 +56,7 @@ from analyzer.transport.smb.smb2_header import (
     read_header,
 )
 from analyzer.transport.smb.smb2_sessions import Setup, Smb2Sessions
-from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name
+from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name, remember_info
 from analyzer.transport.smb.transforms import decrypted_message
 from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
@@ -70,7 +70,6 @@ _NO_SESSION = 0xFFFFFFFFFFFFFFFF
 
 # With more requests waiting than this, which pipes were read is not looked up for each loss.
 _MAX_ASKED = 64
-_MAX_INFOS = 256
 # Memory of a request that waits for its response, as measured.
 _REQUEST_COST = 400
 
@@ -512,12 +511,9 @@ class Smb2Reader:
         key = (dialect, session_id, signed, transforms, operation.signature_ok, logon)
         info = self._infos.get(key)
         if info is None:
-            if len(self._infos) >= _MAX_INFOS:
-                self._infos.clear()
-            who = (logon.number, logon.identity) if logon is not None else (None, None)
             how = (transforms.encrypted, bool(signed), transforms.compressed, operation.signature_ok)
-            info = SmbInfo(dialect, session_id, *how, self._state.client, self._state.server, *who)
-            self._infos[key] = info
+            info = SmbInfo(dialect, session_id, *how, self._state.client, self._state.server)
+            info = remember_info(self._infos, key, info, logon)
         return info
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:

@@ -269,9 +269,7 @@ class Smb2Sessions:
         logon.refused = header.status
         if session is None:
             session = Session(self._state, header.session_id, setup.first_time_ns)
-            session.note_frames(tuple(setup.frames))
-            session.connections.add(self._state.connection.number)
-            self._register(session)
+            self._joins(session, setup)
             session.seen(part.time_ns)
             session.logs_on(logon, part.time_ns, self._out)
             self.leave(session)
@@ -298,9 +296,7 @@ class Smb2Sessions:
         if session is None:
             session = Session(state, session_id, setup.first_time_ns)
             session.binds = setup.binding
-        session.note_frames(tuple(setup.frames))
-        session.connections.add(state.connection.number)
-        self._register(session)
+        self._joins(session, setup)
         keys = self._keys(session_id, setup, is_new=is_new)
         logon = self._logon(setup)
         logon.granted = granted
@@ -319,6 +315,12 @@ class Smb2Sessions:
             # Renewing does not change the keys of a session ([MS-SMB2] 3.3.5.5.3).
             session.keys = keys
         return session
+
+    def _joins(self, session: Session, setup: Setup) -> None:
+        """A setup brings a session to this connection."""
+        session.note_frames(tuple(setup.frames))
+        session.connections.add(self._state.connection.number)
+        self._register(session)
 
     def _keys(self, session_id: int, setup: Setup, *, is_new: bool) -> SessionKeys | None:
         """The keys that follow from a setup, or from what was given for the session; None where neither has a key."""

@@ -12,7 +12,7 @@ SMB2, `smb1` those of SMB1:
     IN SETUP     MORE_PROCESSING_REQUIRED                               IN SETUP
     IN SETUP     success, another message that names it, the end        VALID
     IN SETUP     an error                                               OVER, with its status (`refused`); VALID where it was before
-    VALID        SESSION_SETUP of the same session                      VALID: renewed, the keys stay
+    VALID        SESSION_SETUP of the same session                      VALID: another logon is in force, the keys stay
     VALID        success of a new SESSION_SETUP with its id             OVER, and VALID for the new one
     VALID        LOGOFF response                                        OVER on all of its connections
     IN SETUP     more setups under way than `Limits.sessions`           forgotten, the oldest first
@@ -64,6 +64,7 @@ from analyzer.transport.tcp.recognition import looks_like_dcerpc
 
 MAX_FRAMES = 64
 MAX_NAMES = 1024
+_MAX_INFOS = 256
 # Memory of a session and of a tree beside its path, as measured.
 _SESSION_COST, _TREE_COST = 6000, 500
 
@@ -289,6 +290,18 @@ class SessionLogon:
         )
 
 
+def remember_info(
+    infos: dict[tuple[object, ...], SmbInfo], key: tuple[object, ...], info: SmbInfo, logon: SessionLogon | None
+) -> SmbInfo:
+    """How messages of a connection are carried while a logon is in force. Few differ: those of a conversation are carried alike."""
+    if len(infos) >= _MAX_INFOS:
+        infos.clear()
+    if logon is not None:
+        info = replace(info, logon=logon.number, identity=logon.identity)
+    infos[key] = info
+    return info
+
+
 class Session:
     """One SMB session: who, which trees, which opens, and what its protection came to."""
 
@@ -349,14 +362,9 @@ class Session:
         return self.began.handshake if self.began is not None else None
 
     @property
-    def is_refused(self) -> bool:
-        """The server refused the logon that would have begun it."""
-        return self.began is not None and self.began.refused is not None
-
-    @property
     def identity(self) -> Identity:
-        """Who is logged on now."""
-        return self.logon.identity if self.logon is not None else Identity()
+        """Who began it, whose keys it keeps, whoever is logged on now."""
+        return self.began.identity if self.began is not None else Identity()
 
     def logs_on(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody has logged on, or was refused: it begins the session, or takes the place of the logon in force."""
@@ -630,7 +638,7 @@ class Session:
             server_guid=state.server_guid,
             cipher=self.cipher,
             signing=self.signing,
-            identity=began.identity if began is not None else Identity(),
+            identity=self.identity,
             decryption=decryption,
             reason=reason,
             first_time_ns=self.first_time_ns,
