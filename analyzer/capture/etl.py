@@ -1,0 +1,401 @@
+"""Event trace logs of Windows (.etl, from `netsh trace` and `pktmon`): a file after decompression in, blocks of frames out.
+
+Frames are numbered from 1 in the order of their times, one for each packet that the trace holds, as microsoft/etl2pcapng writes
+them. A packet that pktmon saw at several components has as many numbers; the first one is given out. A packet in several events
+(before Windows 8.1) ends with the last of them, and has its time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.capture.etl_buffers import (
+    MOST_BUFFER_BYTES,
+    BufferIndex,
+    Events,
+    Int64s,
+    LogFile,
+    computer_name,
+    is_etl,
+    log_file_of,
+)
+from analyzer.capture.etl_layout import CLOCK_TYPES
+from analyzer.capture.etl_packets import NO_LINK, ROW, PacketEvents, Rows, chosen, together
+from analyzer.capture.frame import FrameBlock, heads_of
+from analyzer.capture.linktypes import LinkType
+from analyzer.capture.pcap import MAX_FRAME_BYTES
+from analyzer.capture.streams import ByteStream
+from analyzer.capture.walk import words_of
+from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.spill import Log, Readable
+from analyzer.results.capture import EventTrace, ProcessHint, TraceInterface
+
+__all__ = ["EtlFile", "is_etl"]
+
+# What cannot be read at any place lies in a temporary file beyond this.
+_IN_MEMORY = 8 * 1024 * 1024
+_PIECE = 1024 * 1024
+# So many packets of several events may be incomplete at the same time.
+_MOST_OPEN = 4096
+_MOST_PROCESSES, _MOST_HINTS = 1 << 16, 64
+# Where the addresses of an IP packet begin, and how many words of 4 bytes they are, by its version.
+_ADDRESSES = {4: (12, 2), 6: (8, 8)}
+_ETHERNET_LEN = 14
+_CLOCKS: dict[int, Literal["performance counter", "system time", "cpu cycles"]] = {
+    CLOCK_TYPES["performance_counter"]: "performance counter",
+    CLOCK_TYPES["system_time"]: "system time",
+    CLOCK_TYPES["cpu_cycle"]: "cpu cycles",
+}
+# The header of an event between two packets, and what else may be there.
+_MOST_TAKEN_ALONG = 256
+# Bit 6 of the second byte of an 802.11 header.
+_PROTECTED = 0x40
+# An odd number without pattern: 2**64 divided by the golden ratio.
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class TracedBlock(FrameBlock, frozen=True, eq=False):
+    """Frames of an event trace log. `rows` (of `ROW`) say what was noted of each; `interface` there is a place in `interfaces`."""
+
+    rows: Rows
+
+
+class EtlFile:
+    """One event trace log. `block_bytes` may change between blocks."""
+
+    def __init__(
+        self,
+        stream: ByteStream,
+        file: int,
+        names: dict[str, str],
+        *,
+        block_bytes: int,
+        limits: Limits = DEFAULTS,
+        appearances: bool = False,
+    ) -> None:
+        """With `appearances`, all that pktmon saw of a packet is given out."""
+        self.block_bytes = block_bytes
+        self.names = names
+        self.file = file
+        self._log_file: LogFile | None = None
+        self._stream = stream
+        self._limits = limits
+        self._events = PacketEvents(limits)
+        self._index = BufferIndex(limits)
+        self._appearances = None if appearances else _Appearances(limits)
+        self._fragments = _Fragments()
+        self._number = 0
+        # Packets that wait for earlier ones, and their bytes.
+        self._waiting = np.empty(0, ROW)
+        self._held = b""
+        self._computer: str | None = None
+        self._processes: Counter[int] = Counter()
+        self._damaged_buffers = 0
+        self._out_of_order = False
+        self._unread = 0
+
+    def __iter__(self) -> Iterator[TracedBlock | Problem]:
+        place = self._stream.any_place()
+        whole = place if place is not None else self._spooled()
+        log_file = log_file_of(whole.read(0, MOST_BUFFER_BYTES))
+        if log_file is None:
+            yield self._problem("malformed", "the header of the trace is damaged; nothing is read")
+            return
+        self._index.fill(whole, log_file.buffer_size)
+        for run, horizon in self._index.runs(lambda: self.block_bytes):
+            events = Events(whole, run)
+            self._damaged_buffers += events.damaged
+            if self._computer is None:
+                self._computer = computer_name(events)
+            rows = self._events.take(events)
+            rows["part"] = 1
+            rows, parts = together((self._waiting, rows)), (self._held, events.data)
+            del events
+            rows = self._ready(rows, parts, horizon)
+            yield from self._blocks(log_file, rows, parts)
+        self._log_file = log_file
+        yield from self._notes(log_file, place.damage if place is not None else self._stream.damage)
+
+    @property
+    def interfaces(self) -> tuple[TraceInterface, ...]:
+        """What saw packets, with the names that were met up to now."""
+        return self._events.interfaces
+
+    def trace_of(self, name: str) -> EventTrace | None:
+        """What the file of this name says beside packets, known at its end."""
+        log_file = self._log_file
+        if log_file is None:
+            return None
+        return EventTrace(
+            file=name,
+            computer=self._computer,
+            os_build=log_file.os_build,
+            processors=log_file.processors,
+            clock=_CLOCKS[log_file.clock.kind],
+            started_ns=log_file.started_ns,
+            ended_ns=log_file.ended_ns,
+            events_lost=log_file.events_lost,
+            buffers_lost=log_file.buffers_lost,
+            appearances=self._appearances.count if self._appearances is not None else 0,
+            interfaces=self.interfaces,
+            process_hints=tuple(
+                ProcessHint(process=process, frames=count)
+                for process, count in self._processes.most_common(_MOST_HINTS)
+            ),
+        )
+
+    def _spooled(self) -> Readable:
+        """The stream as something that can be read at any place: in memory, or in a temporary file."""
+        log = Log(_IN_MEMORY)
+        while piece := self._stream.read(_PIECE):
+            log.append(piece)
+        return _Spooled(log)
+
+    def _ready(self, rows: Rows, parts: tuple[bytes, bytes], horizon: int | None) -> Rows:
+        """The packets whose turn is before a time stamp, in order; all at the end. The others wait."""
+        rows = chosen(rows, np.lexsort((rows["at"], rows["turn"])))
+        count = len(rows) if horizon is None else int(np.searchsorted(rows["turn"], horizon))
+        if int(rows["size"][count:].sum()) + ROW.itemsize * (len(rows) - count) > self._limits.trace_waiting:
+            # The files of no session are like this.
+            self._out_of_order = True
+            count = len(rows)
+        self._waiting = chosen(rows, np.arange(count, len(rows)))
+        self._held, self._waiting["start"] = _gathered(self._waiting, parts)
+        self._waiting["part"] = 0
+        return rows[:count]
+
+    def _blocks(self, log_file: LogFile, rows: Rows, parts: tuple[bytes, ...]) -> Iterator[TracedBlock]:
+        """Packets in order as frames: joined from their fragments, numbered, each once."""
+        if not len(rows):
+            return
+        if not (rows["begins"] & rows["ends"]).all():
+            rows, joined = self._fragments.joined(rows, parts)
+            parts = (*parts, joined)
+        data, starts = _gathered(rows, parts)
+        numbers = np.arange(self._number + 1, self._number + 1 + len(rows), dtype=np.int64)
+        self._number += len(rows)
+        good = rows["link"] != NO_LINK
+        self._unread += int((~good).sum())
+        if self._appearances is not None and rows["group"].any():
+            good &= self._appearances.first(rows, data, starts)
+        if not good.all():
+            rows, numbers, starts = chosen(rows, good), numbers[good], starts[good]
+        if not len(rows):
+            return
+        self._count_processes(rows)
+        times = log_file.clock.times_ns(rows["stamp"].astype(np.int64))
+        links = rows["link"].astype(np.int64)
+        if (wireless := links == LinkType.IEEE802_11).any():
+            data = _unprotected(data, starts[wireless & (rows["size"] > 1)])
+        heads = heads_of(data, starts)
+        borders = [0, *(np.flatnonzero(np.diff(links)) + 1).tolist(), len(rows)]
+        for start, stop in pairwise(borders):
+            run = slice(start, stop)
+            yield TracedBlock(
+                data,
+                int(links[start]),
+                numbers[run] + frame_id(self.file, 0),
+                times[run],
+                starts[run],
+                rows["size"][run].copy(),
+                rows["original"][run].copy(),
+                heads[run],
+                rows[run],
+            )
+
+    def _count_processes(self, rows: Rows) -> None:
+        found, counts = np.unique(rows["process"], return_counts=True)
+        for process, count in zip(found.tolist(), counts.tolist(), strict=True):
+            if process in self._processes or len(self._processes) < _MOST_PROCESSES:
+                self._processes[process] += count
+
+    def _notes(self, log_file: LogFile, damage: str | None) -> Iterator[Problem]:
+        index = self._index
+        if damage or index.incomplete:
+            kind: Literal["limit", "truncated"] = "limit" if self._stream.is_limited else "truncated"
+            yield self._problem(kind, damage or "the file ends in the middle of a buffer")
+        if damaged := index.damaged + self._damaged_buffers:
+            yield self._problem(
+                "malformed", f"{_buffers_are(damaged)} damaged; what follows the damage in them is not read"
+            )
+        if index.compressed:
+            yield self._problem(
+                "unsupported",
+                f"{_buffers_are(index.compressed)} compressed, which no document describes: they are not read; "
+                "`netsh trace convert` and `pktmon etl2pcap` on Windows read them",
+            )
+        if index.beyond:
+            yield self._problem(
+                "limit", f"the trace has more than {self._limits.trace_buffers} buffers; the rest are not read"
+            )
+        if self._out_of_order:
+            yield self._problem(
+                "limit", "packets of several processors are so far apart in the file that some are out of order"
+            )
+        if lost := log_file.events_lost:
+            yield self._problem(
+                "gap", f"{lost} events were lost while the trace was written, packets perhaps among them"
+            )
+        if lost := log_file.buffers_lost:
+            yield self._problem("gap", f"{lost} buffers were lost while the trace was written")
+        elif index.marked_lost and not log_file.events_lost:
+            yield self._problem("gap", f"{_buffers_are(index.marked_lost)} marked: events before them were lost")
+        if damaged := self._events.damaged:
+            yield self._problem("malformed", f"{damaged} packet events are shorter than they say; they are left out")
+        if lacking := self._fragments.lacking + len(self._fragments.open):
+            yield self._problem(
+                "gap", f"of {lacking} packets in several events some events are missing; they are left out"
+            )
+        if self._unread:
+            yield self._problem(
+                "unsupported", f"{self._unread} packets of pktmon begin above the network layer; they are left out"
+            )
+        if self._appearances is not None and (count := self._appearances.count):
+            yield self._problem(
+                "note",
+                f"{count} frames are packets that pktmon saw before at another component; each packet is read once",
+            )
+        if log_file.ended_ns is None:
+            yield self._problem("note", "the trace was not stopped: its last buffers may be missing")
+        if not self._number:
+            yield self._problem("note", "no event of the trace carries a packet of NDIS packet capture or pktmon")
+
+    def _problem(
+        self, kind: Literal["truncated", "malformed", "limit", "note", "gap", "unsupported"], text: str
+    ) -> Problem:
+        return Problem(kind, "capture", (), text)
+
+
+class _Spooled:
+    """What was read of a stream, at any place."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.size = log.end
+
+    def read(self, position: int, length: int) -> bytes:
+        return self._log.read(position, min(length, self.size - position))
+
+
+class _Fragments:
+    """Packets in several events: those that began and did not end, by thread and interface."""
+
+    def __init__(self) -> None:
+        self.open: dict[tuple[int, int], list[bytes]] = {}
+        # Packets that lack their beginning or their end.
+        self.lacking = 0
+
+    def joined(self, rows: Rows, parts: tuple[bytes, ...]) -> tuple[Rows, bytes]:
+        """The packets that end here, with the row of their last event, and the bytes of those that were joined, a further part.
+        What lacks its beginning has no link type."""
+        ended: list[int] = []
+        whole: list[bytes | None] = []
+        columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))
+        for index, (key, interface, begins, ends, part, start, size) in enumerate(zip(*columns, strict=True)):
+            place = key, interface
+            before = self.open.pop(place, None)
+            if begins:
+                self.lacking += before is not None
+                before = []
+            if before is not None:
+                before.append(parts[part][start : start + size])
+            if ends:
+                ended.append(index)
+                whole.append(b"".join(before)[:MAX_FRAME_BYTES] if before is not None else None)
+            elif before is not None and sum(map(len, before)) <= MAX_FRAME_BYTES:
+                if len(self.open) >= _MOST_OPEN:
+                    del self.open[next(iter(self.open))]
+                    self.lacking += 1
+                self.open[place] = before
+        found = rows[ended]
+        self.lacking += (lacking := whole.count(None))
+        if lacking:
+            found["link"][[data is None for data in whole]] = NO_LINK
+        sizes = np.array([len(data or b"") for data in whole], np.int64)
+        found["part"], found["start"], found["size"] = len(parts), np.cumsum(sizes) - sizes, sizes
+        found["original"] = np.where(found["begins"], found["original"], sizes)
+        return found, b"".join(data or b"" for data in whole)
+
+
+class _Appearances:
+    """Which packets pktmon was seen to have reported before, by their group, their number in it, and their addresses: what a NAT
+    changes is another packet for everything above. What was seen is kept as numbers that are made of these."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.trace_packets
+        # Two generations: what was seen last, and what was seen before that.
+        self._seen: set[int] = set()
+        self._before: set[int] = set()
+        self.count = 0
+
+    def first(self, rows: Rows, data: bytes, starts: Int64s) -> npt.NDArray[np.bool_]:
+        """Which of these packets were not seen before. Group 0 is of packets that have none."""
+        found = np.ones(len(rows), np.bool_)
+        mixed = rows["group"] * _MIX
+        mixed ^= rows["place"].astype(np.uint64) * (_MIX + np.uint64(2))
+        mixed ^= _addresses(data, starts, rows["size"], rows["link"])
+        seen, before = self._seen, self._before
+        in_groups = np.flatnonzero(rows["group"])
+        for index, number in zip(in_groups.tolist(), mixed[in_groups].tolist(), strict=True):
+            if number in seen or number in before:
+                found[index] = False
+                continue
+            seen.add(number)
+            if len(seen) >= self._most:
+                self._before, self._seen = before, seen = seen, set()
+        self.count += len(found) - int(found.sum())
+        return found
+
+
+def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint64]:
+    """A number made of the addresses of each IP packet; 0 of another one."""
+    mixed = np.zeros(len(starts), np.uint64)
+    frame = np.where(links == LinkType.ETHERNET, _ETHERNET_LEN, 0)
+    is_read = ((links == LinkType.ETHERNET) | (links == LinkType.RAW)) & (sizes > frame)
+    octets = np.frombuffer(data, np.uint8)
+    words = words_of(data, "<") if len(data) > 4 else np.empty(0, np.uint32)
+    headers = starts + frame
+    versions = np.zeros(len(starts), np.uint8)
+    versions[is_read] = octets[headers[is_read]] >> 4
+    for version, (place, count) in _ADDRESSES.items():
+        these = np.flatnonzero((versions == version) & (sizes >= frame + place + 4 * count))
+        for word in range(count):
+            mixed[these] = (mixed[these] ^ words[headers[these] + place + 4 * word]) * _MIX
+    return mixed
+
+
+def _gathered(rows: Rows, parts: tuple[bytes, ...]) -> tuple[bytes, Int64s]:
+    """The bytes of packets one behind the other, and where each begins. What lies between packets that follow each other closely
+    is taken along."""
+    if not len(rows):
+        return b"", np.empty(0, np.int64)
+    part, start, size = rows["part"], rows["start"], rows["size"]
+    gaps = start[1:] - start[:-1] - size[:-1]
+    begins = np.concatenate(
+        ([0], np.flatnonzero((gaps < 0) | (gaps > _MOST_TAKEN_ALONG) | (part[1:] != part[:-1])) + 1)
+    )
+    ends = np.append(begins[1:], len(rows)) - 1
+    first, last = start[begins], start[ends] + size[ends]
+    columns = (column.tolist() for column in (part[begins], first, last))
+    data = b"".join([parts[which][begin:end] for which, begin, end in zip(*columns, strict=True)])
+    moved = np.cumsum(last - first) - last
+    return data, start + np.repeat(moved, np.diff(begins, append=len(rows)))
+
+
+def _unprotected(data: bytes, starts: Int64s) -> bytes:
+    """Frames of 802.11 without the bit that says that they are encrypted: NDIS gives decrypted frames and leaves it set."""
+    octets = np.frombuffer(data, np.uint8).copy()
+    octets[starts + 1] &= np.uint8(~_PROTECTED & 0xFF)
+    return octets.tobytes()
+
+
+def _buffers_are(count: int) -> str:
+    return "1 buffer of the trace is" if count == 1 else f"{count} buffers of the trace are"

@@ -1,0 +1,379 @@
+"""The container of an event trace log: a file that can be read at any place in, its buffers in time order and their events out.
+
+Each processor fills buffers of its own, and a buffer is written when it is full, so a file is in no order of time. The headers of
+all buffers are read first; then buffers in the order of their first events, and what is later than the first event of the next
+buffer waits. So little waits: no more than a buffer a processor, where the file is as Windows writes it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from analyzer.capture.etl_layout import (
+    BUFFER_FLAGS,
+    BUFFER_HEADER,
+    BUFFER_HEADER_LEN,
+    CLOCK_TYPES,
+    COMPUTER_NAME_AT,
+    COMPUTER_NAME_LEN,
+    EVENT_START,
+    HEADER_TYPES,
+    LATE_LENGTH,
+    LOG_FILE_CLOCKS,
+    LOG_FILE_HEADER,
+    LOG_FILE_HEADER_LEN,
+    MANIFEST_KINDS,
+    SYSTEM_EVENT,
+    SYSTEM_EVENT_LEN,
+    SYSTEM_KINDS,
+    TIME_AT,
+)
+from analyzer.capture.walk import words_of
+from analyzer.core.limits import Limits
+from analyzer.core.spill import Readable
+from analyzer.core.times import FILETIME_EPOCH_NS, NS_PER_S
+
+Int64s = npt.NDArray[np.int64]
+# A buffer: its place in the file, how many bytes of it are filled, the time stamp of its first event.
+Placed = tuple[int, int, int]
+
+# Sessions may have buffers of 1 KB to 16 MB (EVENT_TRACE_PROPERTIES).
+FEWEST_BUFFER_BYTES, MOST_BUFFER_BYTES = 1024, 16 * 1024 * 1024
+_HEADER_MARK, _MESSAGE_MARK = 0xC0, 0x90
+# Four bytes of ones end a buffer early.
+_ENDS_EARLY = 0xFFFFFFFF
+_SHORTEST, _ALIGNED = 8, 7
+# Below this many buffers stepping together costs more than it saves.
+_FEWEST_TOGETHER = 16
+# So much that is not filled is read along with the next buffer.
+_MOST_BETWEEN = 4096
+_LOOKED_AT = BUFFER_HEADER_LEN + SYSTEM_EVENT_LEN
+_MANIFEST_TAGS = tuple(_HEADER_MARK << 8 | kind for kind in MANIFEST_KINDS)
+_SYSTEM_TAGS = tuple(_HEADER_MARK << 8 | kind for kind in SYSTEM_KINDS)
+# The event of the configuration of a processor (SystemConfig_CPU): type 10 of group 11.
+_CONFIGURATION = 11 << 8 | 10
+_PROCESSOR_NUMBER = 0xFF
+# What a message (WPP) carries in front of its time, by bits of its options: a sequence number, a GUID or a component.
+_MESSAGE_PARTS = ((1, 4), (2 | 4, 16))
+_MESSAGE_TIMED, _MESSAGE_OPTIONS_AT, _MESSAGE_PARTS_AT = 8, 6, 8
+FILETIMES_PER_S = 10_000_000
+# A counter that is faster would not fit into the arithmetic, and no processor is.
+_MOST_FREQUENCY = 9 * NS_PER_S
+_FAR_S = 4 * NS_PER_S
+
+
+class TraceClock(Struct, frozen=True):
+    """How time stamps become times: at `first` it was `first_ns`, and there are `per_s` units a second."""
+
+    kind: int
+    first: int
+    first_ns: int
+    per_s: int
+
+    def times_ns(self, stamps: Int64s) -> Int64s:
+        """Nanoseconds since 1970; what is centuries away is the farthest time that is not."""
+        far = self.per_s * _FAR_S
+        low, high = max(self.first - far, -(1 << 63)), min(self.first + far, (1 << 63) - 1)
+        passed = np.clip(stamps, low, high) - np.int64(self.first)
+        seconds, rest = np.divmod(passed, np.int64(self.per_s))
+        times: Int64s = seconds * np.int64(NS_PER_S) + rest * np.int64(NS_PER_S) // np.int64(self.per_s)
+        times += np.int64(self.first_ns)
+        return times
+
+
+class LogFile(Struct, frozen=True):
+    """What the first event says of the file (TRACE_LOGFILE_HEADER). Times in ns since 1970; `ended_ns` None where it was not
+    stopped."""
+
+    buffer_size: int
+    clock: TraceClock
+    pointer_size: int
+    os_build: int
+    processors: int
+    started_ns: int
+    ended_ns: int | None
+    events_lost: int
+    buffers_lost: int
+
+
+def is_etl(head: bytes) -> bool:
+    """Whether a file that begins like this is an event trace log: there is no magic number, but its first event is known."""
+    if len(head) < BUFFER_HEADER_LEN + EVENT_START.size + 2:
+        return False
+    size, _, _, offset, _, _ = BUFFER_HEADER.unpack_from(head)
+    _, kind, mark, length = EVENT_START.unpack_from(head, BUFFER_HEADER_LEN)
+    return (
+        FEWEST_BUFFER_BYTES <= size <= MOST_BUFFER_BYTES
+        and BUFFER_HEADER_LEN + length <= offset <= size
+        and kind in SYSTEM_KINDS
+        and mark == _HEADER_MARK
+        # Group and type 0: EventTraceGuid, the header of the file.
+        and head[BUFFER_HEADER_LEN + EVENT_START.size : BUFFER_HEADER_LEN + EVENT_START.size + 2] == b"\0\0"
+    )
+
+
+def log_file_of(first: bytes) -> LogFile | None:
+    """What the first buffer says of the file; None where it is damaged."""
+    at = BUFFER_HEADER_LEN + SYSTEM_EVENT_LEN
+    if len(first) < at + LOG_FILE_HEADER_LEN:
+        return None
+    stamp = SYSTEM_EVENT.unpack_from(first, BUFFER_HEADER_LEN)[3]
+    size, build, processors, ended, _, pointer, events_lost, mhz = LOG_FILE_HEADER.unpack_from(first, at)
+    layout = LOG_FILE_CLOCKS.get(pointer)
+    if layout is None or len(first) < at + LOG_FILE_HEADER_LEN + layout.size:
+        return None
+    _, frequency, started, kind, buffers_lost = layout.unpack_from(first, at + LOG_FILE_HEADER_LEN)
+    per_s = {
+        CLOCK_TYPES["performance_counter"]: frequency,
+        CLOCK_TYPES["system_time"]: FILETIMES_PER_S,
+        CLOCK_TYPES["cpu_cycle"]: mhz * 1_000_000,
+    }.get(kind, 0)
+    started_ns, ended_ns = (time * 100 + FILETIME_EPOCH_NS for time in (started, ended))
+    if not 0 < per_s <= _MOST_FREQUENCY or abs(started_ns) >= _FAR_S * NS_PER_S:
+        return None
+    clock = (
+        TraceClock(kind, -FILETIME_EPOCH_NS // 100, 0, per_s)
+        if kind == CLOCK_TYPES["system_time"]
+        else TraceClock(kind, stamp, started_ns, per_s)
+    )
+    stopped = ended_ns if ended and abs(ended_ns) < _FAR_S * NS_PER_S else None
+    return LogFile(size, clock, pointer, build, processors, started_ns, stopped, events_lost, buffers_lost)
+
+
+class BufferIndex:
+    """Where the buffers of a file are, and in which order they are read."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.trace_buffers
+        self.places = array("q")
+        self.lengths = array("i")
+        self.firsts = array("q")
+        self.largest = 0
+        self.processors: set[int] = set()
+        self.compressed = 0
+        self.damaged = 0
+        self.incomplete = False
+        self.beyond = False
+        # Whether buffers of the file say that events or buffers before them were lost.
+        self.marked_lost = 0
+
+    def fill(self, whole: Readable, usual: int) -> None:
+        """Reads the headers of all buffers. `usual` is the size of a buffer as the first event says it."""
+        at = 0
+        before = -(1 << 63)
+        while at < whole.size:
+            head = whole.read(at, _LOOKED_AT)
+            if len(head) < BUFFER_HEADER_LEN:
+                self.incomplete = True
+                return
+            size, _, processor, offset, flags, _ = BUFFER_HEADER.unpack_from(head)
+            if not FEWEST_BUFFER_BYTES <= size <= MOST_BUFFER_BYTES:
+                # A file that was made as long as it may become ends in zeros (EVENT_TRACE_FILE_MODE_PREALLOCATE).
+                self.damaged += any(head)
+                # All buffers of a session are of one size, so the next one is found.
+                at += max(usual, FEWEST_BUFFER_BYTES)
+                continue
+            if at + size > whole.size:
+                self.incomplete = True
+            if len(self.places) >= self._most:
+                self.beyond = True
+                return
+            filled = min(offset, size, whole.size - at)
+            self.marked_lost += bool(flags & (BUFFER_FLAGS["events_lost"] | BUFFER_FLAGS["buffer_lost"]))
+            if flags & BUFFER_FLAGS["compressed"]:
+                self.compressed += 1
+            elif filled > BUFFER_HEADER_LEN + EVENT_START.size:
+                before = _first_stamp(head, before)
+                self.places.append(at)
+                self.lengths.append(filled)
+                self.firsts.append(before)
+                self.largest = max(self.largest, filled)
+                is_index = flags & BUFFER_FLAGS["processor_index"]
+                self.processors.add(processor if is_index else processor & _PROCESSOR_NUMBER)
+            at += size
+
+    def runs(self, size: Callable[[], int]) -> Iterator[tuple[Sequence[Placed], int | None]]:
+        """Buffers in the order of their first events, about `size()` bytes at once; and the time stamp of the
+        first event behind these, None at the end."""
+        firsts = np.frombuffer(self.firsts, np.int64)
+        order = np.argsort(firsts, kind="stable").tolist()
+        run: list[Placed] = []
+        held = 0
+        for index in order:
+            if held >= size():
+                yield run, int(firsts[index])
+                run, held = [], 0
+            run.append((self.places[index], self.lengths[index], int(firsts[index])))
+            held += self.lengths[index] + _MOST_BETWEEN
+        if run:
+            yield run, None
+
+
+def _first_stamp(head: bytes, before: int) -> int:
+    """The time stamp of the first event of a buffer; that of the buffer before where it has none."""
+    _, kind, mark, _ = EVENT_START.unpack_from(head, BUFFER_HEADER_LEN)
+    place = BUFFER_HEADER_LEN + (_message_time(head) if mark == _MESSAGE_MARK else TIME_AT.get(kind, len(head)))
+    stamp = head[place : place + 8]
+    return int.from_bytes(stamp, "little", signed=True) if len(stamp) == 8 else before
+
+
+def _message_time(head: bytes) -> int:
+    """Where the time of a message stands, far away where it has none."""
+    start = BUFFER_HEADER_LEN + _MESSAGE_OPTIONS_AT
+    options = int.from_bytes(head[start : start + 2], "little")
+    if not options & _MESSAGE_TIMED:
+        return len(head)
+    return _MESSAGE_PARTS_AT + sum(size for bits, size in _MESSAGE_PARTS if options & bits)
+
+
+class Events:
+    """The events of some buffers that were read together: bytes, where each event begins and ends, and its kind."""
+
+    def __init__(self, whole: Readable, run: Sequence[Placed]) -> None:
+        """Reads buffers. Those that lie one behind the other in the file are read at once."""
+        run = sorted(run)
+        pieces, begins, end = [], [], 0
+        for placed in _neighbours(run):
+            first = placed[0][0]
+            piece = whole.read(first, placed[-1][0] + placed[-1][1] - first)
+            pieces.append(piece)
+            begins += [place - first + end for place, _, _ in placed]
+            end += len(piece)
+        self.data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        self._begins = np.array(begins, np.int64)
+        self._places = np.array([place for place, _, _ in run], np.int64)
+        self._firsts = [first for _, _, first in run]
+        stops = np.minimum(self._begins + np.array([length for _, length, _ in run], np.int64), len(self.data))
+        # How many buffers end in what is no event.
+        self.starts, self.ends, self.damaged = _walked(self.data, self._begins + BUFFER_HEADER_LEN, stops)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def kinds(self) -> npt.NDArray[np.uint16]:
+        """Kind of header and mark of each, the mark in the upper byte."""
+        if not len(self.starts):
+            return np.empty(0, np.uint16)
+        shorts = np.ndarray((len(self.data) - 1,), "<u2", self.data, strides=(1,))
+        return shorts[self.starts + 2]
+
+    def turns(self, at: Int64s, stamps: Int64s) -> Int64s:
+        """By what events at some places, which ascend, are put in order: the latest time stamp of their buffer up to them. So the
+        events of a buffer stay in its order, and none is before the buffer's first."""
+        turns = stamps.copy()
+        borders = [*np.searchsorted(at, self._begins).tolist(), len(at)]
+        for (start, stop), first in zip(pairwise(borders), self._firsts, strict=True):
+            part = turns[start:stop]
+            np.maximum.accumulate(part, out=part)
+            np.maximum(part, first, out=part)
+        return turns
+
+    def in_file(self, at: Int64s) -> Int64s:
+        """Where in the file places of the data are."""
+        which = np.searchsorted(self._begins, at, "right") - 1
+        found: Int64s = at + (self._places - self._begins)[which]
+        return found
+
+    def of_manifests(self) -> npt.NDArray[np.bool_]:
+        """Which events are of providers with a manifest, or describe themselves."""
+        kinds = self.kinds()
+        found: npt.NDArray[np.bool_] = (kinds == _MANIFEST_TAGS[0]) | (kinds == _MANIFEST_TAGS[1])
+        return found
+
+
+def _neighbours(run: Sequence[Placed]) -> Iterator[Sequence[Placed]]:
+    """Buffers in groups that lie one behind the other, with little between what is filled of them."""
+    start = 0
+    for index in range(1, len(run) + 1):
+        if index == len(run) or run[index][0] - run[index - 1][0] - run[index - 1][1] > _MOST_BETWEEN:
+            yield run[start:index]
+            start = index
+
+
+def _walked(data: bytes, here: Int64s, stops: Int64s) -> tuple[Int64s, Int64s, int]:
+    """Where events begin and end, in order, of buffers whose events lie between places; and how many of these hold anything else.
+
+    All buffers step together, a gather of numpy for each step, as long as there are enough of them; then one after the other.
+    """
+    starts, ends = array("q"), array("q")
+    parts: list[tuple[Int64s, Int64s]] = []
+    damaged = 0
+    words = words_of(data, "<") if len(data) > _SHORTEST else np.empty(0, np.uint32)
+    active = here + _SHORTEST <= stops
+    here, stops = here[active], stops[active]
+    while len(here) >= _FEWEST_TOGETHER:
+        first = words[here]
+        tags = first >> 16
+        lengths = (first & 0xFFFF).astype(np.int64)
+        late = _LATE[tags]
+        if late.any():
+            lengths = np.where(late, words[here + 4] & 0xFFFF, lengths)
+        following = here + lengths
+        good = _KNOWN[tags] & (lengths >= _SHORTEST) & (following <= stops)
+        if not good.all():
+            damaged += int((~good & (first != _ENDS_EARLY)).sum())
+            here, following, stops, lengths = here[good], following[good], stops[good], lengths[good]
+        parts.append((here, following))
+        here = following + (-lengths & _ALIGNED)
+        active = here + _SHORTEST <= stops
+        if not active.all():
+            here, stops = here[active], stops[active]
+    for start, stop in zip(here.tolist(), stops.tolist(), strict=True):
+        damaged += not _walk(data, start, stop, starts, ends)
+    parts.append((np.array(starts, np.int64), np.array(ends, np.int64)))
+    begun = np.concatenate([part[0] for part in parts])
+    order = np.argsort(begun)
+    return begun[order], np.concatenate([part[1] for part in parts])[order], damaged
+
+
+def _walk(data: bytes, start: int, stop: int, starts: array[int], ends: array[int]) -> bool:
+    """Appends where the events between two places begin and end; says whether all of it was events."""
+    read = EVENT_START.unpack_from
+    add, add_end = starts.append, ends.append
+    while start + _SHORTEST <= stop:
+        length, kind, mark, second = read(data, start)
+        tag = mark << 8 | kind
+        if _LATE[tag]:
+            length = second
+        elif not _KNOWN[tag]:
+            return bool(tag << 16 | length == _ENDS_EARLY)
+        end = start + length
+        if length < _SHORTEST or end > stop:
+            return False
+        add(start)
+        add_end(end)
+        start = end + (-length & _ALIGNED)
+    return True
+
+
+def _marked(tags: Iterable[int]) -> npt.NDArray[np.bool_]:
+    """A table that says of each mark and kind whether it is one of these."""
+    table = np.zeros(1 << 16, np.bool_)
+    table[list(tags)] = True
+    return table
+
+
+_LATE = _marked(_HEADER_MARK << 8 | kind for kind in LATE_LENGTH)
+_KNOWN = _marked(
+    [*(_HEADER_MARK << 8 | kind for kind in HEADER_TYPES.values()), *(_MESSAGE_MARK << 8 | kind for kind in range(256))]
+)
+
+
+def computer_name(events: Events) -> str | None:
+    """The name of the computer, which the configuration of a processor states in traces that have events of the kernel."""
+    kinds = events.kinds()
+    ours = np.flatnonzero((kinds == _SYSTEM_TAGS[0]) | (kinds == _SYSTEM_TAGS[1]))
+    shorts = np.ndarray((max(len(events.data) - 1, 0),), "<u2", events.data, strides=(1,))
+    hooks = shorts[events.starts[ours] + EVENT_START.size]
+    for index in ours[hooks == _CONFIGURATION].tolist():
+        at = int(events.starts[index]) + SYSTEM_EVENT_LEN + COMPUTER_NAME_AT
+        name = events.data[at : min(at + COMPUTER_NAME_LEN, int(events.ends[index]))].decode("utf-16-le", "replace")
+        if found := name.partition("\0")[0]:
+            return found
+    return None

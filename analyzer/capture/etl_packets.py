@@ -1,0 +1,380 @@
+"""Events of a trace in, the packets they carry out: a row of numbers each, and its bytes.
+
+Microsoft-Windows-NDIS-PacketCapture (`netsh trace start capture=yes`), Microsoft-Windows-Ras-NdisWanPacketCapture and
+Microsoft-Windows-PktMon (`pktmon start --capture`) carry packets. Interfaces are named as the published converter names them
+(microsoft/etl2pcapng).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from analyzer.capture.etl_buffers import Events, Int64s
+from analyzer.capture.etl_layout import (
+    EXTENDED_ITEM,
+    KEYWORDS,
+    MANIFEST_EVENT,
+    MANIFEST_EVENT_LEN,
+    NDIS_FRAGMENT,
+    PACKET_TYPES,
+    PKTMON_COMPONENT,
+    PKTMON_PACKET,
+    SIZED,
+    SWITCH_DESTINATION,
+    SWITCH_SOURCE,
+)
+from analyzer.capture.frame import Heads, rows_at
+from analyzer.capture.linktypes import LinkType
+from analyzer.core.limits import Limits
+from analyzer.results.capture import TraceInterface
+
+
+def _guid(text: str) -> tuple[int, int]:
+    """A GUID as the two numbers that stand in an event."""
+    data = UUID(text).bytes_le
+    return int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
+
+
+NDIS_CAPTURE = _guid("2ed6006e-4729-4609-b423-3ee7bcd678ef")
+RAS_CAPTURE = _guid("d84521f7-2235-4237-a7c0-14e3a9676286")
+PKTMON = _guid("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac")
+_FRAGMENT, _SWITCH_FRAGMENT = 1001, 1003
+_RAS_SENT, _RAS_RECEIVED = 5001, 5002
+_COMPONENT, _PACKET, _DROPPED_PACKET = 20, 160, 170
+_EXTENDED = 1
+# There are not so many types of extended data items.
+_MOST_ITEMS = 32
+NO_LINK = 0xFFFF
+_LINKS = {
+    PACKET_TYPES["ethernet"]: int(LinkType.ETHERNET),
+    PACKET_TYPES["wifi"]: int(LinkType.IEEE802_11),
+    PACKET_TYPES["ip"]: int(LinkType.RAW),
+}
+_MOST_NAME = 255
+# Of an Ethernet header, and what an IP header needs.
+_ETHERNET_LEN, _IPV4_LEN, _IPV6_LEN = 14, 20, 40
+_ETHERTYPE_IPV4, _ETHERTYPE_IPV6 = 0x0800, 0x86DD
+# Number 4 of what NDIS keeps beside a packet (NDIS_NET_BUFFER_LIST_INFO): priority, a bit, and the VLAN from bit 4 on.
+_VLAN_PLACE, _VLAN_SHIFT, _VLAN_MASK = 4, 4, 0xFFF
+
+# What an event says of its packet. `part`, `start` and `size` say where its bytes are, `at` where they lie in the file; `turn` is
+# what packets are put in order by. `key` tells events of one thread, `group` and `place` tell a packet of pktmon; `link` is a
+# LINKTYPE_ number.
+ROW = np.dtype(
+    [
+        ("stamp", "<i8"),
+        ("turn", "<i8"),
+        ("original", "<i8"),
+        ("at", "<i8"),
+        ("start", "<i8"),
+        ("size", "<i8"),
+        ("key", "<u8"),
+        ("group", "<u8"),
+        ("process", "<u4"),
+        ("interface", "<u4"),
+        ("place", "<u2"),
+        ("link", "<u2"),
+        ("part", "u1"),
+        ("begins", "?"),
+        ("ends", "?"),
+        ("sent", "?"),
+        ("received", "?"),
+        ("dropped", "?"),
+    ]
+)
+Rows = npt.NDArray[np.void]
+
+
+class PacketEvents:
+    """Takes events and gives the packets in them; knows the interfaces and the names of components that it met."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._numbers: dict[tuple[int | str, ...], int] = {}
+        self._interfaces: list[TraceInterface] = []
+        self._components: dict[int, tuple[str, str]] = {}
+        # Packet events that are shorter than they say.
+        self.damaged = 0
+
+    @property
+    def interfaces(self) -> tuple[TraceInterface, ...]:
+        """All that saw packets, with the names that were met up to now."""
+        return tuple(
+            replace(each, name=self._components[each.number][0], description=self._components[each.number][1])
+            if each.provider == "pktmon" and each.number in self._components
+            else each
+            for each in self._interfaces
+        )
+
+    def take(self, events: Events) -> Rows:
+        """The packets of these events."""
+        of_manifests = events.of_manifests()
+        starts, ends = events.starts[of_manifests], events.ends[of_manifests]
+        whole = ends - starts >= MANIFEST_EVENT_LEN
+        starts, ends = starts[whole], ends[whole]
+        heads = rows_at(events.data, starts, MANIFEST_EVENT_LEN).view(MANIFEST_EVENT)
+        guids = np.ascontiguousarray(heads["provider_id"]).view("<u8").reshape(-1, 2)
+        found = [np.empty(0, ROW)]
+        for guid, take in ((NDIS_CAPTURE, self._ndis), (PKTMON, self._pktmon), (RAS_CAPTURE, self._ras)):
+            mine = np.flatnonzero((guids[:, 0] == guid[0]) & (guids[:, 1] == guid[1]))
+            if len(mine):
+                theirs = chosen(heads, mine)
+                at, stops = _data_places(events.data, theirs, starts[mine], ends[mine])
+                found += take(events.data, theirs, at, stops)
+        rows = together(found)
+        if len(found) > 2:
+            rows = chosen(rows, np.argsort(rows["start"]))
+        rows["turn"] = events.turns(rows["start"], rows["stamp"])
+        rows["at"] = events.in_file(rows["start"])
+        return rows
+
+    def _ndis(self, data: bytes, heads: Heads, at: Int64s, stops: Int64s) -> Iterator[Rows]:
+        plain = np.flatnonzero(heads["id"] == _FRAGMENT)
+        if len(plain):
+            yield self._fragments(data, chosen(heads, plain), at[plain], stops[plain])
+        odd = np.flatnonzero(heads["id"] == _SWITCH_FRAGMENT)
+        if len(odd):
+            yield self._one_by_one(data, heads[odd], at[odd], stops[odd], self._switch_fragment)
+
+    def _fragments(self, data: bytes, heads: Heads, at: Int64s, stops: Int64s) -> Rows:
+        places = at + NDIS_FRAGMENT.itemsize
+        fields = rows_at(data, at, NDIS_FRAGMENT.itemsize).view(NDIS_FRAGMENT)
+        sizes = fields["fragment_size"].astype(np.int64)
+        good = places + sizes <= stops
+        if not good.all():
+            self.damaged += int((~good).sum())
+            heads, fields, places, sizes = heads[good], fields[good], places[good], sizes[good]
+        keywords = heads["keyword"]
+        rows = _rows(heads, places, sizes)
+        rows["link"] = _links(keywords)
+        rows["original"] = _original(data, places, sizes, rows["link"])
+        rows["interface"] = self._known(
+            (fields["lower_if_index"], fields["miniport_if_index"], rows["link"]), self._adapter
+        )
+        return rows
+
+    def _switch_fragment(self, data: bytes) -> tuple[int, int, int]:
+        """Where the bytes of a packet in a virtual switch are, how many, and its interface."""
+        _, lower, port = SWITCH_SOURCE.unpack_from(data)
+        port_name, at = _text(data, SWITCH_SOURCE.size)
+        nic_name, at = _text(data, at)
+        nic_type, at = _text(data, at)
+        (count,) = SIZED.unpack_from(data, at)
+        at += SIZED.size
+        for _ in range(count):
+            at += SWITCH_DESTINATION.size
+            for _ in range(3):
+                _, at = _text(data, at)
+        place, size = _sized(data, at)
+        beside, length = _sized(data, place + size)
+        words = np.frombuffer(data, "<u8", length // 8, beside)
+        vlan = int(words[_VLAN_PLACE]) >> _VLAN_SHIFT & _VLAN_MASK if len(words) > _VLAN_PLACE else 0
+        name = f"vNIC:{nic_type}:{port_name}:{lower}:{vlan}"
+        made = _interface("ndis", lower, LinkType.ETHERNET, name, nic_name)
+        return place, size, self._number(("switch", lower, port, vlan), lambda: made)
+
+    def _ras(self, data: bytes, heads: Heads, at: Int64s, stops: Int64s) -> Iterator[Rows]:
+        mine = np.flatnonzero((heads["id"] == _RAS_SENT) | (heads["id"] == _RAS_RECEIVED))
+        if len(mine):
+            rows = self._one_by_one(data, heads[mine], at[mine], stops[mine], self._ras_packet)
+            rows["begins"] = rows["ends"] = True
+            yield rows
+
+    def _ras_packet(self, data: bytes) -> tuple[int, int, int]:
+        domain, at = _text(data, 0)
+        user, at = _text(data, at)
+        made = _interface("ras", 0, LinkType.ETHERNET, f"Rras:0:{domain}:{user}")
+        return *_sized(data, at), self._number(("ras", domain, user), lambda: made)
+
+    def _one_by_one(
+        self, data: bytes, heads: Heads, at: Int64s, stops: Int64s, read: Callable[[bytes], tuple[int, int, int]]
+    ) -> Rows:
+        """Rows of events that hold texts of any length before their packet. All of them are Ethernet."""
+        found, good = [], []
+        for index, (start, stop) in enumerate(zip(at.tolist(), stops.tolist(), strict=True)):
+            try:
+                place, size, interface = read(data[start:stop])
+            except (ValueError, struct.error):
+                self.damaged += 1
+                continue
+            found.append((start + place, size, interface))
+            good.append(index)
+        columns = np.array(found, np.int64).reshape(-1, 3)
+        rows = _rows(heads[good], columns[:, 0], columns[:, 1])
+        rows["interface"] = columns[:, 2]
+        rows["link"] = LinkType.ETHERNET
+        rows["original"] = _original(data, rows["start"], rows["size"], rows["link"])
+        return rows
+
+    def _pktmon(self, data: bytes, heads: Heads, at: Int64s, stops: Int64s) -> Iterator[Rows]:
+        for index in np.flatnonzero(heads["id"] == _COMPONENT).tolist():
+            self._component(data[int(at[index]) : int(stops[index])])
+        mine = np.flatnonzero((heads["id"] == _PACKET) | (heads["id"] == _DROPPED_PACKET))
+        heads, at, stops = chosen(heads, mine), at[mine], stops[mine]
+        places = at + PKTMON_PACKET.itemsize
+        fields = rows_at(data, at, PKTMON_PACKET.itemsize).view(PKTMON_PACKET)
+        sizes = fields["logged_payload_size"].astype(np.int64)
+        good = places + sizes <= stops
+        if not good.all():
+            self.damaged += int((~good).sum())
+            heads, fields, places, sizes = heads[good], fields[good], places[good], sizes[good]
+        if not len(heads):
+            return
+        rows = _rows(heads, places, sizes)
+        rows["begins"] = rows["ends"] = True
+        rows["dropped"] = heads["id"] == _DROPPED_PACKET
+        rows["group"], rows["place"] = fields["pkt_group_id"], fields["pkt_number"]
+        rows["original"] = np.maximum(fields["original_payload_size"], fields["logged_payload_size"])
+        rows["link"] = NO_LINK
+        for kind, link in _LINKS.items():
+            rows["link"][fields["packet_type"] == kind] = link
+        zero = np.zeros(len(rows), np.uint32)
+        rows["interface"] = self._known((fields["component_id"], zero, rows["link"]), self._pktmon_interface)
+        yield rows
+
+    def _component(self, data: bytes) -> None:
+        try:
+            number, _ = PKTMON_COMPONENT.unpack_from(data)
+            name, at = _text(data, PKTMON_COMPONENT.size)
+            description, _ = _text(data, at)
+        except (ValueError, struct.error):
+            self.damaged += 1
+            return
+        self._components[number] = name, description
+
+    def _known(
+        self, columns: tuple[npt.NDArray[np.generic], ...], make: Callable[[int, int, int], TraceInterface]
+    ) -> npt.NDArray[np.uint32]:
+        """The numbers of interfaces, by their columns."""
+        stacked = np.stack([column.astype(np.int64) for column in columns], axis=1)
+        first = stacked[:1]
+        if (stacked == first).all():
+            found, which = first, np.zeros(len(stacked), np.int64)
+        else:
+            found, which = np.unique(stacked, axis=0, return_inverse=True)
+        numbers = [self._number((make.__name__, *key), lambda key=key: make(*key)) for key in found.tolist()]  # type: ignore[misc]
+        return np.array(numbers, np.uint32)[which.reshape(-1)]
+
+    def _number(self, key: tuple[int | str, ...], make: Callable[[], TraceInterface]) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            if len(self._interfaces) >= self._limits.interfaces:
+                return len(self._interfaces) - 1
+            number = self._numbers[key] = len(self._interfaces)
+            self._interfaces.append(make())
+        return number
+
+    @staticmethod
+    def _adapter(lower: int, miniport: int, link: int) -> TraceInterface:
+        names = {LinkType.IEEE802_11: f"wifi:{lower}", LinkType.RAW: f"mbb:{lower}"}
+        above = "" if lower == miniport else f"LWF over IfIndex {miniport}"
+        return _interface("ndis", lower, link, names.get(LinkType(link), f"eth:{lower}:0"), above)
+
+    @staticmethod
+    def _pktmon_interface(component: int, _: int, link: int) -> TraceInterface:
+        return _interface("pktmon", component, link, f"component {component}")
+
+
+def chosen(rows: Rows, index: npt.NDArray[Any]) -> Rows:
+    """The rows at some places, or those that are marked. What numpy takes for bytes it copies at once; rows field by field."""
+    found: Rows = rows.view(f"V{rows.itemsize}")[index].view(rows.dtype)
+    return found
+
+
+def together(parts: Sequence[Rows]) -> Rows:
+    """Rows one behind the other."""
+    size = f"V{ROW.itemsize}"
+    return np.concatenate([part.view(size) for part in parts]).view(ROW)
+
+
+def _interface(
+    provider: Literal["ndis", "pktmon", "ras"], number: int, link_type: int, name: str, description: str = ""
+) -> TraceInterface:
+    return TraceInterface(
+        provider=provider, number=number, link_type=int(link_type), name=name, description=description
+    )
+
+
+def _rows(heads: Heads, places: Int64s, sizes: Int64s) -> Rows:
+    """What the headers of events say of their packets."""
+    rows = np.zeros(len(heads), ROW)
+    keywords = heads["keyword"]
+    rows["stamp"] = heads["time_stamp"]
+    rows["start"], rows["size"] = places, sizes
+    rows["process"] = heads["process_id"]
+    rows["key"] = heads["process_id"].astype(np.uint64) << np.uint64(32) | heads["thread_id"]
+    rows["begins"] = keywords & np.uint64(KEYWORDS["start"]) != 0
+    rows["ends"] = keywords & np.uint64(KEYWORDS["end"]) != 0
+    rows["sent"] = keywords & np.uint64(KEYWORDS["send"]) != 0
+    rows["received"] = keywords & np.uint64(KEYWORDS["receive"]) != 0
+    return rows
+
+
+def _links(keywords: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    return np.where(
+        keywords & np.uint64(KEYWORDS["native_80211"]) != 0,
+        LinkType.IEEE802_11,
+        np.where(keywords & np.uint64(KEYWORDS["wireless_wan"]) != 0, LinkType.RAW, LinkType.ETHERNET),
+    )
+
+
+def _data_places(data: bytes, heads: Heads, starts: Int64s, ends: Int64s) -> tuple[Int64s, Int64s]:
+    """Where the data of each event begins and ends, behind its extended data items. What has damaged items has no data."""
+    at = starts + MANIFEST_EVENT_LEN
+    more = heads["second"] & _EXTENDED != 0
+    for _ in range(_MOST_ITEMS):
+        these = np.flatnonzero(more)
+        if not len(these):
+            return at, ends
+        items = rows_at(data, at[these], EXTENDED_ITEM.size).view("<u2").reshape(len(these), -1)
+        sizes = items[:, 0].astype(np.int64)
+        sizes += -sizes % 8
+        good = (sizes >= EXTENDED_ITEM.size) & (at[these] + sizes <= ends[these])
+        at[these] = np.where(good, at[these] + sizes, ends[these])
+        more[these] = good & (items[:, 2] & 1 != 0)
+    at[more] = ends[more]
+    return at, ends
+
+
+def _original(data: bytes, places: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> Int64s:
+    """How long packets were on the wire: NDIS does not say it, but IP does. Never less than what was captured; where the header
+    holds no length (large send offload), no more either."""
+    if len(data) < 2 or not len(places):
+        return sizes.copy()
+    shorts = np.ndarray((len(data) - 1,), ">u2", data, strides=(1,))
+    last = len(shorts) - 1
+    frame = np.where(links == LinkType.ETHERNET, _ETHERNET_LEN, 0)
+    kinds = shorts[np.minimum(places + 12, last)]
+    versions = shorts[np.minimum(places, last)] >> 12
+    is_raw = links == LinkType.RAW
+    is_ethernet = links == LinkType.ETHERNET
+    is_v4 = (is_ethernet & (kinds == _ETHERTYPE_IPV4)) | (is_raw & (versions == 4))
+    is_v6 = (is_ethernet & (kinds == _ETHERTYPE_IPV6)) | (is_raw & (versions == 6))
+    v4 = shorts[np.minimum(places + frame + 2, last)].astype(np.int64) + frame
+    v6 = shorts[np.minimum(places + frame + 4, last)].astype(np.int64) + _IPV6_LEN + frame
+    stated = np.where(is_v4 & (sizes >= frame + _IPV4_LEN), v4, np.where(is_v6 & (sizes >= frame + _IPV6_LEN), v6, 0))
+    return np.maximum(stated, sizes)
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    """A text of UTF-16 up to its NUL, no more than its beginning, and what follows it; raises ValueError without a NUL."""
+    end = data.index(b"\0\0", at)
+    while (end - at) % 2:
+        end = data.index(b"\0\0", end + 1)
+    return data[at : min(end, at + 2 * _MOST_NAME)].decode("utf-16-le", "replace"), end + 2
+
+
+def _sized(data: bytes, at: int) -> tuple[int, int]:
+    """Where bytes behind their number are, and how many; raises ValueError where there are fewer."""
+    (size,) = SIZED.unpack_from(data, at)
+    at += SIZED.size
+    if size > len(data) - at:
+        raise ValueError
+    return at, size

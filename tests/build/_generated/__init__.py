@@ -1,0 +1,1 @@
+"""Parsers of capture files compiled from ksy/captures/."""

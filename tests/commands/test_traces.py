@@ -1,0 +1,170 @@
+"""Event trace logs of Windows at the commands: alone, compressed, in sets, from a pipe, collected, saved, for Wireshark."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analyzer.capture.reader import CaptureReader
+from tests.build.capture import read
+from tests.build.etl import NDIS, PKTMON, T0, Etl, ndis_packet, pktmon_component, pktmon_packet
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURE = ROOT / "captures" / "n_v1_pcapng.pcapng"
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    program = [sys.executable, "-m", "analyzer", *arguments]
+    return subprocess.run(program, input=stdin, capture_output=True, check=False, cwd=ROOT)
+
+
+def text(*arguments: str, stdin: bytes | None = None) -> str:
+    return run(*arguments, stdin=stdin).stdout.decode()
+
+
+def said(*arguments: str) -> tuple[int, str]:
+    ran = run(*arguments)
+    return ran.returncode, ran.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The frames of a capture of ours as `netsh trace` writes them."""
+    frames, _, _ = read(CAPTURE)
+    etl = Etl(buffer_size=16384, started_ns=frames[0].time_ns).computer(frames[0].time_ns, "WIN-PC7")
+    for number, frame in enumerate(frames):
+        etl.event(
+            frame.time_ns, NDIS, 1001, ndis_packet(frame.data), processor=number % 3, process=(4, 4, 812)[number % 3]
+        )
+    path = tmp_path_factory.mktemp("trace") / "net.etl"
+    path.write_bytes(etl.data())
+    return path
+
+
+def calls_of(output: str) -> list[object]:
+    records = [json.loads(line) for line in output.splitlines()]
+    return [record for record in records if record["record"] in ("call", "session", "problem")]
+
+
+def test_the_calls_of_a_trace_are_those_of_the_same_frames_in_pcapng(trace: Path, tmp_path: Path) -> None:
+    wanted = calls_of(text("timeline", str(CAPTURE), "--format", "jsonl"))
+    assert len(wanted) > 10
+    assert calls_of(text("timeline", str(trace), "--format", "jsonl")) == wanted
+    assert text("timeline", str(trace)).splitlines()[2] == "trace of WIN-PC7, Windows build 19045"
+    packed = tmp_path / "net.etl.gz"
+    packed.write_bytes(gzip.compress(trace.read_bytes()))
+    assert calls_of(text("timeline", str(packed), "--format", "jsonl")) == wanted
+    assert calls_of(text("timeline", "-", "--format", "jsonl", stdin=trace.read_bytes())) == wanted
+
+
+def test_what_a_trace_says_beside_packets_is_in_the_capture_record_and_in_a_case(trace: Path, tmp_path: Path) -> None:
+    first = json.loads(text("timeline", str(trace), "--format", "jsonl").splitlines()[0])
+    (facts,) = first["traces"]
+    assert (facts["file"], facts["computer"], facts["os_build"]) == (str(trace), "WIN-PC7", 19045)
+    assert facts["process_hints"] == [{"process": 4, "frames": 72}, {"process": 812, "frames": 36}]
+    assert [each["name"] for each in facts["interfaces"]] == ["eth:12:0"]
+    assert facts["started_ns"] == first["first_time_ns"]
+    case = tmp_path / "net.pcq"
+    text("save", str(trace), "-o", str(case))
+    assert json.loads(text("timeline", str(case), "--format", "jsonl").splitlines()[0]) == first
+    (hidden,) = json.loads(text("timeline", str(trace), "--format", "jsonl", "--redact").splitlines()[0])["traces"]
+    assert "WIN-PC7" not in json.dumps(hidden)
+    assert hidden["interfaces"][0]["name"] == ""
+    assert "traces" not in json.loads(text("timeline", str(CAPTURE), "--format", "jsonl").splitlines()[0])
+
+
+def test_a_directory_is_searched_for_traces(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+    assert run("collect", str(trace.parent), "-o", str(out)).returncode in (0, 3)
+    assert "net.etl" in (out / "manifest.json").read_text("utf-8")
+
+
+def test_frames_written_for_wireshark_have_the_numbers_of_here(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    code, words = said("export", str(trace), "--frames", str(out))
+    assert (code, words) == (0, f"108 frames, written to {out}\n")
+    frames, problems, _ = read(out)
+    assert (frames, problems) == read(trace)[:2]
+
+
+def test_numbers_stay_where_packets_are_left_out(tmp_path: Path) -> None:
+    etl = Etl().event(T0, PKTMON, 20, pktmon_component(5, "vNIC", "a switch"), keyword=0)
+    for at, (group, kind) in enumerate([(1, 1), (1, 1), (2, 4), (3, 1)]):
+        etl.event(T0 + at * 1000, PKTMON, 160, pktmon_packet(b"\2" * 60, group, kind=kind), keyword=0)
+    path, out = tmp_path / "p.etl", tmp_path / "p.pcapng"
+    path.write_bytes(etl.data())
+    assert [frame.frame for frame in read(path)[0]] == [1, 4]
+    code, words = said("export", str(path), "--frames", str(out))
+    assert code == 0
+    assert "1 number of frames that could not be read" in words
+    assert [(frame.frame, frame.link_type, len(frame.data)) for frame in read(out)[0]] == [
+        (1, 1, 60),
+        (2, 1, 60),
+        (3, 147, 0),
+        (4, 1, 60),
+    ]
+    assert b"vNIC" in out.read_bytes()
+    assert b"a switch" in out.read_bytes()
+
+
+@pytest.mark.needs("tshark")
+def test_tshark_numbers_what_was_written_as_we_do(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    said("export", str(trace), "--frames", str(out))
+    fields = (
+        "-T",
+        "fields",
+        "-e",
+        "frame.number",
+        "-e",
+        "frame.len",
+        "-e",
+        "frame.interface_name",
+        "-e",
+        "frame.comment",
+    )
+    ran = subprocess.run(["tshark", "-r", str(out), *fields], capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in ran.stdout.splitlines()]
+    frames = read(trace)[0]
+    assert [(int(row[0]), int(row[1])) for row in rows] == [(frame.frame, frame.original_length) for frame in frames]
+    assert {row[2] for row in rows} == {"eth:12:0"}
+    assert all(row[3].startswith("PID=") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("x.etl", "y.etl", "--frames", "OUT"), "name one capture"),
+        (("x.etl", "--frames", "OUT", "--slice", "OUT2"), "it is written alone"),
+        (("-", "--frames", "OUT"), "cannot be read twice"),
+        (("x.etl", "--frames", "OUT", "--redact"), "frames are written as they were captured"),
+    ],
+)
+def test_frames_are_refused_in_one_sentence(
+    trace: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    paths = {"x.etl": str(trace), "y.etl": str(CAPTURE), "OUT": str(tmp_path / "a"), "OUT2": str(tmp_path / "b")}
+    code, text = said("export", *(paths.get(each, each) for each in arguments))
+    assert code == 2
+    assert words in " ".join(text.split())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.needs("tshark", "pyshark")
+def test_the_second_engine_refuses_a_trace_in_one_sentence(trace: Path) -> None:
+    code, words = said("timeline", str(trace), "--engine", "tshark")
+    assert code == 1
+    assert "is an event trace log of Windows, which tshark does not read" in words
+    assert "export FILE --frames OUT.pcapng" in words
+
+
+def test_the_reader_states_what_traces_say_in_the_order_of_files(trace: Path) -> None:
+    reader = CaptureReader([trace, CAPTURE])
+    assert reader.traces == ()
+    assert sum(1 for _ in reader)
+    assert [each.file for each in reader.traces] == [str(trace)]
