@@ -37,13 +37,15 @@ FORMS = {
     "sessions": "text jsonl timesketch ecs zeek",
     "hosts": "text jsonl",
     "handles": "text jsonl",
+    "processes": "text jsonl",
+    "files": "text jsonl",
     "stats": "text jsonl",
     "counters": "text jsonl",
     "samples": "text jsonl csv",
     "triage": "text jsonl",
     "audit": "text jsonl sarif junit ecs zeek",
 }
-TABLES = ("timeline", "sessions", "hosts", "handles", "stats", "counters", "samples", "audit")
+TABLES = ("timeline", "sessions", "hosts", "handles", "stats", "processes", "files", "counters", "samples", "audit")
 WITHOUT_KEYS = ("timeline", "sessions", "stats", "audit")
 # What `decode` is to take the buffers of the vectors for; stubs are none.
 BUFFERS = {
@@ -113,6 +115,8 @@ def jobs_of(capture: Path, secrets: Path) -> Iterator[Job]:
         "timeline.jsonl.redacted", ["timeline", file, *keys, "--format", "jsonl", "--redact", "--redact-key", "00" * 16]
     )
     yield Job("counters.jsonl.exact", ["counters", file, *keys, "--format", "jsonl", "--exact"])
+    yield Job("diff.jsonl.sealed", ["diff", file, file, "--format", "jsonl"])
+    yield Job("diff.text", ["diff", file, file, *keys])
     yield Job("report.page", ["report", file, *keys, "-o", "page.html"])
     yield Job("export.pcapng", ["export", file, *keys, "--pcapng", "calls.pcapng"])
     yield Job("export.slice", ["export", file, *keys, "--slice", "slice.pcap"])

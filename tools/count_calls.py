@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
 from tools.packages import package_of
@@ -59,22 +59,37 @@ def _analysis(frame: int) -> Analysis:
 
 
 def _counted(job: Callable[[int], None], frame: int) -> Counter[tuple[str, str]]:
+    job(frame)  # loads modules and fills caches
+    return begun(lambda: job(frame))
+
+
+def begun(work: Callable[[], object]) -> Counter[tuple[str, str]]:
+    """How often each function of ours begins, by file and name."""
     package = f"{ROOT / 'analyzer'}/"
-    found: Counter[tuple[str, str]] = Counter()
+    found: dict[CodeType, int] = {}
+    foreign: set[CodeType] = set()
 
     def count(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(package) and not _goes_on(frame):
-            found[code.co_filename.removeprefix(package), code.co_qualname] += 1
+        if event != "call" or code in foreign:
+            return
+        if code not in found:
+            if not code.co_filename.startswith(package):
+                foreign.add(code)
+                return
+            found[code] = 0
+        found[code] += not _goes_on(frame)
 
-    job(frame)  # loads modules and fills caches
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        job(frame)
+        work()
     finally:
         sys.setprofile(before)
-    return found
+    counts = Counter[tuple[str, str]]()
+    for code, number in found.items():
+        counts[code.co_filename.removeprefix(package), code.co_qualname] += number
+    return counts
 
 
 def _goes_on(frame: FrameType) -> bool:

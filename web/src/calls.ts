@@ -1,8 +1,8 @@
 // The calls of the page: the columns of the list, the layers of one call, and which calls pass a filter.
 
 import {
-  block, detailBlock, remembered, type DetailBlock, type FactOutline, type Form, type Head, type LayerKind, type LayerOutline, type RawLayer, type Shared,
-  type SideOutline, type Value,
+  block, detailBlock, remembered, type DetailBlock, type FactOutline, type Form, type Head, type LayerKind, type LayerOutline, type RawLayer, type RawSide,
+  type Shared, type SideOutline, type Template, type Value,
 } from "./data";
 import { type Bound, type CallParts, type Depth, type Field, type Knowledge, type Resolve, type Vocabulary, compile, depthOf, knowledge, ofRecord } from "./filter";
 
@@ -43,26 +43,32 @@ const QUICK: Record<string, (rows: Rows, at: number) => unknown> = {
 };
 export const QUICK_PATHS: ReadonlySet<string> = new Set(Object.keys(QUICK));
 
-function endpoint(text: string): [string, number] {
+export function endpoint(text: string): [string, number] {
   const colon = text.lastIndexOf(":");
   return [text.slice(0, colon).replace(/^\[|\]$/g, ""), Number(text.slice(colon + 1))];
 }
+
+// What a call is about, which gives it its colour; the same in every capture.
+export const MEANINGS = ["counter values", "which counters there are", "query handles", "registry", "services", "other interfaces"] as const;
+const OTHER = MEANINGS.indexOf("other interfaces");
 
 export class Rows {
   readonly count: number;
   readonly base: bigint;
   readonly tracks: Track[] = [];
   readonly trackOf: Int32Array;
-  readonly methods: { name: string; count: number }[] = [];
-  readonly methodOf: Int32Array;
+  // How many calls are about each of MEANINGS, and which of these a call is about.
+  readonly meant: number[] = MEANINGS.map(() => 0);
+  readonly meaningOf: Uint8Array;
 
-  constructor(readonly columns: Columns) {
+  // `names` are those of machines by address, as far as the capture gives one.
+  constructor(readonly columns: Columns, readonly names: ReadonlyMap<string, string> = new Map()) {
     this.count = columns.time.length;
     this.base = BigInt(columns.base);
     this.trackOf = new Int32Array(this.count);
-    this.methodOf = new Int32Array(this.count);
+    this.meaningOf = new Uint8Array(this.count);
     const tracks = new Map<string, number>();
-    const methods = new Map<number, number>();
+    const performance = new Set<number>();
     for (let at = 0; at < this.count; at++) {
       const client = endpoint(this.text("client", at)!)[0];
       const server = endpoint(this.text("server", at)!)[0];
@@ -72,26 +78,45 @@ export class Rows {
       if (track === undefined) {
         track = tracks.size;
         tracks.set(key, track);
-        this.tracks.push({ client, server, handle, name: `${client} → ${server}${handle === null ? "" : ` ${handle}`}`, count: 0 });
+        this.tracks.push({ client, server, handle, name: `${this.machine(client)} → ${this.machine(server)}${handle === null ? "" : ` ${handle}`}`, count: 0 });
       }
       this.tracks[track]!.count++;
       this.trackOf[at] = track;
-      const method = columns.method[at]!;
-      let number = methods.get(method);
-      if (number === undefined) {
-        number = methods.size;
-        methods.set(method, number);
-        this.methods.push({ name: columns.texts[method]!, count: 0 });
-      }
-      this.methods[number]!.count++;
-      this.methodOf[at] = number;
+      const meaning = this.meaning(at, performance);
+      this.meaningOf[at] = meaning;
+      this.meant[meaning]!++;
     }
-    // The commonest first: they take the first colours.
-    const order = this.methods.map((_, number) => number).sort((one, other) => this.methods[other]!.count - this.methods[one]!.count);
-    const place = new Int32Array(order.length);
-    order.forEach((number, rank) => (place[number] = rank));
-    this.methods.sort((one, other) => other.count - one.count);
-    for (let at = 0; at < this.count; at++) this.methodOf[at] = place[this.methodOf[at]!]!;
+  }
+
+  // A machine by its name, or its address where no name is known.
+  machine(ip: string): string {
+    return this.names.get(ip) ?? ip;
+  }
+
+  // One end of a call, by the name of its machine.
+  end(column: "client" | "server", at: number): string {
+    const [ip, port] = endpoint(this.text(column, at)!);
+    const name = this.names.get(ip);
+    return name === undefined ? this.text(column, at)! : `${name}:${port}`;
+  }
+
+  // What a call is about; registry keys that were opened for performance data are kept in `performance`.
+  private meaning(at: number, performance: Set<number>): number {
+    const full = this.text("full", at) ?? "";
+    const handle = this.columns.handle[at]!;
+    switch (this.text("name", at)) {
+      case "PerflibV2":
+        if (full.endsWith("QueryCounterData")) return 0;
+        return /Enumerate|RegistrationInfo/.test(full) ? 1 : 2;
+      case "winreg":
+        if (full.startsWith("OpenPerformance")) performance.add(handle);
+        if (!performance.has(handle)) return 3;
+        return full.includes("QueryValue") || full.includes("QueryMultipleValues") ? 0 : 2;
+      case "svcctl":
+        return 4;
+      default:
+        return OTHER;
+    }
   }
 
   text(column: TextColumn, at: number): string | null {
@@ -108,8 +133,9 @@ export class Rows {
   }
 }
 
-export async function rowsOf(): Promise<Rows> {
-  return new Rows((await block<Columns>("rows"))!);
+export async function rowsOf(head: Head): Promise<Rows> {
+  const names = new Map(head.overview.hosts.flatMap((host): [string, string][] => (host.names.length > 0 ? [[host.ip, host.names[0]![0]]] : [])));
+  return new Rows((await block<Columns>("rows"))!, names);
 }
 
 let known: Promise<Knowledge> | null = null;
@@ -142,6 +168,9 @@ export async function passing(source: string, rows: Rows, head: Head, signal: Ab
 
 // ---------------------------------------------------------------------------------------------------------------- layers
 
+// Where the bytes of a layer are that lies in no other one: in the frames, or with those of the side's own.
+const IN_FRAMES = -1;
+
 export interface Run { at: number; stop: number; frame: number; file: number; start: number; length: number }
 export interface TreeNode {
   name: string; spelling: string; type: string; start: number; length: number; reference: string; value: Value; meaning: string | null;
@@ -165,12 +194,15 @@ export async function detailOf(number: number, head: Head): Promise<CallDetail |
   const shared = (await remembered<Shared>(`shared-${found.shared}`))!;
   const layers = new Map<string, Layer>();
   const [[outline, ...texts], ...rawSides] = raw;
-  const facts = (shared.outlines[outline!] as FactOutline).map(([layer, label], at): [string, string, string] => [layer, label, shared.texts[texts[at]!]!]);
+  const textOf = (text: number | string): string => (typeof text === "string" ? text : shared.texts[text]!);
+  const facts = (shared.outlines[outline] as FactOutline).map(([layer, label], at): [string, string, string] => [layer, label, textOf(texts[at]!)]);
   const several = head.overview.files.length > 1;
-  const sides = rawSides.map(([outline, ...some]): SideDetail => {
+  const sides = rawSides.map((side): SideDetail => {
+    const [outline, some] = shared.outlines[side[0]] as Template;
     const [name, missing, kind, problem, lacking] = shared.outlines[outline] as SideOutline;
+    const own = [...side[2]];
     const made = some.map((one) => {
-      const layer = layerOf(one, name, found, shared, layers, several);
+      const layer = layerOf(one, name, side, own, found, shared, layers, several);
       layers.set(layer.id, layer);
       return layer;
     });
@@ -179,28 +211,36 @@ export async function detailOf(number: number, head: Head): Promise<CallDetail |
   return { facts, sides, layers };
 }
 
-function layerOf(raw: RawLayer, side: "request" | "response", found: DetailBlock, shared: Shared, before: Map<string, Layer>, several: boolean): Layer {
+// `own` are the places of the bytes of the side that lie in no frame, of which no layer took its bytes yet.
+function layerOf(
+  raw: RawLayer, side: "request" | "response", [, frames, , meant]: RawSide, own: number[], found: DetailBlock, shared: Shared, before: Map<string, Layer>,
+  several: boolean,
+): Layer {
   const [outline, form, length, at, numbers, words] = raw;
   const [id, kind, title, steps, undone, parent, notes, problem] = shared.outlines[outline] as LayerOutline;
   const runs: Run[] = [];
-  for (let from = 0; from < numbers.length; from += 6) {
-    const [first, stop, frame, file, start, long] = numbers.slice(from, from + 6) as [number, number, number, number, number, number];
+  const parts: Uint8Array[] = [];
+  for (let from = 0; from < numbers.length; from += 5) {
+    const [first, stop, of, start, long] = numbers.slice(from, from + 5) as [number, number, number, number, number];
+    const [file, frame, place] = found.frames.slice(4 * frames[of]!) as [number, number, number];
     runs.push({ at: first, stop, frame, file, start, length: long });
+    parts.push(found.data.subarray(place + start, place + start + long));
   }
-  const data = parent !== null ? before.get(parent)!.data.subarray(at, at + length) : at >= 0 ? found.data.subarray(at, at + length) : ofFrames(found, runs);
+  let data = joined(parts);
+  if (parent !== null) data = before.get(parent)!.data.subarray(at, at + length);
+  else if (at !== IN_FRAMES) {
+    const place = own.shift()!;
+    data = found.data.subarray(place, place + length);
+  }
   const meanings = new Map<number, string>();
-  for (let from = 0; from < words.length; from += 2) meanings.set(words[from]!, shared.texts[words[from + 1]!]!);
+  const said = words < 0 ? [] : (shared.outlines[meant[words]!] as number[]);
+  for (let from = 0; from < said.length; from += 2) meanings.set(said[from]!, shared.texts[said[from + 1]!]!);
   const tree = form < 0 ? null : treeOf(shared.forms[form]!, data, meanings, { at: 0 });
-  return { id, side, kind, title, data, runs, steps, undone, parent, offset: parent === null ? 0 : at, notes, problem, tree, several };
+  const named = kind === "frame" ? `Frame ${runs[0]!.frame}` : title;
+  return { id, side, kind, title: named, data, runs, steps, undone, parent, offset: parent === null ? 0 : at, notes, problem, tree, several };
 }
 
-// The bytes of a layer that are those of the frames that carried it.
-function ofFrames({ frames, data }: DetailBlock, runs: Run[]): Uint8Array {
-  const parts = runs.map(({ file, frame, start, length }) => {
-    let at = 0;
-    while (frames[at] !== file || frames[at + 1] !== frame) at += 4;
-    return data.subarray(frames[at + 2]! + start, frames[at + 2]! + start + length);
-  });
+function joined(parts: Uint8Array[]): Uint8Array {
   if (parts.length === 1) return parts[0]!;
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

@@ -6,6 +6,7 @@ import { type Series, block } from "./data";
 import { compact, count, seconds, shown, ticks } from "./text";
 
 const MOST_PLOTTED = 12;
+const FIRST_PLOTTED = 4;
 
 interface Props { theme: string; onCall: (number: number) => void }
 
@@ -23,10 +24,7 @@ export function Counters({ theme, onCall }: Props) {
       const found = read?.series ?? [];
       setSeries(found);
       setLeftOut(read?.left_out ?? 0);
-      // Something to look at: the series that change most often.
-      const moving = new Map<string, Series>();
-      for (const one of found) if (!one.hidden && !moving.has(one.path) && new Set(one.values.map(numberOf)).size > 2) moving.set(one.path, one);
-      setChosen([...moving.values()].slice(0, 3).map((one) => one.number));
+      setChosen(changing(found).slice(0, FIRST_PLOTTED).map((one) => one.number));
     });
   }, []);
   const tree = useMemo(() => grouped(series ?? [], search, hidden), [series, search, hidden]);
@@ -35,6 +33,8 @@ export function Counters({ theme, onCall }: Props) {
   const toggle = (number: number) =>
     setChosen((before) => (before.includes(number) ? before.filter((one) => one !== number) : [...before, number].slice(-MOST_PLOTTED)));
   const picked = chosen.map((number) => series.find((one) => one.number === number)!).filter(Boolean);
+  // One axis for all plots, so that what stands above one another happened at the same time.
+  const times = [...new Set(picked.flatMap((one) => one.times_ns))].sort((one, other) => one - other).map((time) => time / 1e9);
   const units = [...new Set(picked.map((one) => one.unit ?? ""))];
   return (
     <div class="counters">
@@ -67,12 +67,26 @@ export function Counters({ theme, onCall }: Props) {
         {leftOut > 0 && <p class="notice">{count(leftOut)} readings are not in this page: it holds the first ones only.</p>}
         {picked.length === 0 && <p class="empty">Choose counters on the left to plot them.</p>}
         {units.map((unit) => (
-          <Plot key={unit} unit={unit} series={picked.filter((one) => (one.unit ?? "") === unit)} theme={theme} />
+          <Plot key={unit} unit={unit} series={picked.filter((one) => (one.unit ?? "") === unit)} times={times} theme={theme} />
         ))}
         {picked.length > 0 && <Table series={picked} onCall={onCall} />}
       </div>
     </div>
   );
+}
+
+// Something to look at: one series of each counter, those that change most against their greatest value first.
+function changing(all: Series[]): Series[] {
+  const best = new Map<string, { one: Series; change: number }>();
+  for (const one of all) {
+    const known = one.values.map(numberOf).filter((value): value is number => value !== null);
+    if (one.hidden || new Set(known).size < 3) continue;
+    const [least, most] = known.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+    const change = (most - least) / Math.max(Math.abs(most), Math.abs(least));
+    const name = `${one.group}\\${one.counter}`;
+    if (change > (best.get(name)?.change ?? 0)) best.set(name, { one, change });
+  }
+  return [...best.values()].sort((one, other) => other.change - one.change).map(({ one }) => one);
 }
 
 function grouped(series: Series[], search: string, hidden: boolean): Map<string, Map<string, Series[]>> {
@@ -89,23 +103,27 @@ function grouped(series: Series[], search: string, hidden: boolean): Map<string,
   return tree;
 }
 
-function Plot({ unit, series, theme }: { unit: string; series: Series[]; theme: string }) {
+// The numbers beside a plot have the same room in each, so that the plots begin below one another.
+const NUMBERS = 96;
+
+function Plot({ unit, series, times, theme }: { unit: string; series: Series[]; times: number[]; theme: string }) {
   const box = useRef<HTMLDivElement>(null);
-  const key = series.map((one) => one.number).join();
+  const key = `${series.map((one) => one.number).join()}|${times.length}|${times[0]}|${times.at(-1)}`;
   useEffect(() => {
     const element = box.current!;
     const style = getComputedStyle(element);
     const of = (name: string) => style.getPropertyValue(name).trim();
     // One axis of all times; a series without a reading at one has undefined there (joined over), a reading without a value null (a gap).
-    const data = uPlot.join(series.map((one) => [one.times_ns.map((time) => time / 1e9), one.values.map(numberOf)] as uPlot.AlignedData), series.map(() => [2]));
+    const own = series.map((one) => [one.times_ns.map((time) => time / 1e9), one.values.map(numberOf)] as uPlot.AlignedData);
+    const data = uPlot.join([[times], ...own], [[], ...series.map(() => [2])]);
     const marks = series.map((one) => new Map(one.reasons.map(([at, why]) => [one.times_ns[at]! / 1e9, why])));
     const plot = new uPlot(
       {
-        width: Math.max(280, element.clientWidth), height: 240, cursor: { drag: { x: true, y: false } }, legend: { live: true },
+        width: Math.max(280, element.clientWidth), height: 240, cursor: { drag: { x: true, y: false }, sync: { key: "plots", scales: ["x", null] } }, legend: { live: true },
         scales: { x: { time: false } },
         axes: [
           { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, values: (_, ticks) => ticks.map((one) => `${+one.toFixed(6)} s`) },
-          { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, size: (_, texts) => Math.max(84, 24 + 7 * Math.max(0, ...(texts ?? []).map((one) => one.length))), values: (_, values) => ticks(values) },
+          { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, size: NUMBERS, values: (_, values) => ticks(values) },
         ],
         series: [
           { label: "time", value: (_, value) => (value === null ? "–" : `${value.toFixed(6)} s`) },

@@ -5,13 +5,20 @@ export interface HostView { ip: string; roles: string[]; names: [string, string]
 export interface IdentityView { user: string | null; client: string; server: string; security: string; calls: number; failed: number; unread: number }
 export interface ProblemView { kind: string; layer: string; text: string; count: number; frames: string[]; frames_left_out: number }
 export interface IncompleteView { state: string; reason: string | null; count: number }
+export interface AccountLine {
+  machine: string; severity: "high" | "medium" | "info"; kind: string; words: string; count: number; observations: number;
+  first_time_ns: unknown; last_time_ns: unknown; call_numbers: number[]; frames: number[];
+}
+export interface ProcessView { server: string; name: string; pid: number | null; parent: string; oddities: string[]; answers: number; first_time_ns: unknown; last_time_ns: unknown; call: number }
 export interface Overview {
-  files: FileView[]; frames: number; bytes: number; first_time_ns: unknown; last_time_ns: unknown; calls: number;
+  account: AccountLine[]; processes: ProcessView[]; files: FileView[]; frames: number; bytes: number; first_time_ns: unknown; last_time_ns: unknown; calls: number;
   failed: number; unanswered: number; unread: number; methods: Record<string, number>; sessions: string[]; hosts: HostView[]; identities: IdentityView[]; decrypted: string[];
   undecrypted: string | null; hint: string | null; incomplete: IncompleteView[]; problems: ProblemView[];
 }
 export interface Head {
   title: string; tool: string; show: string; overview: Overview; base: string; heads: number; details: number; profile: string;
+  // Of a capture that grows: which page of it this is, and whether it is the last.
+  live: { version: number; ended: boolean } | null;
 }
 export interface Finding {
   rule: string; name: string; severity: "error" | "warning" | "info"; verdict: string; confidence: string; requirements: string[];
@@ -19,6 +26,8 @@ export interface Finding {
   call: number | null; layer: string | null; start: number; stop: number; field: string | null; frames: string[]; excused: boolean;
 }
 export interface Audit { findings: Finding[]; coverage: { section: string; verdicts: Record<string, number> }[]; nothing: string | null }
+// In the page, findings that are alike have all but call and frames in common: `alike` has these without both.
+interface AuditBlock extends Omit<Audit, "findings"> { findings: [alike: number, call: number | null, frames: string[]][]; alike: Finding[] }
 export interface Series {
   number: number; source: string; server: string; client: string; handle: string; group: string; instance: string | null; counter: string;
   path: string; added: string | null; type: string | null; unit: string | null; hidden: boolean; calls: number[]; times_ns: number[];
@@ -38,9 +47,15 @@ export type LayerOutline = [
 export type SideOutline = [name: "request" | "response", missing: string | null, kind: string | null, problem: string | null, lacking: string | null];
 export type FactOutline = [layer: string, label: string][];
 export interface Shared { texts: string[]; outlines: unknown[]; forms: Form[] }
-// Outline, form (-1: none), length, place of the bytes (-1: in the frames), six numbers a run, and meanings as position and text.
-export type RawLayer = [outline: number, form: number, length: number, at: number, runs: number[], words: number[]];
-export type RawCall = [facts: number[], ...sides: [number, ...RawLayer[]][]];
+// Outline, form (-1: none), length, place of the bytes in the layer it lies in (-1: in the frames, -2: the next of the side's own), five numbers a
+// run, whose frame is a position among those of the side, and a position among the side's meanings (-1: none).
+export type RawLayer = [outline: number, form: number, length: number, at: number, runs: number[], words: number];
+// What sides have in common: the number of the outline, and the layers.
+export type Template = [outline: number, layers: RawLayer[]];
+// A template, positions among the frames of the block, places of the bytes that lie in no frame, and outlines with position and text of each meaning.
+export type RawSide = [template: number, frames: number[], own: number[], words: number[]];
+export type RawCall = [facts: [outline: number, ...texts: (number | string)[]], ...sides: RawSide[]];
+// Of a frame: file, number, place of the bytes (-1: not here), length.
 export interface DetailBlock { shared: number; frames: number[]; calls: RawCall[]; data: Uint8Array }
 export function head(): Head {
   return JSON.parse(document.getElementById("head")!.textContent!) as Head;
@@ -78,14 +93,25 @@ export async function block<T>(name: string): Promise<T | null> {
   return found === null ? null : ((await found.json()) as T);
 }
 
-// A block of calls taken apart: the length of its JSON, its JSON, its bytes.
-export async function detailBlock(name: string): Promise<DetailBlock | null> {
+// The findings, each whole.
+export async function auditOf(): Promise<Audit> {
+  const { findings, alike, ...rest } = (await block<AuditBlock>("audit"))!;
+  return { ...rest, findings: findings.map(([number, call, frames]) => ({ ...alike[number]!, call, frames })) };
+}
+
+// A block that has bytes behind its JSON: the length of the JSON, the JSON, the bytes.
+export async function bytesBlock<T>(name: string): Promise<{ head: T; data: Uint8Array } | null> {
   const found = await content(name);
   if (found === null) return null;
   const bytes = await found.arrayBuffer();
   const length = new DataView(bytes).getUint32(0, true);
-  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length))) as DetailBlock;
-  return { ...head, data: new Uint8Array(bytes, 4 + length) };
+  return { head: JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length))) as T, data: new Uint8Array(bytes, 4 + length) };
+}
+
+// A block of calls taken apart.
+export async function detailBlock(name: string): Promise<DetailBlock | null> {
+  const found = await bytesBlock<DetailBlock>(name);
+  return found === null ? null : { ...found.head, data: found.data };
 }
 
 const MOST = 8;

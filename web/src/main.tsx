@@ -5,28 +5,32 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { AuditView } from "./audit";
 import { type CallDetail, type Rows, detailOf, fieldsKnown, passing, rowsOf } from "./calls";
 import { Counters } from "./counters";
-import { type Audit, type Finding, type Head, block, head as readHead } from "./data";
+import { type Audit, type Finding, type Head, auditOf, head as readHead } from "./data";
 import { FilterError, type Knowledge } from "./filter";
+import { Host, type Moment } from "./host";
+import { useLive } from "./live";
 import { CallList, type Sort, sorted } from "./list";
 import { Overview } from "./overview";
 import { count, plural, shown } from "./text";
-import { Timeline } from "./timeline";
+import { Timeline, type Window } from "./timeline";
 import { Bytes, type Place, Tree } from "./tree";
 
-type View = "overview" | "calls" | "counters" | "audit";
+type View = "overview" | "calls" | "counters" | "audit" | "host";
 type Theme = "auto" | "light" | "dark";
 type Pane = "list" | "tree" | "bytes";
 
 const VIEWS: { id: View; title: string }[] = [
   { id: "overview", title: "Overview" }, { id: "calls", title: "Calls" }, { id: "counters", title: "Counters" }, { id: "audit", title: "Audit" },
+  { id: "host", title: "Host" },
 ];
 const KEYS: [string, string][] = [
-  ["1 2 3 4", "overview, calls, counters, audit"],
+  ["1 2 3 4 5", "overview, calls, counters, audit, host"],
   ["/", "filter the calls"],
   ["↑ ↓ or k j", "previous and next call, field or row of bytes"],
   ["Page Up, Page Down, Home, End", "through the list"],
   ["Enter", "from the list to the tree of the call"],
   ["← →", "close and open a structure; move in the bytes"],
+  ["← → Space", "in the host: a moment back or on; play and stop"],
   ["+ − 0", "zoom the timeline (in it: ← → pan)"],
   ["[ ]", "previous and next finding"],
   ["t", "light, dark, or as the system has it"],
@@ -45,11 +49,18 @@ function useNarrow(query: string): boolean {
   return is;
 }
 
-function fromHash(): { view: View; call: number | null } {
+interface Address { view: View; call: number | null; filter: string; window: Window | null; moment: Moment }
+
+// What the address of the page names (docs/report.md).
+function fromHash(): Address {
   const words = new URLSearchParams(location.hash.slice(1));
   const view = VIEWS.find((one) => one.id === words.get("view"))?.id ?? (words.has("call") ? "calls" : "overview");
   const call = Number(words.get("call"));
-  return { view, call: Number.isInteger(call) && call > 0 ? call : null };
+  const [from, to] = (words.get("time") ?? "").split("-").map((word) => Math.round(parseFloat(word) * 1e9));
+  const window = from !== undefined && to !== undefined && from < to ? { from, to } : null;
+  const at = words.has("moment") ? Math.round(parseFloat(words.get("moment")!) * 1e9) : null;
+  const moment = { ip: words.get("machine"), time: at !== null && Number.isFinite(at) ? at : null };
+  return { view, moment, call: Number.isInteger(call) && call > 0 ? call : null, filter: words.get("filter") ?? "", window };
 }
 
 function App({ head, rows }: { head: Head; rows: Rows }) {
@@ -59,7 +70,9 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
   const [audit, setAudit] = useState<Audit | null>(null);
   const [focus, setFocus] = useState<number | null>(null);
   const [theme, setTheme] = useState<Theme>("auto");
-  const [filter, setFilter] = useState("");
+  const [filter, setFilter] = useState(begin.filter);
+  const [window, setWindow] = useState<Window | null>(begin.window);
+  const [moment, setMoment] = useState<Moment>(begin.moment);
   const [found, setFound] = useState<Int32Array | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -77,18 +90,32 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
   const writing = useRef(false);
   const shade = theme === "auto" ? (dark ? "dark" : "light") : theme;
 
-  useEffect(() => void block<Audit>("audit").then(setAudit), []);
+  const live = useLive();
+  const isFollowing = live !== "none" && view === "host" && moment.time === null;
+  // Who looks at the last moment is shown the next one; whoever reads elsewhere is asked.
+  useEffect(() => { if (live === "new" && isFollowing) location.reload(); }, [live, isFollowing]);
+  useEffect(() => void auditOf().then(setAudit), []);
   // Before what is below is drawn: canvases read their colours from the style.
   document.documentElement.dataset.theme = shade;
   useEffect(() => {
     const words = new URLSearchParams({ view });
     if (selected !== null) words.set("call", String(selected));
-    try {
-      history.replaceState(null, "", `#${words}`);
-    } catch {
-      // Some browsers forbid it for pages from a file; the page works without.
+    if (filter.trim() !== "") words.set("filter", filter);
+    if (window !== null) words.set("time", `${(window.from / 1e9).toFixed(9)}-${(window.to / 1e9).toFixed(9)}`);
+    if (moment.time !== null || moment.ip !== null) {
+      if (moment.ip !== null) words.set("machine", moment.ip);
+      if (moment.time !== null) words.set("moment", (moment.time / 1e9).toFixed(9));
     }
-  }, [view, selected]);
+    // Browsers take few changes a second, and a film has many.
+    const timer = setTimeout(() => {
+      try {
+        history.replaceState(null, "", `#${words}`);
+      } catch {
+        // Some browsers forbid it for pages from a file; the page works without.
+      }
+    }, view === "host" ? 200 : 0);
+    return () => clearTimeout(timer);
+  }, [view, selected, filter, window, moment]);
 
   useEffect(() => {
     const abort = new AbortController();
@@ -130,18 +157,20 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
     setPlace(chosen);
     setLayer(chosen.layer);
   }, []);
-  const open = useCallback((finding: Finding) => {
-    if (finding.call === null) return;
-    const aim = finding.layer === null ? null : { layer: finding.layer, start: finding.start, stop: finding.stop };
+  const openAt = useCallback((call: number, aim: Place | null) => {
     setView("calls");
     setPane("bytes");
-    if (finding.call === selected && detail?.number === selected && detail.detail !== null) {
+    if (call === selected && detail?.number === selected && detail.detail !== null) {
       if (aim !== null) onPlace(exact(detail.detail, aim));
     } else {
       wanted.current = aim;
-      setSelected(finding.call);
+      setSelected(call);
     }
   }, [selected, detail]);
+  const open = useCallback((finding: Finding) => {
+    if (finding.call === null) return;
+    openAt(finding.call, finding.layer === null ? null : { layer: finding.layer, start: finding.start, stop: finding.stop });
+  }, [openAt]);
   const stepFinding = (by: number) => {
     const withCall = (audit?.findings ?? []).map((finding, at) => ({ finding, at })).filter(({ finding }) => finding.call !== null);
     if (withCall.length === 0) return;
@@ -195,7 +224,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
 
   const calls = (
     <div class={`calls pane-${pane}`}>
-      <Timeline rows={rows} passing={found} selected={selected} theme={shade} onSelect={select} />
+      <Timeline rows={rows} passing={found} selected={selected} theme={shade} onSelect={select} begin={window} onWindow={setWindow} />
       <FilterBar
         input={input} writing={writing} text={filter} wrong={wrong} busy={busy} onText={setFilter}
         words={found === null ? plural(rows.count, "call") : `${count(order.length)} of ${plural(rows.count, "call")}`}
@@ -208,14 +237,14 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
       {(!narrow || pane === "list") && (
         <section class="pane list-pane" aria-label="Call list">
           {order.length === 0 ? <p class="empty">{rows.count === 0 ? "The capture has no call." : "No call passes the filter."}</p> : (
-            <CallList rows={rows} order={order} selected={selected} marked={marked} sort={sort} onSelect={select} onSort={setSort} onOpen={openTree} />
+            <CallList rows={rows} order={order} selected={selected} marked={marked} sort={sort} onSelect={select} onSort={setSort} onOpen={openTree} show={head.show} onFilter={setFilter} />
           )}
         </section>
       )}
       {(!narrow || pane === "tree") && (
         <section class="pane tree-pane" aria-label="Tree">
           {shownDetail?.detail ? (
-            <Tree key={shownDetail.number} detail={shownDetail.detail} place={place} hover={hover} onPlace={onPlace} onHover={setHover} />
+            <Tree key={shownDetail.number} detail={shownDetail.detail} place={place} hover={hover} command={`${head.show} ${shownDetail.number}`} onPlace={onPlace} onHover={setHover} />
           ) : <p class="empty">{shownDetail === null ? "" : `The layers of call #${selected} are not in this page, which holds those of the first calls. ${shown(head.show)} ${selected} prints them.`}</p>}
         </section>
       )}
@@ -233,6 +262,8 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
     <>
       <header class="top">
         <h1 title={shown(head.title)}>{shown(head.title)}</h1>
+        {live === "new" ? <button type="button" class="chip-small live" onClick={() => location.reload()}>more was captured: show it</button>
+          : live !== "none" && <span class="chip-small live" role="status">{{ live: isFollowing ? "live, following" : "live", ended: "the capture ended", gone: "no longer live" }[live]}</span>}
         <div class="views" role="tablist" aria-label="Views" onKeyDown={onTabKey}>
           {VIEWS.map(({ id, title }, at) => (
             <button type="button" role="tab" id={`view-${id}`} aria-selected={view === id} aria-controls="main" tabIndex={view === id ? 0 : -1} title={`${title} (${at + 1})`} onClick={() => setView(id)}>{title}</button>
@@ -247,7 +278,13 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
         {view === "overview" && <Overview head={head} audit={audit} onFinding={(at) => { setFocus(at); setView("audit"); }} onFilter={(text) => { setFilter(text); setView("calls"); }} />}
         {view === "calls" && calls}
         {view === "counters" && <Counters theme={shade} onCall={(number) => { setSelected(number); setView("calls"); }} />}
-        {view === "audit" && <AuditView head={head} audit={audit} focus={focus} onOpen={open} />}
+        {view === "host" && (
+          <Host
+            moment={moment} following={live !== "none"} theme={shade} base={rows.base} machine={(ip) => rows.machine(ip)} onMoment={setMoment}
+            onCell={(call, start, size) => openAt(call, start < 0 ? null : { layer: "response.buffer", start, stop: start + size })}
+          />
+        )}
+        {view === "audit" && <AuditView head={head} audit={audit} focus={focus} called={(call) => rows.text("method", call - 1) ?? ""} onOpen={open} />}
       </main>
       <dialog ref={help} aria-labelledby="keys-title">
         <h2 id="keys-title">Keys</h2>
@@ -354,7 +391,7 @@ function FilterBar({ input, writing, text, wrong, busy, words, onText }: FilterP
 async function start(): Promise<void> {
   const head = readHead();
   const app = document.getElementById("app")!;
-  const rows = await rowsOf();
+  const rows = await rowsOf(head);
   app.replaceChildren();
   render(<App head={head} rows={rows} />, app);
   performance.mark("pcq-shown");

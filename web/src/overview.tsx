@@ -2,10 +2,11 @@
 
 import { countOf } from "./audit";
 import type { Audit, Head } from "./data";
+import { useFew } from "./few";
 import { bytesWords, count, plural, shown, span, utc } from "./text";
 
-// So many kinds of findings, methods and kinds of problems are listed, the others counted.
-const [KINDS, METHODS, PROBLEMS] = [8, 16, 24];
+// So many items of each list are shown at first.
+const [KINDS, METHODS, PROBLEMS, LINES, PROCESSES, IDENTITIES, HOSTS] = [8, 8, 8, 24, 8, 8, 8];
 // The calls that `stats` counts as not read in whole.
 const UNREAD = "state in {partial, sealed, malformed, response-only} or buffer_problem";
 
@@ -15,8 +16,13 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
   const { overview } = head;
   const bySeverity = (severity: string) => (audit === null ? 0 : countOf(audit, severity));
   const { failed, unanswered, unread } = overview;
-  const kinds = audit === null ? [] : summarised(audit);
-  const methods = Object.entries(overview.methods).sort((one, other) => other[1] - one[1]);
+  const [kinds, moreKinds] = useFew(audit === null ? [] : summarised(audit), KINDS);
+  const [methods, moreMethods] = useFew(Object.entries(overview.methods).sort((one, other) => other[1] - one[1]), METHODS);
+  const [lines, moreLines] = useFew(overview.account, LINES);
+  const [processes, moreProcesses] = useFew(overview.processes, PROCESSES);
+  const [problems, moreProblems] = useFew(overview.problems, PROBLEMS);
+  const [identities, moreIdentities] = useFew(overview.identities, IDENTITIES);
+  const [hosts, moreHosts] = useFew(overview.hosts, HOSTS);
   const ns = (value: unknown) => (value === null ? null : BigInt(typeof value === "object" ? (value as { $int: string }).$int : (value as number)));
   const [from, to] = [ns(overview.first_time_ns), ns(overview.last_time_ns)];
   return (
@@ -31,7 +37,114 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
         {from !== null && to !== null && <Tile label="captured" value={span(Number(to - from))} />}
       </div>
       {overview.undecrypted !== null && <p class="notice bad">{shown(overview.undecrypted)}</p>}
+      <section class="card account">
+        <h2>What happened</h2>
+        {overview.account.length === 0 && <p>Nothing was observed.</p>}
+        {machines(lines).map(([machine, some]) => (
+          <>
+            <h3>{shown(machine)}</h3>
+            <ul class="plain">
+              {some.map((line) => (
+                <li>
+                  <span class={`badge ${TONES[line.severity]}`}>{line.severity}</span>{" "}
+                  {line.call_numbers.length === 0 ? shown(line.words) : <button type="button" class="link" onClick={() => onFilter(`number in {${line.call_numbers.join(", ")}}`)}>{shown(line.words)}</button>}
+                  {line.frames.length > 0 && <small> frames {line.frames.slice(0, 6).join(", ")}{line.frames.length > 6 ? " …" : ""}</small>}
+                </li>
+              ))}
+            </ul>
+          </>
+        ))}
+        {moreLines}
+        {overview.processes.length > 0 && (
+          <details open>
+            <summary>{plural(overview.processes.length, "process", "processes")} in the answers</summary>
+            <table>
+              <thead><tr><th scope="col">Process</th><th scope="col">PID</th><th scope="col">Parent</th><th scope="col">Server</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col">Answers</th></tr></thead>
+              <tbody>
+                {processes.map((one) => (
+                  <tr>
+                    <th scope="row"><button type="button" class="link" onClick={() => onFilter(`number == ${one.call}`)}>{shown(one.name)}</button>{one.oddities.map((oddity) => <div class="warn"><small>{shown(oddity)}</small></div>)}</th>
+                    <td class="number">{one.pid ?? ""}</td>
+                    <td>{shown(one.parent)}</td>
+                    <td>{one.server}</td>
+                    <td>{utc(ns(one.first_time_ns)!, 0)}</td>
+                    <td>{utc(ns(one.last_time_ns)!, 0)}</td>
+                    <td class="number">{count(one.answers)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            {moreProcesses}
+          </details>
+        )}
+      </section>
+      <div class="cards">
         <section class="card">
+          <h2>Hosts</h2>
+          <ul class="plain">
+            {hosts.map((host) => (
+              <li>
+                <strong>{host.ip}</strong> <small>{host.roles.join(", ")}</small>
+                {host.names.map(([name, source]) => <div>{shown(name)} <small>{shown(source)}</small></div>)}
+                {host.systems.length > 0 && <div><small>{host.systems.map(shown).join(", ")}</small></div>}
+              </li>
+            ))}
+          </ul>
+          {moreHosts}
+        </section>
+        <section class="card">
+          <h2>Who called</h2>
+          <ul class="plain">
+            {identities.map((one) => (
+              <li>
+                <strong>{one.user === null ? "unknown user" : shown(one.user)}</strong>
+                <div>{one.client} → {one.server}: {plural(one.calls, "call")}{one.failed > 0 ? `, ${count(one.failed)} failed` : ""}{one.unread > 0 ? `, ${count(one.unread)} not read in whole` : ""}</div>
+                <small>{shown(one.security)}</small>
+              </li>
+            ))}
+          </ul>
+          {moreIdentities}
+          {overview.sessions.length > 0 && <details><summary>{plural(overview.sessions.length, "SMB session")}</summary><ul class="plain">{overview.sessions.map((one) => <li>{shown(one)}</li>)}</ul></details>}
+        </section>
+        <section class="card">
+          <h2>Findings</h2>
+          {audit === null ? <p>…</p> : audit.nothing !== null ? <p>Audit (profile {head.profile}): {audit.nothing}.</p> : (
+            <ul class="plain">
+              {kinds.map(({ at, finding, times }) => (
+                <li>
+                  <span class={`badge ${finding.severity}`}>{finding.severity}</span>{" "}
+                  <button type="button" class="link" onClick={() => onFinding(at)}>{finding.rule} {finding.name}</button> {times > 1 && <small>×{count(times)}</small>}
+                  <div><small>{shown(finding.message)}</small></div>
+                </li>
+              ))}
+            </ul>
+          )}
+          {moreKinds}
+        </section>
+        <section class="card">
+          <h2>What could not be decrypted or read, and why</h2>
+          {overview.decrypted.map((one) => <p>{shown(one)}</p>)}
+          {overview.incomplete.length === 0 && overview.problems.length === 0 && <p>Everything was read.</p>}
+          <ul class="plain">
+            {overview.incomplete.map((one) => <li><b>{plural(one.count, "call")} {one.state}</b>: {shown(one.reason ?? "")}</li>)}
+            {problems.map((one) => (
+              <li><b>{one.kind}</b> <small>{one.layer}{one.frames.length > 0 ? `, frame${one.frames.length > 1 ? "s" : ""} ${one.frames.join(", ")}${one.frames_left_out > 0 ? ` and ${count(one.frames_left_out)} more` : ""}` : ""}{one.count > 1 ? `, and ${count(one.count - 1)} more like it` : ""}</small><div>{shown(one.text)}</div></li>
+            ))}
+          </ul>
+          {moreProblems}
+          {overview.hint !== null && <p>{shown(overview.hint)}</p>}
+        </section>
+        <section class="card">
+          <h2>What was called</h2>
+          <ul class="bars">
+            {methods.map(([name, number]) => (
+              <li><span>{shown(name.replace(/^PerflibV2\.(PerflibV2)?/, "PerflibV2 "))}</span><b>{count(number)}</b><i style={{ width: `${(100 * number) / Math.max(1, ...Object.values(overview.methods))}%` }} /></li>
+            ))}
+          </ul>
+          {moreMethods}
+        </section>
+      </div>
+      <section class="card">
         <h2>Capture</h2>
         <table>
           <thead><tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">SHA-256</th></tr></thead>
@@ -47,72 +160,21 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
         </table>
         <p>{plural(overview.frames, "frame")}, {bytesWords(overview.bytes)} captured{from !== null && to !== null ? `, from ${utc(from, 0)} to ${utc(to, 0)} UTC` : ""}. Read by {shown(head.tool)}.</p>
       </section>
-      <div class="cards">
-        <section class="card">
-          <h2>Findings</h2>
-          {audit === null ? <p>…</p> : audit.nothing !== null ? <p>Audit (profile {head.profile}): {audit.nothing}.</p> : (
-            <ul class="plain">
-              {kinds.slice(0, KINDS).map(({ at, finding, times }) => (
-                <li>
-                  <span class={`badge ${finding.severity}`}>{finding.severity}</span>{" "}
-                  <button type="button" class="link" onClick={() => onFinding(at)}>{finding.rule} {finding.name}</button> {times > 1 && <small>×{count(times)}</small>}
-                  <div><small>{shown(finding.message)}</small></div>
-                </li>
-              ))}
-            </ul>
-          )}
-          {kinds.length > KINDS && <p>and {plural(kinds.length - KINDS, "more kind")} of findings: see Audit</p>}
-        </section>
-        <section class="card">
-          <h2>What could not be decrypted or read, and why</h2>
-          {overview.decrypted.map((one) => <p>{shown(one)}</p>)}
-          {overview.incomplete.length === 0 && overview.problems.length === 0 && <p>Everything was read.</p>}
-          <ul class="plain">
-            {overview.incomplete.map((one) => <li><b>{plural(one.count, "call")} {one.state}</b>: {shown(one.reason ?? "")}</li>)}
-            {overview.problems.slice(0, PROBLEMS).map((one) => (
-              <li><b>{one.kind}</b> <small>{one.layer}{one.frames.length > 0 ? `, frame${one.frames.length > 1 ? "s" : ""} ${one.frames.join(", ")}${one.frames_left_out > 0 ? ` and ${count(one.frames_left_out)} more` : ""}` : ""}{one.count > 1 ? `, and ${count(one.count - 1)} more like it` : ""}</small><div>{shown(one.text)}</div></li>
-            ))}
-          </ul>
-          {overview.problems.length > PROBLEMS && <p>and {plural(overview.problems.length - PROBLEMS, "more kind")} of problems</p>}
-          {overview.hint !== null && <p>{shown(overview.hint)}</p>}
-        </section>
-        <section class="card">
-          <h2>Who called</h2>
-          <ul class="plain">
-            {overview.identities.map((one) => (
-              <li>
-                <strong>{one.user === null ? "unknown user" : shown(one.user)}</strong>
-                <div>{one.client} → {one.server}: {plural(one.calls, "call")}{one.failed > 0 ? `, ${count(one.failed)} failed` : ""}{one.unread > 0 ? `, ${count(one.unread)} not read in whole` : ""}</div>
-                <small>{shown(one.security)}</small>
-              </li>
-            ))}
-          </ul>
-          {overview.sessions.length > 0 && <details><summary>{plural(overview.sessions.length, "SMB session")}</summary><ul class="plain">{overview.sessions.map((one) => <li>{shown(one)}</li>)}</ul></details>}
-        </section>
-        <section class="card">
-          <h2>Hosts</h2>
-          <ul class="plain">
-            {overview.hosts.map((host) => (
-              <li>
-                <strong>{host.ip}</strong> <small>{host.roles.join(", ")}</small>
-                {host.names.map(([name, source]) => <div>{shown(name)} <small>{shown(source)}</small></div>)}
-                {host.systems.length > 0 && <div><small>{host.systems.map(shown).join(", ")}</small></div>}
-              </li>
-            ))}
-          </ul>
-        </section>
-        <section class="card">
-          <h2>What was called</h2>
-          <ul class="bars">
-            {methods.slice(0, METHODS).map(([name, number]) => (
-              <li><span>{shown(name.replace(/^PerflibV2\.(PerflibV2)?/, "PerflibV2 "))}</span><b>{count(number)}</b><i style={{ width: `${(100 * number) / Math.max(1, ...Object.values(overview.methods))}%` }} /></li>
-            ))}
-          </ul>
-          {methods.length > METHODS && <p>and {plural(methods.length - METHODS, "more method")}</p>}
-        </section>
-      </div>
     </div>
   );
+}
+
+const TONES = { high: "error", medium: "warning", info: "info" };
+
+// Lines of one machine together, in the order of the lines.
+function machines(lines: Head["overview"]["account"]) {
+  const found = new Map<string, typeof lines>();
+  for (const line of lines) {
+    const known = found.get(line.machine);
+    if (known === undefined) found.set(line.machine, [line]);
+    else known.push(line);
+  }
+  return [...found];
 }
 
 function Tile({ label, value, tone, onClick }: { label: string; value: string; tone?: string | undefined; onClick?: (() => void) | undefined }) {

@@ -17,13 +17,18 @@ function escaped(text: string): string {
 
 export const count = (number: number): string => number.toLocaleString("en-US");
 
-export function plural(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+export function plural(number: number, noun: string, several = `${noun}s`): string {
+  return `${count(number)} ${number === 1 ? noun : several}`;
 }
 
 // Seconds since the first frame, to the microsecond.
 export function seconds(ns: number): string {
   return (ns / 1e9).toFixed(6);
+}
+
+// Milliseconds to the microsecond, so that a column of them is of one unit.
+export function milliseconds(ns: number): string {
+  return (ns / 1e6).toFixed(3);
 }
 
 export function span(ns: number): string {

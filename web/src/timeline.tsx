@@ -1,7 +1,7 @@
 // The picture of the timeline: an overview with the window in it, and tracks of client, server and handle with a mark for each call.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Rows } from "./calls";
+import { MEANINGS, type Rows } from "./calls";
 import { count, seconds, shown, span } from "./text";
 
 const TRACK = 18;
@@ -12,20 +12,24 @@ const LEAST_SPAN = 1000; // ns
 
 interface Props {
   rows: Rows; passing: Int32Array | null; selected: number | null; theme: string; onSelect: (number: number) => void;
+  // The window that the address of the page names, and who hears of another; null for the whole capture.
+  begin: Window | null; onWindow: (window: Window | null) => void;
 }
-interface Window { from: number; to: number }
+// Times of a part of the capture, in ns since its first frame.
+export interface Window { from: number; to: number }
 
-export function Timeline({ rows, passing, selected, theme, onSelect }: Props) {
+export function Timeline({ rows, passing, selected, theme, onSelect, begin, onWindow }: Props) {
   const whole = useMemo(() => extent(rows), [rows]);
-  const [view, setView] = useState<Window>(whole);
+  const [view, setView] = useState<Window>(begin ?? whole);
   const [tip, setTip] = useState<{ x: number; y: number; number: number } | null>(null);
   const [size, setSize] = useState(0);
   const frame = useRef<HTMLDivElement>(null);
   const overview = useRef<HTMLCanvasElement>(null);
   const tracks = useRef<HTMLCanvasElement>(null);
+  const axis = useRef<HTMLCanvasElement>(null);
   const gutter = size < 600 ? 0 : 230;
   const trackCount = Math.min(rows.tracks.length, MOST_TRACKS);
-  const height = trackCount * TRACK + AXIS;
+  const height = trackCount * TRACK;
   const isOut = useMemo(() => {
     if (passing === null) return null;
     const out = new Uint8Array(rows.count).fill(1);
@@ -40,6 +44,8 @@ export function Timeline({ rows, passing, selected, theme, onSelect }: Props) {
     observer.observe(frame.current!);
     return () => observer.disconnect();
   }, []);
+
+  useEffect(() => onWindow(view.from === whole.from && view.to === whole.to ? null : view), [view]);
 
   // The chosen call stays in the window.
   useEffect(() => {
@@ -62,7 +68,9 @@ export function Timeline({ rows, passing, selected, theme, onSelect }: Props) {
     if (size > 0) drawOverview(overview.current!, rows, whole, view, size, gutter, selected);
   }, [rows, view, size, theme, selected]);
   useEffect(() => {
-    if (size > 0) drawTracks(tracks.current!, rows, view, size, gutter, trackCount, selected, isOut);
+    if (size === 0) return;
+    drawTracks(tracks.current!, rows, view, size, gutter, trackCount, selected, isOut);
+    drawAxis(axis.current!, view, size, gutter, selected === null ? null : rows.columns.time[selected - 1]!);
   }, [rows, view, size, theme, selected, isOut]);
 
   const timeAt = (x: number, window: Window) => window.from + ((x - gutter) / Math.max(1, size - gutter)) * (window.to - window.from);
@@ -144,11 +152,11 @@ export function Timeline({ rows, passing, selected, theme, onSelect }: Props) {
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="timeline-head">
-        <ul class="legend" aria-label="Methods by colour" tabIndex={0}>
-          {rows.methods.slice(0, 9).map((method, at) => (
-            <li><i class={`swatch m${at}`} />{shown(method.name)} <small>{count(method.count)}</small></li>
+        <ul class="legend" aria-label="What calls are about, by colour" tabIndex={0}>
+          {MEANINGS.map((meaning, at) => rows.meant[at]! > 0 && (
+            <li><i class={`swatch m${at}`} />{meaning} <small>{count(rows.meant[at]!)}</small></li>
           ))}
-          {rows.methods.length > 9 && <li><i class="swatch m9" />{rows.methods.length - 9} others</li>}
+          <li><i class="swatch hollow" />not read in whole</li>
           <li><i class="swatch failed" />failed</li>
         </ul>
         <div class="zoom">
@@ -165,6 +173,7 @@ export function Timeline({ rows, passing, selected, theme, onSelect }: Props) {
           onPointerMove={(event) => brush.current && centre(event)} onPointerUp={() => (brush.current = false)}
         />
         <div class="tracks" tabIndex={0} role="group" aria-label="Tracks of the timeline"><canvas ref={tracks} aria-hidden="true" style={{ height: `${height}px` }} {...onTracks} /></div>
+        <canvas ref={axis} class="axis" aria-hidden="true" style={{ height: `${AXIS}px` }} />
         {tip !== null && <Tip rows={rows} number={tip.number} x={Math.min(tip.x, size - 260)} />}
       </div>
     </section>
@@ -273,10 +282,10 @@ function drawOverview(canvas: HTMLCanvasElement, rows: Rows, whole: Window, view
 function drawTracks(
   canvas: HTMLCanvasElement, rows: Rows, view: Window, width: number, gutter: number, trackCount: number, selected: number | null, isOut: Uint8Array | null,
 ): void {
-  const height = trackCount * TRACK + AXIS;
+  const height = trackCount * TRACK;
   const drawing = context(canvas, width, height);
-  const { of, text, muted, line, accent, bad, surface } = colours(canvas);
-  const methods = Array.from({ length: 10 }, (_, at) => of(`--m${at}`));
+  const { of, text, line, bad, surface } = colours(canvas);
+  const meanings = MEANINGS.map((_, at) => of(`--m${at}`));
   const room = Math.max(1, width - gutter);
   const place = (time: number) => gutter + ((time - view.from) / (view.to - view.from)) * room;
   for (let track = 0; track < trackCount; track++) {
@@ -289,7 +298,14 @@ function drawTracks(
   drawing.beginPath();
   drawing.rect(gutter, 0, room, height);
   drawing.clip();
-  drawAxis(drawing, view, place, trackCount * TRACK, line, muted, width);
+  drawing.strokeStyle = line;
+  for (const time of steps(view, width)) {
+    const x = Math.round(place(time)) + 0.5;
+    drawing.beginPath();
+    drawing.moveTo(x, 0);
+    drawing.lineTo(x, height);
+    drawing.stroke();
+  }
   const { time, latency } = rows.columns;
   for (let at = lowest(time, view.from - longest(rows)); at < rows.count && time[at]! <= view.to; at++) {
     const x = place(time[at]!);
@@ -298,7 +314,7 @@ function drawTracks(
     const outcome = rows.text("outcome", at);
     const wide = Math.max(2.5, end - x);
     drawing.globalAlpha = isOut !== null && isOut[at] === 1 ? 0.15 : 1;
-    drawing.fillStyle = methods[Math.min(9, rows.methodOf[at]!)]!;
+    drawing.fillStyle = meanings[rows.meaningOf[at]!]!;
     if (outcome === "sealed" || outcome === "one-sided") {
       drawing.strokeStyle = drawing.fillStyle;
       drawing.strokeRect(x + 0.5, y + 4.5, Math.max(3, wide), TRACK - 9);
@@ -322,8 +338,6 @@ function drawTracks(
     drawing.strokeStyle = text;
     drawing.lineWidth = 2;
     drawing.strokeRect(x - 3, y + 1, wide + 6, TRACK - 2);
-    drawing.fillStyle = accent;
-    drawing.fillRect(x + wide / 2 - 0.5, trackCount * TRACK, 2, 6);
   }
   drawing.restore();
   if (gutter === 0) return;
@@ -334,31 +348,46 @@ function drawTracks(
   }
 }
 
+// Words that fit, cut in the middle: what tells tracks apart stands at either end.
 function fitted(drawing: CanvasRenderingContext2D, words: string, width: number): string {
   if (drawing.measureText(words).width <= width) return words;
-  let length = words.length;
-  while (length > 1 && drawing.measureText(`…${words.slice(-length)}`).width > width) length--;
-  return `…${words.slice(-length)}`;
+  let length = words.length - 1;
+  const cut = () => `${words.slice(0, Math.ceil(length / 2))}…${words.slice(words.length - Math.floor(length / 2))}`;
+  while (length > 2 && drawing.measureText(cut()).width > width) length--;
+  return cut();
 }
 
-function drawAxis(
-  drawing: CanvasRenderingContext2D, view: Window, place: (time: number) => number, y: number, line: string, muted: string, width: number,
-): void {
-  const most = Math.max(2, Math.floor(width / 130));
-  const rough = (view.to - view.from) / most;
+// How far apart the marks of the axis are, for a window of this width.
+function step(view: Window, width: number): number {
+  const rough = (view.to - view.from) / Math.max(2, Math.floor(width / 130));
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough)!;
-  drawing.fillStyle = muted;
+  return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough)!;
+}
+
+function* steps(view: Window, width: number): Generator<number> {
+  const by = step(view, width);
+  for (let time = Math.ceil(view.from / by) * by; time <= view.to; time += by) yield time;
+}
+
+// The times below the tracks, which stay in sight while these scroll.
+function drawAxis(canvas: HTMLCanvasElement, view: Window, width: number, gutter: number, chosen: number | null): void {
+  const drawing = context(canvas, width, AXIS);
+  const { muted, line, accent } = colours(canvas);
+  const place = (time: number) => gutter + ((time - view.from) / (view.to - view.from)) * Math.max(1, width - gutter);
   drawing.strokeStyle = line;
   drawing.textAlign = "center";
-  const digits = Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(step))));
-  for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
+  const digits = Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(step(view, width)))));
+  for (const time of steps(view, width)) {
     const x = Math.round(place(time)) + 0.5;
+    drawing.fillStyle = muted;
     drawing.beginPath();
     drawing.moveTo(x, 0);
-    drawing.lineTo(x, y + 4);
+    drawing.lineTo(x, 4);
     drawing.stroke();
-    drawing.fillText(`${(time / 1e9).toFixed(digits)} s`, x, y + AXIS / 2 + 2);
+    drawing.fillText(`${(time / 1e9).toFixed(digits)} s`, x, AXIS / 2 + 2);
   }
-  drawing.textAlign = "start";
+  if (chosen !== null && chosen >= view.from && chosen <= view.to) {
+    drawing.fillStyle = accent;
+    drawing.fillRect(place(chosen), 0, 2, 6);
+  }
 }

@@ -2,14 +2,15 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type CallDetail, HEX, type Layer, type SideDetail, type TreeNode, framesOf, nodeAt } from "./calls";
+import { type Entry, Menu, copied } from "./menu";
 import { shown, valueText } from "./text";
 import { Virtual } from "./virtual";
 
-// A range of bytes of a layer, and the field it was chosen by.
-export interface Place { layer: string; start: number; stop: number; node?: TreeNode }
+// A range of bytes of a layer, and the field it was chosen by. What was found under the pointer in the bytes is brought to sight in the tree.
+export interface Place { layer: string; start: number; stop: number; node?: TreeNode; inBytes?: boolean }
 
 interface Line {
-  id: string; depth: number; words: string; value: string; meaning: string; place: Place | null; children: (() => Line[]) | null; open: boolean;
+  id: string; depth: number; words: string; value: string; meaning: string; reference: string; place: Place | null; children: (() => Line[]) | null; open: boolean;
   kind: "group" | "layer" | "field" | "fact" | "note" | "problem";
 }
 
@@ -25,7 +26,7 @@ function fieldLine(node: TreeNode, layer: Layer, depth: number, path: string): L
     if (node.type === "text") value = `"${value}"`;
   }
   return {
-    id: path, depth, words: name, value, meaning: node.meaning ?? (isStruct ? node.reference : ""), kind: "field",
+    id: path, depth, words: name, value, meaning: node.meaning ?? "", reference: node.reference, kind: "field",
     place: { layer: layer.id, start: node.start, stop: node.start + node.length, node },
     children: isStruct ? () => node.children.map((child, at) => fieldLine(child, layer, depth + 1, `${path}.${at}`)) : null,
     open: depth < 4 && node.children.length <= 40,
@@ -43,14 +44,14 @@ function layerLine(layer: Layer, several: number, depth = 1): Line {
     ...(layer.problem !== null && layer.kind !== "sealed" ? [plain(`${layer.id}.problem`, depth + 1, "problem", `damaged: ${layer.problem}`)] : []),
   ];
   return {
-    id: layer.id, depth, words: layer.title, value: `${layer.data.length} bytes, ${where}`, meaning: `${undone || steps}`.replace(/^ · /, ""),
+    id: layer.id, depth, words: layer.title, value: `${layer.data.length} bytes, ${where}`, meaning: `${undone || steps}`.replace(/^ · /, ""), reference: "",
     kind: "layer", place: { layer: layer.id, start: 0, stop: layer.data.length }, children: below().length > 0 ? below : null,
     open: layer.kind === "stub" || layer.kind === "buffer" || (layer.kind === "pdu" && several === 0),
   };
 }
 
 function plain(id: string, depth: number, kind: Line["kind"], words: string, value = ""): Line {
-  return { id, depth, words, value, meaning: "", place: null, children: null, open: false, kind };
+  return { id, depth, words, value, meaning: "", reference: "", place: null, children: null, open: false, kind };
 }
 
 // The layers of a side; many frames or fragments stand under one line.
@@ -61,7 +62,7 @@ function layerLines(side: SideDetail): Line[] {
     if (some.length <= 3) return some.map((layer) => layerLine(layer, readable));
     const size = some.reduce((sum, layer) => sum + layer.data.length, 0);
     return [{
-      id: `${side.name}.${kind}s`, depth: 1, words: `${some.length} ${LAYERS_WORDS[kind]}`, value: `${size} bytes`, meaning: "", kind: "group" as const, place: null,
+      id: `${side.name}.${kind}s`, depth: 1, words: `${some.length} ${LAYERS_WORDS[kind]}`, value: `${size} bytes`, meaning: "", reference: "", kind: "group" as const, place: null,
       open: false, children: () => some.map((layer) => layerLine(layer, readable, 2)),
     }];
   });
@@ -71,7 +72,7 @@ function linesOf(detail: CallDetail): Line[] {
   const groups = new Map<string, [string, string][]>();
   for (const [layer, label, text] of detail.facts) groups.set(layer, [...(groups.get(layer) ?? []), [label, text]]);
   const facts = [...groups].map(([name, items]): Line => ({
-    id: `fact.${name}`, depth: 0, words: name === "frames" ? "Frames" : name, kind: "group", open: false, place: null, meaning: "",
+    id: `fact.${name}`, depth: 0, words: name === "frames" ? "Frames" : name, kind: "group", open: false, place: null, meaning: "", reference: "",
     value: items.slice(0, 4).map(([label, text]) => (name === "frames" || name === "SMB" ? `${label} ${text}` : text)).join(" · "),
     children: () => items.map(([label, text], at) => plain(`fact.${name}.${at}`, 1, "fact", label, text)),
   }));
@@ -81,7 +82,7 @@ function linesOf(detail: CallDetail): Line[] {
       ...(side.missing !== null ? [plain(`${side.name}.missing`, 1, "problem", `stub: ${side.missing}`)] : []),
     ];
     return {
-      id: side.name, depth: 0, words: side.name === "request" ? "Request" : "Response", kind: "group", value: "", meaning: "", place: null, open: true,
+      id: side.name, depth: 0, words: side.name === "request" ? "Request" : "Response", kind: "group", value: "", meaning: "", reference: "", place: null, open: true,
       children: () => [...layerLines(side), ...notes],
     };
   });
@@ -90,13 +91,25 @@ function linesOf(detail: CallDetail): Line[] {
   return [...facts, ...without, ...sides];
 }
 
+// What may be taken of a range of bytes.
+function bytesEntries(layer: Layer, start: number, stop: number): Entry[] {
+  const some = layer.data.subarray(start, stop);
+  return [
+    { words: `Copy as hex (${some.length} bytes)`, act: () => copied(Array.from(some, (byte) => HEX[byte]).join(" ")) },
+    { words: "Copy as text", act: () => copied(Array.from(some, (byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·")).join("")) },
+  ];
+}
+
 interface TreeProps {
+  // The command line that shows the call.
+  command: string;
   detail: CallDetail; place: Place | null; hover: Place | null; onPlace: (place: Place) => void; onHover: (place: Place | null) => void;
 }
 
 export const TREE_HEIGHT = 22;
 
-export function Tree({ detail, place, hover, onPlace, onHover }: TreeProps) {
+export function Tree({ detail, command, place, hover, onPlace, onHover }: TreeProps) {
+  const [menu, setMenu] = useState<{ x: number; y: number; entries: Entry[] } | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const [toggled, setToggled] = useState(new Map<string, boolean>());
   const [current, setCurrent] = useState<string | null>(null);
@@ -125,6 +138,9 @@ export function Tree({ detail, place, hover, onPlace, onHover }: TreeProps) {
     if (shut.length > 0) setToggled((before) => new Map([...before, ...shut.map((line) => [line.id, true] as const)]));
   }, [place, top]);
 
+  // What lies under the pointer in the bytes is brought to sight, if its structure is open.
+  const over = hover?.inBytes && hover.node !== undefined ? lines.findIndex((line) => line.kind === "field" && line.place?.node === hover.node) : -1;
+
   const toggle = (line: Line, open = !isOpen(line)) => setToggled((before) => new Map(before).set(line.id, open));
   const at = lines.findIndex((line) => line.id === current);
   const choose = (line: Line | undefined) => {
@@ -148,6 +164,16 @@ export function Tree({ detail, place, hover, onPlace, onHover }: TreeProps) {
     event.preventDefault();
   };
 
+  const entriesOf = (line: Line): Entry[] => {
+    const layer = line.place === null ? undefined : detail.layers.get(line.place.layer);
+    return [
+      ...(line.value === "" ? [] : [{ words: "Copy the value", act: () => copied(line.value) }]),
+      { words: "Copy the line", act: () => copied([line.words, line.value, line.meaning].filter(Boolean).join(" ")) },
+      ...(layer === undefined ? [] : bytesEntries(layer, line.place!.start, line.place!.stop)),
+      { words: "Copy as command", act: () => copied(command) },
+    ];
+  };
+
   const row = (number: number) => {
     const line = lines[number]!;
     const is = line.id === current;
@@ -164,6 +190,7 @@ export function Tree({ detail, place, hover, onPlace, onHover }: TreeProps) {
         style={{ paddingLeft: `${8 + 14 * line.depth}px` }}
         onClick={() => choose(line)}
         onDblClick={() => line.children !== null && toggle(line)}
+        onContextMenu={(event) => { event.preventDefault(); choose(line); setMenu({ x: event.clientX, y: event.clientY, entries: entriesOf(line) }); }}
         onMouseEnter={() => onHover(line.place)}
         onMouseLeave={() => onHover(null)}
       >
@@ -173,19 +200,23 @@ export function Tree({ detail, place, hover, onPlace, onHover }: TreeProps) {
         <span class="name">{shown(line.words)}</span>
         {line.value !== "" && <span class="value">{shown(line.value)}</span>}
         {line.meaning !== "" && <span class="meaning">{shown(line.meaning)}</span>}
+        {line.reference !== "" && <span class="reference" title={line.reference} aria-label={line.reference}>§</span>}
       </div>
     );
   };
 
   return (
-    <Virtual
-      count={lines.length}
-      height={TREE_HEIGHT}
-      current={at < 0 ? null : at}
-      row={row}
-      box={box}
-      attributes={{ id: "tree", role: "tree", tabIndex: 0, "aria-label": "Decoded fields", "aria-activedescendant": at < 0 ? undefined : `tree-${current}`, onKeyDown }}
-    />
+    <>
+      <Virtual
+        count={lines.length}
+        height={TREE_HEIGHT}
+        current={over >= 0 ? over : at < 0 ? null : at}
+        row={row}
+        box={box}
+        attributes={{ id: "tree", role: "tree", tabIndex: 0, "aria-label": "Decoded fields", "aria-activedescendant": at < 0 ? undefined : `tree-${current}`, onKeyDown }}
+      />
+      {menu !== null && <Menu {...menu} onEnd={() => { setMenu(null); box.current?.focus(); }} />}
+    </>
   );
 }
 
@@ -271,7 +302,7 @@ export function Bytes({ detail, place, hover, layer: id, onLayer, onPlace, onHov
       {layer === null ? <p class="empty">Nothing of this call was captured.</p> : (
         <Dump layer={layer} place={place} hover={hover} onPlace={onPlace} onHover={onHover} width={width} />
       )}
-      {layer !== null && <Where layer={layer} place={place !== null && place.layer === layer.id ? place : null} />}
+      {layer !== null && <Where layer={layer} place={[hover, place].find((one) => one !== null && one.layer === layer.id) ?? null} />}
     </div>
   );
 }
@@ -292,6 +323,7 @@ function Where({ layer, place }: { layer: Layer; place: Place | null }) {
 
 function Dump({ layer, place, hover, onPlace, onHover, width }: Omit<BytesProps, "detail" | "onLayer" | "layer"> & { layer: Layer }) {
   const { data } = layer;
+  const [menu, setMenu] = useState<{ x: number; y: number; entries: Entry[] } | null>(null);
   const chosen = place !== null && place.layer === layer.id ? place : null;
   const lit = hover !== null && hover.layer === layer.id ? hover : null;
   const positionOf = (event: Event): number | null => {
@@ -306,11 +338,17 @@ function Dump({ layer, place, hover, onPlace, onHover, width }: Omit<BytesProps,
   };
   const onMouseOver = (event: MouseEvent) => {
     const at = positionOf(event);
-    onHover(at === null ? null : placeAt(at));
+    onHover(at === null ? null : { ...placeAt(at), inBytes: true });
   };
   const onClick = (event: MouseEvent) => {
     const at = positionOf(event);
     if (at !== null) onPlace(placeAt(at));
+  };
+  const onContextMenu = (event: MouseEvent) => {
+    event.preventDefault();
+    const at = positionOf(event);
+    const { start, stop } = at === null ? { start: 0, stop: data.length } : chosen !== null && at >= chosen.start && at < chosen.stop ? chosen : placeAt(at);
+    setMenu({ x: event.clientX, y: event.clientY, entries: bytesEntries(layer, start, stop) });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: width, ArrowUp: -width };
@@ -347,14 +385,17 @@ function Dump({ layer, place, hover, onPlace, onHover, width }: Omit<BytesProps,
   };
   const current = chosen === null ? null : Math.floor(chosen.start / width);
   return (
-    <Virtual
-      count={Math.ceil(data.length / width)}
-      height={20}
-      current={current}
-      row={row}
-      attributes={{
-        id: "bytes", role: "tabpanel", tabIndex: 0, "aria-label": `Bytes of ${layer.title}`, onMouseOver, onMouseLeave: () => onHover(null), onClick, onKeyDown,
-      }}
-    />
+    <>
+      <Virtual
+        count={Math.ceil(data.length / width)}
+        height={20}
+        current={current}
+        row={row}
+        attributes={{
+          id: "bytes", role: "tabpanel", tabIndex: 0, style: { "--bytes": width }, "aria-label": `Bytes of ${layer.title}`, onMouseOver, onMouseLeave: () => onHover(null), onClick, onContextMenu, onKeyDown,
+        }}
+      />
+      {menu !== null && <Menu {...menu} onEnd={() => setMenu(null)} />}
+    </>
   );
 }
