@@ -9,13 +9,15 @@ CAPTURE ?= captures/pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap
 SECRETS ?= $(basename $(CAPTURE)).secrets.json
 PYTEST_ARGS ?=
 # The documents that the prose linter reads.
-PLAIN := README.md CHANGELOG.md captures/README.md benchmarks/README.md $(addprefix docs/,ci.md dependencies.md glossary.md readings.md testing.md wireshark.md)
+PLAIN := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md captures/README.md benchmarks/README.md \
+	$(addprefix docs/,architecture.md case-file.md ci.md counter-types.md dependencies.md export.md filters.md glossary.md probe.md \
+	readings.md report.md testing.md traces.md tutorial.md wireshark.md)
 
 BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test wine spark setup-package setup-tests lint pytest properties mutants coverage golden hostile faults fuzz package test-lowest buffers page man constraints clean
+.PHONY: help timeline test rig wine spark setup-package setup-tests lint pytest properties mutants coverage golden hostile faults fuzz package deb test-lowest buffers page site man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -27,14 +29,17 @@ help:
 	@echo 'make coverage    branch coverage by package'
 	@echo 'make golden      write the files that output is compared with, and print what is different in tests/golden'
 	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
+	@echo 'make rig         hold conversations between all stacks in network namespaces and compare (root); RIG_ARGS passes arguments on'
 	@echo 'make wine        run tools/windows/collect.py with the functions of Wine'
 	@echo 'make spark       read a dataset of collect with Spark, which is installed for it; needs Java'
-	@echo 'make package     build twice, compare, install the wheel elsewhere and use it'
+	@echo 'make package     build twice, compare, install the wheel elsewhere and use it; PACKAGES names a folder to leave it in'
+	@echo 'make deb         build a Debian package in the folder above; needs debhelper and dh-virtualenv'
 	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make faults      let each operation of each command fail in turn; FAULTS_ARGS passes arguments on'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
 	@echo 'make buffers     compile ksy/ into analyzer/interfaces/buffers/_generated, and the Wireshark dissector from it'
 	@echo 'make page        build web/ into analyzer/screens/formats/page_assets'
+	@echo 'make site        build the documentation as a site in build/site'
 	@echo 'make man         write docs/pcq-analyzer.1 from the command line'
 	@echo 'make constraints write the versions now installed to constraints.txt, and their hashes to requirements.lock'
 	@echo 'make clean       remove what these targets made'
@@ -80,6 +85,9 @@ coverage: setup-tests
 	$(BIN)/python -m coverage combine --quiet --rcfile=tools/coverage.toml
 	$(BIN)/python -m tools.coverage_by_package --rcfile=tools/coverage.toml
 
+rig: setup-tests
+	$(BIN)/python -m rig.run $(RIG_ARGS)
+
 wine: setup-package
 	@PYTHON='$(abspath $(BIN))/python' sh tools/windows/wine/run.sh
 
@@ -91,7 +99,10 @@ hostile: setup-tests
 	$(BIN)/python -m fuzz.hostile $(HOSTILE_ARGS)
 
 package:
-	@PYTHON='$(PYTHON)' sh .ci/package.sh
+	@PYTHON='$(PYTHON)' sh .ci/package.sh $(PACKAGES)
+
+deb:
+	dpkg-buildpackage --build=binary --no-sign
 
 test-lowest:
 	@PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/lowest.sh $(PYTEST_ARGS)
@@ -108,6 +119,9 @@ buffers: setup-tests
 
 page: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python web/build.py
+
+site: setup-tests
+	$(BIN)/python tools/site.py
 
 man: setup-package
 	$(BIN)/pcq-analyzer docs man -o docs/pcq-analyzer.1 --force

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Builds wheel and source distribution twice, in two places and at two times, and compares them byte by byte; then installs the wheel in
-# an environment of its own and reads a capture with it, outside the checkout. PYTHON names the interpreter (python3).
+# an environment of its own and reads a capture with it, outside the checkout. PYTHON names the interpreter (python3). With a folder as
+# argument they are left there, with a list of the libraries that they were tried with (CycloneDX).
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
 python=${PYTHON:-python3}
+kept=${1:+$(mkdir -p "$1" && cd "$1" && pwd)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -30,3 +32,8 @@ cd "$work"
 env -i HOME="$work" "$work/user/bin/pcq" --version
 env -i HOME="$work" "$work/user/bin/pcq" timeline capture.pcap --format jsonl | grep -c '"record":"call"'
 env -i HOME="$work" "$work/user/bin/python" -c "import analyzer; assert not analyzer.__file__.startswith('$root'), analyzer.__file__"
+if [ -n "$kept" ]; then
+    "$work/builder/bin/python" -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7'
+    "$work/builder/bin/cyclonedx-py" environment --pyproject "$root/pyproject.toml" --output-reproducible --of JSON -o "$kept/sbom.cdx.json" "$work/user/bin/python"
+    cp "$work"/out/one/* "$kept"
+fi

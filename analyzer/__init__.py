@@ -7,18 +7,20 @@ if TYPE_CHECKING:
     from analyzer.core.errors import InputError as InputError
     from analyzer.screens.notebook import Capture as Capture
     from analyzer.screens.notebook import analyze as analyze
+    from analyzer.screens.notebook import diff as diff
     from analyzer.screens.notebook import iter_calls as iter_calls
     from analyzer.screens.notebook import open as open
 
     __version__: str
 
-__all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze", "iter_calls", "open"]
+__all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze", "diff", "iter_calls", "open"]
 
 _HOMES = {
     "Capture": "analyzer.screens.notebook",
     "InputError": "analyzer.core.errors",
     "Keyring": "analyzer.auth.keyring",
     "analyze": "analyzer.screens.notebook",
+    "diff": "analyzer.screens.notebook",
     "iter_calls": "analyzer.screens.notebook",
     "open": "analyzer.screens.notebook",
 }

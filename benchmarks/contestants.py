@@ -60,7 +60,8 @@ print(len(calls))
 
 @dataclass(frozen=True)
 class Capture:
-    """A capture and what decrypts it: our options, and tshark's. `notes` are sentences about who saw less."""
+    """A capture and what decrypts it: our options, and tshark's. `notes` are sentences about who saw less, `calls` counts what we
+    saw."""
 
     name: str
     path: Path
@@ -68,6 +69,7 @@ class Capture:
     options: tuple[str, ...] = ()
     tshark_options: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    calls: int = 0
 
 
 @dataclass(frozen=True)
@@ -212,10 +214,12 @@ OPENING = Contestant(
     before=_ours("save", "--force", "-o", "{case}"),
 )
 REPORT = Contestant("pcq-analyzer report", _ours("report", "--force", "-o", "{out}"))
+SESSIONS = Contestant("pcq-analyzer sessions", _ours("sessions", "--format", "jsonl"))
+HOSTS = Contestant("pcq-analyzer hosts", _ours("hosts", "--format", "jsonl"))
 TRIAGE = Contestant("pcq-analyzer triage", _ours("triage", "--format", "jsonl"), ends=(0, 10, 11))
 COLLECT = Contestant("pcq-analyzer collect, one worker", _ours("collect", "--workers", "1", "-o", "{new}"))
 # What is made of an analysis as a whole.
-WHOLE = (AUDIT, TRIAGE, SAVE, OPENING, REPORT, COLLECT)
+WHOLE = (SESSIONS, HOSTS, AUDIT, TRIAGE, SAVE, OPENING, REPORT, COLLECT)
 # Until the first call is written; then the pipe is closed.
 FIRST_LINE = Contestant("pcq-analyzer timeline, first call", _first_lines(OURS.command))
 CAT = Contestant("cat", lambda one: ["cat", str(one.path)])

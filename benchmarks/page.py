@@ -32,6 +32,9 @@ _ABOUT = {
     "sealed-files-large": "as `sealed-files`, where starting counts for little",
     "calls": "SMB2 only, and nothing but PerflibV2 queries in clear, with answers of 3 to 65 KB",
     "tiny": "ten thousand of the smallest polls there are, one counter of one instance, by eight clients in clear",
+    "handles": "query handles, two thousand of them: each is opened, polled three times and closed, by eight clients in clear",
+    "thousand": "as `tiny`, a thousand calls",
+    "hundred thousand": "as `tiny`, a hundred thousand calls",
     "million": "as `tiny`, a million calls",
     "blocks": "one answer of 160,000 blocks, each the 16 bytes of an error",
     "winperf": "300 instances of 27 counters, polled as a PERF_DATA_BLOCK (HKEY_PERFORMANCE_DATA) in clear",
@@ -42,28 +45,104 @@ _ABOUT = {
     "large": "as `mixed`",
 }
 
-_WORK = """\
-| contestant | the work it does |
-|---|---|
-| `pcq-analyzer timeline` | everything, from reassembly to opening, and every value of every answer, written as JSON Lines |
-| `pcq-analyzer samples` | the same, and only the values, as a Parquet file or JSON Lines |
-| `pcq-analyzer counters` | the same, and every value formatted as a performance monitor does, as a Parquet file |
-| `pcq-analyzer audit` | the same as `timeline`, and what each call breaks of 402 requirements, as JSON Lines |
-| `pcq-analyzer triage` | everything, and what a responder looks at first, as JSON Lines |
-| `pcq-analyzer save` | everything, as a case that is read back |
-| `pcq-analyzer sessions` of the case | opens a case, and lists its SMB sessions as JSON Lines |
-| `pcq-analyzer report` | everything, as a page for a browser |
-| `pcq-analyzer collect` | everything, as a dataset of Parquet tables |
-| first call, first line | until the first one is written; then the pipe is closed |
-| `cat`, `gzip -dc`, `zstd -dc`, `lz4 -dc` | read the file: no program can do with less |
-| Python with numpy, nothing else | starts and ends: no program like ours can do with less |
-| `tshark -T fields` | numbers and types of the DCERPC frames. It decodes no call |
-| `tcpdump`, `tshark` | the same behind `tcpdump port 445`: cheap where little is SMB, at the price of the frame numbers |
-| `suricata` | reassembles, parses SMB and DCERPC and logs their transactions as JSON, without rules; it decodes no call |
-| `scapy PcapReader` | takes packets apart, and looks for port 445 |
-| `scapy TCPSession` | the same with TCP reassembly and the SMB and DCERPC layers loaded |
-| plain Kaitai | the calls, and of each answer the objects that the compiled parser makes, without looking at them |
-| `pyshark` | the DCERPC frames as Python objects (it runs tshark) |"""
+# Contestant, the work it does, and what it misses.
+_WORK = (
+    (
+        "`pcq-analyzer timeline`",
+        "everything, from reassembly to opening, and every value of every answer, written as JSON Lines",
+        "nothing of a call",
+    ),
+    (
+        "`pcq-analyzer samples`",
+        "the same, and only the values, as a Parquet file or JSON Lines",
+        "calls without values",
+    ),
+    (
+        "`pcq-analyzer counters`",
+        "the same, and every value formatted as a performance monitor does, as a Parquet file",
+        "calls without values",
+    ),
+    (
+        "`pcq-analyzer audit`",
+        "the same as `timeline`, and what each call breaks of 402 requirements, as JSON Lines",
+        "calls that break nothing",
+    ),
+    (
+        "`pcq-analyzer triage`",
+        "everything, and what a responder looks at first, as JSON Lines",
+        "what nobody has to act on",
+    ),
+    (
+        "`pcq-analyzer save`",
+        "everything, as a case that is read back",
+        "nothing",
+    ),
+    (
+        "`pcq-analyzer sessions` of the case",
+        "opens a case, and lists its SMB sessions as JSON Lines",
+        "calls: it lists who was logged on",
+    ),
+    (
+        "`pcq-analyzer report`",
+        "everything, as a page for a browser",
+        "nothing",
+    ),
+    (
+        "`pcq-analyzer collect`",
+        "everything, as a dataset of Parquet tables",
+        "nothing",
+    ),
+    (
+        "first call, first line",
+        "until the first one is written; then the pipe is closed",
+        "all that follows",
+    ),
+    (
+        "`cat`, `gzip -dc`, `zstd -dc`, `lz4 -dc`",
+        "read the file: no program can do with less",
+        "what the bytes mean",
+    ),
+    (
+        "Python with numpy, nothing else",
+        "starts and ends: no program like ours can do with less",
+        "the capture",
+    ),
+    (
+        "`tshark -T fields`",
+        "numbers and types of the DCERPC frames. It decodes no call",
+        "parameters, answers, values, states of handles",
+    ),
+    (
+        "`tcpdump`, `tshark`",
+        "the same behind `tcpdump port 445`: cheap where little is SMB, at the price of the frame numbers",
+        "the same, frame numbers, and calls on other ports",
+    ),
+    (
+        "`suricata`",
+        "reassembles, parses SMB and DCERPC and logs their transactions as JSON, without rules; it decodes no call",
+        "the same, and each call that the notes below a table count",
+    ),
+    (
+        "`scapy PcapReader`",
+        "takes packets apart, and looks for port 445",
+        "all above TCP",
+    ),
+    (
+        "`scapy TCPSession`",
+        "the same with TCP reassembly and the SMB and DCERPC layers loaded",
+        "pairs of requests and answers, PerflibV2, what is sealed",
+    ),
+    (
+        "plain Kaitai",
+        "the calls, and of each answer the objects that the compiled parser makes, without looking at them",
+        "what the objects state",
+    ),
+    (
+        "`pyshark`",
+        "the DCERPC frames as Python objects (it runs tshark)",
+        "as `tshark -T fields`",
+    ),
+)
 
 _HOW = """\
 Written by `python benchmarks/run.py --large --write` (see `benchmarks/README.md`); nothing here decides a test.
@@ -98,6 +177,9 @@ Where a stage takes more than 1.5 times its library: packets, streams, SMB and D
 and its peers send them, and what they do for each piece is Python, while AES-GCM opens such a piece in a microsecond.
 Decoding compares every bit of an answer with the one before, and takes the values.
 """
+
+# Captures of calls alike, by how many there are.
+_OF_CALLS = ("thousand", "tiny", "hundred thousand", "million")
 
 # Where what was measured ends, and what somebody wrote about it begins, which is kept.
 _PROSE = "## What limits us\n"
@@ -174,7 +256,9 @@ def inside(directory: Path, sizes: dict[str, int], rounds: int, scale: float) ->
 
 def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]], about: str) -> str:
     """The page; `about` is what somebody wrote on the one before it."""
-    out = ["# Performance\n", _HOW.replace("MACHINE", machine()), _WORK + "\n"]
+    out = ["# Performance\n", _HOW.replace("MACHINE", machine())]
+    out += ["| contestant | the work it does | what it misses |", "|---|---|---|"]
+    out += [*(f"| {' | '.join(row)} |" for row in _WORK), ""]
     out += _aims(results, tables)
     if results:
         out.append("## Captures\n")
@@ -191,12 +275,45 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         out += [_row(score, scores[0]) for score in scores]
         out += ["", *capture.notes] if capture.notes else []
         out.append("")
+    out += _a_call(results)
     if "decoding" in tables:
         out += [_DECODING, *tables["decoding"], ""]
     if stages := [row for name in ("polling", "reply") if name in tables for row in (*tables[name], "")]:
         out += [_STAGES, *stages, _REASONS]
     out.append(about)
     return "\n".join(out)
+
+
+def _costs_of_calls(results: Sequence[tuple[Capture, Sequence[Score]]]) -> list[tuple[int, str, float]]:
+    """How many calls, who, and microseconds of processor time a call, of captures of calls alike."""
+    return [
+        (capture.calls, score.contestant.name, score.median / capture.calls * 1e6)
+        for name in _OF_CALLS
+        for capture, scores in results
+        if capture.name == name and capture.calls
+        for score in scores
+        if score.contestant in (contestants.OURS, contestants.TSHARK, contestants.SURICATA)
+    ]
+
+
+def _a_call(results: Sequence[tuple[Capture, Sequence[Score]]]) -> list[str]:
+    """What a call costs, by how many there are."""
+    costs = _costs_of_calls(results)
+    if not costs:
+        return []
+    who = list(dict.fromkeys(name for _, name, _ in costs))
+    found = {(calls, name): f"{each:,.0f}" for calls, name, each in costs}
+    return [
+        "## A call against the size\n",
+        "Microseconds of processor time a call, with the start of the program, where there is nothing but the smallest polls.\n",
+        f"| calls | {' | '.join(who)} |",
+        "|---" * (len(who) + 1) + "|",
+        *(
+            f"| {calls:,} | {' | '.join(found.get((calls, name), '-') for name in who)} |"
+            for calls in dict.fromkeys(calls for calls, _, _ in costs)
+        ),
+        "",
+    ]
 
 
 def _decoding_aims(table: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
@@ -339,5 +456,20 @@ def picture(results: Sequence[tuple[Capture, Sequence[Score]]]) -> Any:
         bars = alt.Chart(data).mark_bar().encode(x=across, x2=alt.datum(0.01), y=along, color=colour)
         labels = alt.Chart(data).mark_text(align="left", dx=4).encode(x=across, y=along, text="label:N")
         charts.append((bars + labels).properties(width=420, title=alt.Title(name, anchor="start")))
+    charts += _line_of_calls(results)
     whole = alt.vconcat(*charts).properties(title="Processor time in seconds (logarithmic)")
     return whole.configure_view(stroke=None).configure_axis(grid=False)
+
+
+def _line_of_calls(results: Sequence[tuple[Capture, Sequence[Score]]]) -> list[Any]:
+    """The chart of what a call costs against how many there are, if that was measured."""
+    import altair as alt
+
+    rows = [{"calls": calls, "contestant": name, "us": each} for calls, name, each in _costs_of_calls(results)]
+    if not rows:
+        return []
+    across = alt.X("calls:Q", scale=alt.Scale(type="log"), title="calls in the capture")
+    along = alt.Y("us:Q", scale=alt.Scale(type="log"), title="microseconds a call")
+    lines = alt.Chart(alt.Data(values=rows)).mark_line(point=True)
+    shown = lines.encode(x=across, y=along, color=alt.Color("contestant:N", title=None))
+    return [shown.properties(width=420, title=alt.Title("A call against the size", anchor="start"))]

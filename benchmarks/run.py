@@ -151,7 +151,9 @@ def check(trial: Trial, directory: Path) -> tuple[Seen, Capture, list[Score]]:
             raise SystemExit(f"{capture.path.name}: " + "; ".join(found))
         say(f"  {capture.name}: {', '.join(by_name)} agree about {packets:,} packets")
     output.unlink()
-    return seen[trial.capture.packets][OURS.name], replace(trial.capture, notes=tuple(notes)), scores
+    ours = seen[trial.capture.packets][OURS.name]
+    calls = ours.types[contestants.REQUEST] if ours.types is not None else 0
+    return ours, replace(trial.capture, notes=tuple(notes), calls=calls), scores
 
 
 def _as_much(seen: Seen, of_plain: Seen, *, is_disturbed: bool) -> bool:
@@ -181,10 +183,12 @@ def _group(name: str, slow: int) -> list[Contestant]:
     """Who is measured on a capture."""
     peers, tshark = _peers(), [contestants.TSHARK] if shutil.which("tshark") else []
     match name:
-        case "recorded":
+        case "recorded" | "handles":
             return [OURS, *contestants.WHOLE]
         case "tiny":
             return [OURS, *contestants.WHOLE, *peers]
+        case "thousand" | "hundred thousand":
+            return [OURS, *(one for one in peers if one not in (contestants.CAT, contestants.TCPDUMP))]
         case "winperf":
             return [OURS, contestants.AUDIT, *peers]
         case "blocks":
@@ -197,14 +201,15 @@ def _group(name: str, slow: int) -> list[Contestant]:
         case "hours":
             return [OURS, contestants.COUNTERS, contestants.AUDIT, contestants.CAT, *tshark]
         case "reply":
-            return [OURS, contestants.CAT, *tshark]
+            return [OURS, contestants.AUDIT, contestants.TRIAGE, contestants.CAT, *tshark]
         case "scan" | "foreign" | "files" | "sealed-files":
             return [OURS, *peers]
         case "large":
             first = [contestants.FIRST_LINE, *([contestants.TSHARK_FIRST] if tshark else [])]
             return [OURS, *first, *peers]
         case "calls":
-            return [OURS, contestants.AUDIT, *peers, *contestants.slow_peers(slow // 4), contestants.kaitai(slow)]
+            ours = [OURS, contestants.AUDIT, contestants.TRIAGE]
+            return [*ours, *peers, *contestants.slow_peers(slow // 4), contestants.kaitai(slow)]
     return [OURS, *peers, contestants.START, *contestants.slow_peers(slow)]
 
 
@@ -218,7 +223,10 @@ MAKERS: dict[str, Callable[[Path, int], int]] = {
     "files": traffic.files,
     "sealed-files": traffic.sealed_files,
     "calls": traffic.calls,
+    "thousand": traffic.tiny,
     "tiny": traffic.tiny,
+    "hundred thousand": traffic.tiny,
+    "handles": traffic.handles,
     "million": traffic.tiny,
     "blocks": traffic.blocks,
     "winperf": traffic.winperf,
@@ -232,7 +240,7 @@ MAKERS: dict[str, Callable[[Path, int], int]] = {
 }
 
 
-def _capture(name: str, path: Path, packets: int) -> Capture:
+def capture_of(name: str, path: Path, packets: int) -> Capture:
     """A capture, with what decrypts it."""
     if name == "recorded":
         return Capture(name, path, packets, ("--secrets", str(RECORDED.with_suffix(".secrets.json"))))
@@ -251,7 +259,7 @@ def trials(sizes: dict[str, float], directory: Path, rounds: int, slow: int, wan
         path = directory / f"{name}.pcap"
         packets = made(path, lambda make=make, path=path, name=name: make(path, int(sizes[name] * MB)))  # type: ignore[misc]
         # tshark takes minutes for the largest: the turn that compares what all see is the one that counts.
-        yield Trial(_capture(name, path, packets), _group(name, slow), 0 if name in ("large", "million") else rounds)
+        yield Trial(capture_of(name, path, packets), _group(name, slow), 0 if name in ("large", "million") else rounds)
         for form in traffic.FORMS if name == "mixed" else ():
             if form in wanted:
                 other = directory / f"mixed.{form}"
@@ -282,8 +290,12 @@ SIZES: dict[str, float] = {
     "files": 300,
     "sealed-files": 300,
     "calls": 150,
-    # Ten thousand calls.
+    # A thousand, ten thousand and a hundred thousand calls.
+    "thousand": 0.615,
     "tiny": 6.2,
+    "hundred thousand": 61.5,
+    # Two thousand query handles.
+    "handles": 6.7,
     # An answer of 160,000 blocks.
     "blocks": 2.56,
     "winperf": 10,
@@ -300,7 +312,10 @@ SMALL: dict[str, float] = {
     "files": 2,
     "sealed-files": 1,
     "calls": 2,
+    "thousand": 0.1,
     "tiny": 0.2,
+    "hundred thousand": 0.3,
+    "handles": 0.2,
     "blocks": 0.1,
     "winperf": 1,
     "recorded": 1,

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, get_args
+from uuid import UUID
 
 import lz4.frame
 import numpy as np
@@ -154,17 +155,25 @@ class Client:
             self._tcp.send(direction, message)
         self._talk.sent.clear()
 
-    def query(self, answer: bytes) -> None:
+    def query(self, answer: bytes, handle: str = HANDLE) -> None:
         """PerflibV2QueryCounterData; `answer` is the stub of its response."""
-        self._call(6, Ndr().handle(HANDLE).uint(1 << 26).data, answer)
+        self._call(6, Ndr().handle(handle).uint(1 << 26).data, answer)
+
+    def open_query(self, handle: str) -> None:
+        """PerflibV2OpenQueryHandle, beside the one that every client opens."""
+        self._call(3, self._machine().data, Ndr().handle(handle).uint(0).data)
+
+    def close_query(self, handle: str) -> None:
+        """PerflibV2CloseQueryHandle."""
+        self._call(4, Ndr().handle(handle).data, Ndr().handle(str(UUID(int=0))).uint(0).data)
 
     def describe(self, code: int, answer: bytes) -> None:
         """PerflibV2QueryCounterSetRegistrationInfo."""
         self._call(1, Ndr().string("\\\\FILES").uuid(GUID).uint(code).uint(0).uint(1 << 16).data, answer)
 
-    def follow(self, identifiers: bytes) -> None:
+    def follow(self, identifiers: bytes, handle: str = HANDLE) -> None:
         """PerflibV2QueryCounterInfo: what the handle holds."""
-        self._call(5, Ndr().handle(HANDLE).uint(1 << 16).data, answer_of(identifiers))
+        self._call(5, Ndr().handle(handle).uint(1 << 16).data, answer_of(identifiers))
 
     def transfer(self, data: bytes) -> None:
         """A piece of a file, read from another open: SMB traffic that carries no call."""
@@ -358,6 +367,22 @@ def tiny(path: Path, size: int) -> int:
         stubs = [answer_of(counterset(1, 1, rng)) for _ in range(64)]
         while out.size < size:
             rng.choice(clients).query(rng.choice(stubs))
+        return out.packets
+
+
+def handles(path: Path, size: int) -> int:
+    """As many query handles as fit: each is opened, polled three times and closed, by eight clients in clear."""
+    rng = random.Random(37)
+    with Writer(path) as out:
+        clients = [Client(out, number, rng) for number in range(8)]
+        stubs = [answer_of(counterset(1, 1, rng)) for _ in range(64)]
+        while out.size < size:
+            client, handle = rng.choice(clients), str(UUID(int=rng.getrandbits(128)))
+            client.open_query(handle)
+            client.follow(buffers.identifier(GUID, counter=6, name="_Total"), handle)
+            for _ in range(3):
+                client.query(rng.choice(stubs), handle)
+            client.close_query(handle)
         return out.packets
 
 

@@ -20,7 +20,7 @@ import lz4.frame
 import zstandard
 
 from benchmarks.traffic import ACK, GUID, HANDLE, SYN, Client, Tcp, Writer, answer_of
-from tests.build import buffers, rpc, smb
+from tests.build import buffers, etl, rpc, smb
 from tests.build.auth import INTEGRITY, ntlm_handshake, protected_pdu, tlv
 from tests.build.buffers import Ndr
 from tests.build.capture import Pcapng
@@ -32,8 +32,12 @@ SAMPLES = ("samples", "FILE", "--format", "jsonl")
 SAVE, REPORT = ("save", "FILE", "-o", "OUT"), ("report", "FILE", "-o", "OUT")
 # Every other command that reads captures.
 OTHERS: tuple[tuple[str, ...], ...] = (
-    *((name, "FILE", "--format", "jsonl") for name in ("sessions", "hosts", "handles", "stats", "triage")),
+    *(
+        (name, "FILE", "--format", "jsonl")
+        for name in ("sessions", "hosts", "handles", "processes", "files", "stats", "triage")
+    ),
     ("show", "FILE", "--call", "2"),
+    ("diff", "FILE", "FILE", "--format", "jsonl"),
     ("keys", "wireshark", "FILE"),
     ("export-metadata", "FILE", "-o", "OUT"),
     ("export", "FILE", "--pcapng", "OUT"),
@@ -229,6 +233,79 @@ def like_headers(path: Path, size: int) -> None:
     frame = header * 256
     record = struct.pack("<IIII", 1_700_000_000, 5, len(frame), len(frame)) + frame
     path.write_bytes(_raw_pcap(record * (size // len(record))))
+
+
+def _etl(path: Path, size: int, add: Callable[[etl.Etl, int], object], buffer_size: int = 8192) -> None:
+    """A trace of about a size; `add` adds events, given how many times it did."""
+    trace = etl.Etl(buffer_size=buffer_size)
+    for number in count():
+        if len(trace.out) >= size:
+            break
+        add(trace, number)
+    path.write_bytes(trace.data())
+
+
+@shape()
+def etl_buffers(path: Path, size: int) -> None:
+    """Buffers of an event trace log as small as they may be, with a packet of nothing in each, those of the end first."""
+    last = size // 1024
+    _etl(path, size, lambda trace, number: trace.ndis(etl.T0 + (last - number) * 1000, b"").flush(0), 1024)
+
+
+@shape()
+def etl_events_of_nothing(path: Path, size: int) -> None:
+    """Messages without data, as short as events may be."""
+    event = struct.pack("<HBBHH", 8, 0, 0x90, 0, 0)
+    _etl(path, size, lambda trace, _: trace.raw(event * 1000), 16384)
+
+
+@shape()
+def etl_packets_of_nothing(path: Path, size: int) -> None:
+    """Packets of an event trace log without data, of Ethernet and of a modem in turn, whose order is another each time."""
+    keywords = etl.WHOLE, etl.WHOLE | etl.WIRELESS_WAN
+    _etl(
+        path, size, lambda trace, number: trace.ndis(etl.T0 + (number ^ 0x55) * 1000, b"", keyword=keywords[number % 2])
+    )
+
+
+@shape()
+def etl_out_of_order(path: Path, size: int) -> None:
+    """Buffers that begin in order and go on with packets of the end of the trace: all of them wait."""
+
+    def add(trace: etl.Etl, number: int) -> None:
+        trace.ndis(etl.T0 + number * 1000, b"")
+        for _ in range(80):
+            trace.ndis(etl.T0 + 10**12 - number * 1000, b"")
+        trace.flush(0)
+
+    _etl(path, size, add)
+
+
+@shape()
+def etl_fragments_alone(path: Path, size: int) -> None:
+    """Packets of event trace logs that begin and do not end, each of another thread."""
+    _etl(path, size, lambda trace, number: trace.ndis(etl.T0 + number, b"", keyword=etl.START, thread=number))
+
+
+@shape()
+def etl_appearances(path: Path, size: int) -> None:
+    """Packets of pktmon, each in a group of its own and at another component."""
+
+    def add(trace: etl.Etl, number: int) -> None:
+        packet = etl.pktmon_packet(b"", number + 1, component=number & 0xFFFF)
+        trace.event(etl.T0 + number, etl.PKTMON, 160, packet, keyword=0)
+
+    _etl(path, size, add)
+
+
+@shape()
+def etl_interfaces(path: Path, size: int) -> None:
+    """Packets of an event trace log, each of another virtual switch with long names."""
+
+    def add(trace: etl.Etl, number: int) -> None:
+        trace.event(etl.T0 + number, etl.NDIS, 1003, etl.switch_packet(b"", port=number, destinations=("n" * 50,) * 5))
+
+    _etl(path, size, add)
 
 
 # ------------------------------------------------------------------------------------------------------------ IP and TCP

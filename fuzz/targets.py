@@ -24,8 +24,10 @@ import numpy as np
 from analyzer.auth import der, kerberos, keytab, ntlm, secrets, spnego
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.etl import EtlFile
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.capture.reader import CaptureReader
+from analyzer.capture.streams import open_stream
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
@@ -52,6 +54,8 @@ from analyzer.transport.tcp.recognition import Recognition
 from fuzz import captures, cases
 from fuzz.mutation import Mutator
 from tests.build import auth as build_auth
+from tests.build import etl as build_etl
+from tests.build import packet as build_packet
 from tests.build import rpc as build_rpc
 from tests.build import smb as build_smb
 from tests.build.chain import through, to_channels
@@ -122,6 +126,36 @@ def _capture(data: bytes) -> None:
         return
     frames = [[id for item in items if isinstance(item, FrameBlock) for id in item.frames.tolist()] for items in found]
     assert frames[0] == frames[1]
+
+
+def _trace(data: bytes) -> None:
+    """However many buffers are read at once, the packets are the same, and each appears among all appearances."""
+    found: list[list[tuple[int, int, bytes]]] = []
+    for block_bytes, appearances in ((1, False), (1 << 20, False), (1 << 20, True)):
+        stream, _ = open_stream(io.BytesIO(data), "trace.etl")
+        trace = EtlFile(stream, 0, {}, block_bytes=block_bytes, appearances=appearances)
+        frames = [item.frame(at) for item in trace if isinstance(item, FrameBlock) for at in range(len(item))]
+        found.append([(frame.frame, frame.time_ns, frame.data) for frame in frames])
+    assert found[0] == found[1]
+    assert set(found[1]) <= set(found[2])
+
+
+def _traces() -> list[bytes]:
+    frames = [build_packet.ethernet(build_packet.ipv4(bytes([number]) * 40)) for number in range(6)]
+    plain = build_etl.Etl(buffer_size=1024)
+    switched = build_etl.Etl(buffer_size=1024, pointer_size=4, clock=build_etl.SYSTEM_TIME)
+    seen = build_etl.Etl(buffer_size=1024, clock=build_etl.CYCLES, frequency=2_400_000_000)
+    for number, frame in enumerate(frames):
+        time_ns = build_etl.T0 + number * 1000
+        plain.ndis(
+            time_ns, frame, keyword=(build_etl.START, build_etl.END, build_etl.WHOLE)[number % 3], processor=number % 2
+        )
+        switched.event(time_ns, build_etl.NDIS, 1003, build_etl.switch_packet(frame, destinations=("a",)))
+        packet = build_etl.pktmon_packet(frame, number // 2 + 1, component=number)
+        seen.event(time_ns, build_etl.PKTMON, 160, packet, items=build_etl.extended(b"ab", b"c") if number else b"")
+    for event in build_etl.other_kinds(1):
+        plain.raw(event)
+    return [plain.data(), switched.data(), seen.computer(build_etl.T0, "PC").data()]
 
 
 def _block(data: bytes) -> FrameBlock:
@@ -522,6 +556,7 @@ def _texts(*texts: str) -> Callable[[], Sequence[bytes]]:
 _EVIDENCE = '{"record":"evidence","inputs":[{"role":"capture","name":"a","size":7,"sha256":"' + "0" * 64 + '"}]}'
 TARGETS: dict[str, Target] = {
     "capture": Target(_capture, lambda: [data[:4000] for data in captures.files()]),
+    "trace": Target(_trace, _traces),
     "packet": Target(_packet, _frames),
     "tcp": Target(
         _tcp, lambda: [bytes([1, 0, 0, 2, 0, 0, 0, 0, 3, 0, 1, 18, 0, 0, 0, 0] + [1, 1, 1, 24, 9, 0, 0, 1] * 6)]

@@ -2,8 +2,9 @@
 
 `python ksy/compile.py` writes three things there: `positions/` (parsers that record where each field was read), `plain/` (parsers
 of buffers without positions) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also writes,
-into `standalone/`, a description without parameters of each stub. `--check` writes nothing, compiles again and reports what
-differs. The first run fetches the compiler: `npm ci` in this folder.
+into `standalone/`, a description without parameters of each stub. Of captures/*.ksy, the capture files of Windows, it writes the
+descriptions into analyzer/capture/_generated and the parsers, which only tests use, into tests/build/_generated. `--check` writes
+nothing, compiles again and reports what differs. The first run fetches the compiler: `npm ci` in this folder.
 """
 
 from __future__ import annotations
@@ -19,11 +20,16 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "analyzer" / "interfaces" / "buffers" / "_generated"
+CAPTURES = HERE.parent / "analyzer" / "capture" / "_generated"
+PARSERS = HERE.parent / "tests" / "build" / "_generated"
 STANDALONE = HERE / "standalone"
 PACKAGES = {
-    "__init__.py": "What ksy/compile.py writes; see ksy/.",
-    "plain/__init__.py": "Parsers of buffers compiled from ksy/.",
-    "positions/__init__.py": "Parsers compiled from ksy/, which record where each field was read.",
+    "buffers": {
+        "__init__.py": "What ksy/compile.py writes; see ksy/.",
+        "plain/__init__.py": "Parsers of buffers compiled from ksy/.",
+        "positions/__init__.py": "Parsers compiled from ksy/, which record where each field was read.",
+    },
+    "parsers": {"__init__.py": "Parsers of capture files compiled from ksy/captures/."},
 }
 
 
@@ -79,15 +85,16 @@ def fetch() -> str:
     return node
 
 
-def compiled() -> dict[str, str]:
-    """Every generated file by its path below the target folder."""
+def compiled() -> dict[str, dict[str, str]]:
+    """Every generated file by its path below the folder it goes to: `buffers`, `captures` and `parsers`."""
     node = fetch()
     ran = subprocess.run([node, str(HERE / "compile.cjs")], cwd=HERE, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise CompileError(ran.stderr.strip() or "the compiler failed without a message.")
-    files: dict[str, str] = json.loads(ran.stdout)
-    files.update((name, f'"""{text}"""\n') for name, text in PACKAGES.items())
-    return files
+    folders: dict[str, dict[str, str]] = json.loads(ran.stdout)
+    for folder, packages in PACKAGES.items():
+        folders[folder].update((name, f'"""{text}"""\n') for name, text in packages.items())
+    return folders
 
 
 def standalone(specs: dict[str, Any]) -> dict[str, str]:
@@ -127,10 +134,10 @@ def differences(folder: Path, files: dict[str, str], present: set[str]) -> list[
     return [f"{folder.relative_to(HERE.parent).as_posix()}/{line}" for line in found]
 
 
-def generated() -> set[str]:
-    """The files in the folder of the parsers."""
+def generated(folder: Path) -> set[str]:
+    """The files in a folder of what is generated."""
     return {
-        path.relative_to(TARGET).as_posix() for path in TARGET.rglob("*") if path.is_file() and path.suffix != ".pyc"
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"
     }
 
 
@@ -152,16 +159,20 @@ def main() -> int:
     except CompileError as error:
         print(f"ksy/compile.py: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    alone = standalone(json.loads(files["specs.json"]))
+    alone = standalone(json.loads(files["buffers"]["specs.json"]))
+    folders = {TARGET: files["buffers"], CAPTURES: files["captures"], PARSERS: files["parsers"]}
     if options.check:
-        found = differences(TARGET, files, generated()) + differences(STANDALONE, alone, stubs())
+        found = differences(STANDALONE, alone, stubs())
+        for folder, made in folders.items():
+            found += differences(folder, made, generated(folder))
         for line in found:
             print(f"{line}; run python ksy/compile.py", file=sys.stderr)  # noqa: T201
         return 1 if found else 0
-    shutil.rmtree(TARGET, ignore_errors=True)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
     for name in stubs() - alone.keys():
         (STANDALONE / name).unlink()
-    for folder, made in ((TARGET, files), (STANDALONE, alone)):
+    for folder, made in (*folders.items(), (STANDALONE, alone)):
         for name, text in made.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

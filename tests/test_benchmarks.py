@@ -1,4 +1,5 @@
-"""The benchmarks run, and all contestants see the same packets and calls. Nothing here looks at a time."""
+"""The benchmarks run, all contestants see the same packets and calls, and what each row takes of ours is held to a count of
+functions. Nothing here looks at a time."""
 
 from __future__ import annotations
 
@@ -8,13 +9,87 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from benchmarks.run import LARGE, SIZES
+from analyzer.commands.commands import command_line
+from benchmarks.run import LARGE, MAKERS, MB, SIZES, capture_of
 from benchmarks.traffic import DISTURBANCES, FORMS
+from tools.count_calls import begun
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 # In seconds. Under a load of twenty, at the lowest priority, ten minutes were not enough.
 _HANGING = 4 * 3600
+
+
+# Sizes in MB of a row, and how many functions of ours at most begin for a packet more of it with `timeline`; a twentieth fewer do.
+_ROWS = {
+    "mixed": (2, 6, 0.32),
+    "scan": (0.2, 0.6, 0.01),
+    "foreign": (0.3, 0.6, 0.55),
+    "files": (1, 3, 4.03),
+    "sealed-files": (1, 3, 1.22),
+    "calls": (0.5, 1.5, 24.1),
+    "tiny": (0.05, 0.15, 164),
+    "handles": (0.1, 0.2, 165),
+    "blocks": (0.05, 0.15, 72.7),
+    "winperf": (0.3, 0.6, 37.8),
+    "recorded": (0.2, 0.4, 72.8),
+    "polling": (2, 4, 18),
+    "hours": (0.5, 1.5, 19.5),
+    "reply": (0.5, 1.5, 19.7),
+}
+# The same for a packet of `tiny`, by command.
+_COMMANDS = {
+    "sessions": 42,
+    "hosts": 97,
+    "handles": 165,
+    "stats": 166,
+    "samples": 183,
+    "counters": 181,
+    "audit": 303,
+    "triage": 222,
+    "save": 144,
+    "report": 676,
+}
+
+
+def _per_packet(name: str, sizes: tuple[float, float], directory: Path, command: str = "timeline") -> float:
+    """How many functions of ours begin for a packet more."""
+    found = []
+    for size in sizes:
+        path = directory / f"{name}-{size}.pcap"
+        packets = MAKERS[name](path, int(size * MB))
+        output = ("--force", "-o", str(directory / "out")) if command in ("save", "report") else ("--format", "jsonl")
+        words = [command, str(path), *capture_of(name, path, packets).options, *output]
+        _run(words)  # loads modules and fills caches
+        counts = begun(lambda words=words: _run(words))  # type: ignore[misc]
+        # Not every version of Python makes functions of comprehensions.
+        found.append((packets, sum(number for (_, title), number in counts.items() if not title.endswith(">"))))
+    (fewer, before), (more, after) = found
+    return (after - before) / (more - fewer)
+
+
+def _run(words: list[str]) -> None:
+    done = CliRunner().invoke(command_line(), words, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": ""})
+    assert done.exit_code in (0, 1, 10, 11), done.stderr
+
+
+@pytest.mark.parametrize("name", _ROWS)
+def test_no_row_takes_more_functions_for_a_packet_than_it_did(name: str, tmp_path: Path) -> None:
+    *sizes, most = _ROWS[name]
+    found = _per_packet(name, (sizes[0], sizes[1]), tmp_path)
+    assert 0.85 * most - 0.01 <= found <= most, "what takes less is stated anew"
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_no_command_takes_more_functions_for_a_packet_than_it_did(command: str, tmp_path: Path) -> None:
+    found = _per_packet("tiny", (0.05, 0.1), tmp_path, command)
+    assert 0.85 * _COMMANDS[command] <= found <= _COMMANDS[command], "what takes less is stated anew"
+
+
+def test_every_row_of_the_benchmarks_has_a_count() -> None:
+    same = {"million", "thousand", "hundred thousand", "files-large", "sealed-files-large", "large"}
+    assert set(_ROWS) == {*SIZES, *LARGE} - same
 
 
 @pytest.mark.needs("tshark", "tcpdump")

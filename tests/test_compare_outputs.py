@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analyzer.commands.commands import _COMMANDS, _GROUPS
+from analyzer.commands.about import ABOUT
 from tests import truth
 from tools import compare_outputs
 from tools.compare_outputs import Differences, compare
@@ -118,7 +118,7 @@ def test_every_command_that_reads_captures_is_compared(tmp_path: Path) -> None:
     commands = {job.arguments[0] for job in compare_outputs.jobs_of(capture.path, secrets)}
     commands |= {job.arguments[0] for job in compare_outputs.decode_jobs(compare_outputs.VECTORS)}
     others = {"show", "browse", "explain", "crosscheck", "verify", "calibrate", "probe", "collect", "docs", "limits"}
-    assert commands | others == set(_COMMANDS) | set(_GROUPS)
+    assert commands | others == set(ABOUT)
 
 
 def test_a_capture_without_keys_of_its_own_gets_all_of_its_folder(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from analyzer.interfaces.pcq.layer import CatalogLearner
 from analyzer.interfaces.resolution.resolve import resolved
 from analyzer.interfaces.winperf.layer import KeyFollower
 from analyzer.pipeline.run import analyze
-from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
+from analyzer.questions.statistics.handles import HandleCall, HandleLifetime, handle_lifetimes
 from analyzer.results.call_table import CallTable
 from analyzer.results.query import Identifier
 from tests import truth
@@ -56,7 +56,7 @@ def ours(identifier: Identifier) -> Key:
     return identifier.counterset, identifier.counter_id, identifier.instance_id, identifier.instance or ""
 
 
-def compare(event: HandleEvent, line: Line, held: list[Key]) -> None:
+def compare(event: HandleCall, line: Line, held: list[Key]) -> None:
     """One call as we report it and as the server noted it; `held` is the server's list before it."""
     kind = KINDS.get(line["opnum"]) or ("add" if line["add"] else "remove")
     assert event.kind == kind

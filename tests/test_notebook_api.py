@@ -11,7 +11,6 @@ import pytest
 
 import analyzer as pcq
 from analyzer.results.capture import ProblemRecord
-from analyzer.results.sample import SampleRecord
 from analyzer.screens.formats.schema import table_schema
 from tests import truth
 
@@ -88,11 +87,6 @@ def test_problems_sessions_and_hosts_are_tables(cap: pcq.Capture) -> None:
     assert cap.hosts["ip"].to_list() == ["127.0.0.1"]
 
 
-def test_tables_are_made_once(cap: pcq.Capture) -> None:
-    assert cap.calls is cap.calls
-    assert "103 calls" in repr(cap)
-
-
 def test_a_call_is_its_record(cap: pcq.Capture) -> None:
     call = cap.call(3)
     assert (call["number"], call["method"]) == (3, "PerflibV2QueryCounterSetRegistrationInfo")
@@ -103,16 +97,6 @@ def test_a_call_is_its_record(cap: pcq.Capture) -> None:
 def test_a_number_that_is_no_call_is_an_input_error(cap: pcq.Capture, number: int) -> None:
     with pytest.raises(pcq.InputError, match=f"there is no call {number}"):
         cap.call(number)
-
-
-def test_secrets_come_as_path_text_keyring_or_not_at_all() -> None:
-    keyring = pcq.Keyring.load(CAPTURE.secrets_path)
-    for secrets in (CAPTURE.secrets_path, str(CAPTURE.secrets_path), keyring):
-        assert set(pcq.analyze(CAPTURE.path, secrets=secrets).calls["state"]) == {"complete"}
-    bare = pcq.analyze(CAPTURE.path)
-    assert set(bare.calls["state"]) == {"sealed"}
-    assert bare.samples.height == 0
-    assert bare.samples.schema == pcq.analyze(CAPTURE.path, secrets=keyring).samples.schema
 
 
 def test_several_captures_and_open_files_are_taken() -> None:
@@ -132,62 +116,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
     code = "import sys, analyzer; print('polars' in sys.modules); print(sorted(analyzer.__all__)); analyzer.nothing"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (
-        done.stdout == "False\n['Capture', 'InputError', 'Keyring', '__version__', 'analyze', 'iter_calls', 'open']\n"
+        done.stdout
+        == "False\n['Capture', 'InputError', 'Keyring', '__version__', 'analyze', 'diff', 'iter_calls', 'open']\n"
     )
     assert done.stderr.endswith("AttributeError: module 'analyzer' has no attribute 'nothing'\n")
-
-
-def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
-    from analyzer.screens.formats.schema import table_of_records
-
-    record = SampleRecord(
-        call=1,
-        time_ns=1 << 63,
-        source="perflib-v2",
-        server=None,
-        handle=None,
-        counter_name=None,
-        counter_type=None,
-        instance="a\ud800",
-        instance_id=None,
-        raw=-1,
-        data_size=None,
-        name_source=None,
-        names=None,
-        perf_freq=1 << 63,
-    )
-    table = table_of_records(SampleRecord, [record])
-    assert table.select("time", "raw", "perf_freq", "instance").row(0) == (None, None, None, "a\\ud800")
-
-
-def test_handles_and_stats_are_tables() -> None:
-    capture = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path)
-    assert capture.handles["end"].to_list()[:2] == ["closed", "closed"]
-    assert capture.stats["method-stats"]["calls"].sum() == capture.calls.height
-    assert "svchost" in capture.stats["image"]["name"].to_list()
-
-
-def test_metadata_names_what_a_capture_does_not(tmp_path: Path) -> None:
-    saved = tmp_path / "x.json"
-    arguments = ["export-metadata", str(CAPTURE.path), "-o", str(saved), "--secrets", str(CAPTURE.secrets_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "analyzer", *arguments],
-        capture_output=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    for given in (saved, CAPTURE.path):
-        capture = pcq.analyze(V1.path, secrets=CAPTURE.secrets_path, metadata=given, metadata_from="127.0.0.1")
-        assert any(catalog.countersets for _, catalog in capture.analysis.catalogs)
-
-
-def test_an_audit_is_two_tables() -> None:
-    cap = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path)
-    tables = cap.audit()
-    assert set(tables) == {"findings", "coverage"}
-    failed = tables["coverage"].filter(pl.col("verdict") == "fail")["requirement"]
-    assert set(failed) <= set(CAPTURE.breaks)
-    assert "PCQ210" in tables["findings"]["rule"].to_list()
-    with pytest.raises(pcq.InputError):
-        cap.audit("letter")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,9 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.auth.keyring import Keyring
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable
 from tests import truth
-from tests.build.buffers import Block
-from tests.build.counters import Info, Watch, large, one
 from tests.pyright import complaints
 
 CAPTURE = truth.captures()[0]
@@ -71,18 +68,6 @@ def test_series_leave_the_calls_that_answered_with_them(cap: pcq.Capture) -> Non
     with pytest.raises(pcq.InputError) as caught:
         cap.series(PATH.replace("Processor", "Procesor"))
     assert any("near it" in note for note in caught.value.__notes__)
-
-
-def test_intervals_are_text_seconds_or_spans(cap: pcq.Capture) -> None:
-    expected = cap.counters(PATH, interval="1m")
-    assert cap.counters(PATH, interval=60).equals(expected)
-    assert cap.counters(PATH, interval=timedelta(minutes=1)).equals(expected)
-
-
-def test_calls_come_one_by_one(cap: pcq.Capture) -> None:
-    found = cap.handle("q1").iter_calls()
-    assert next(found)["handle"] == "q1"
-    assert sum(1 for _ in found) == cap.handle("q1").calls.height - 1
 
 
 def test_calls_stream_while_a_capture_is_read(cap: pcq.Capture, tmp_path: Path) -> None:
@@ -145,17 +130,6 @@ def test_problems_are_those_of_the_part(cap: pcq.Capture) -> None:
     assert lost.handle("q1").problems.filter(pl.col("kind") == "gap").height == 0
 
 
-def test_names_are_redacted_where_that_is_asked_for(cap: pcq.Capture) -> None:
-    secret = set(cap.calls["auth_user"].drop_nulls())
-    first = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path, redact="a key")
-    again = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path, redact="a key")
-    assert first.calls["auth_user"].to_list() == again.calls["auth_user"].to_list()
-    assert not secret & set(first.calls["auth_user"])
-    assert not secret & set(pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path, redact=True).calls["auth_user"])
-    with pytest.raises(pcq.InputError):
-        pcq.analyze(CAPTURE.path, redact="")
-
-
 def test_what_a_responder_looks_at_first_is_a_table(cap: pcq.Capture) -> None:
     assert cap.triage["severity"][0] == "high"
     assert cap.triage["rank"].to_list() == list(range(1, cap.triage.height + 1))
@@ -206,82 +180,7 @@ def test_threads_are_spoken_of() -> None:
     assert "thread" in (pcq.Capture.__doc__ or "")
 
 
-def test_secrets_are_a_dictionary_or_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    import json
-
-    document = json.loads(CAPTURE.secrets_path.read_text())
-    for user in document.get("users", []):
-        user.setdefault("password", None)
-    expected = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path).samples
-    assert pcq.analyze(CAPTURE.path, secrets=document).samples.equals(expected)
-    monkeypatch.setenv("PCQ_SECRETS", str(CAPTURE.secrets_path))
-    assert pcq.analyze(CAPTURE.path).samples.equals(expected)
-    with pytest.raises(pcq.InputError):
-        Keyring.of({"users": "alice"})
-
-
-def test_progress_is_called_with_what_was_read() -> None:
-    seen: list[tuple[int, int]] = []
-    pcq.analyze(CAPTURE.path, progress=lambda frames, done: seen.append((frames, done)))
-    assert seen
-    assert seen == sorted(seen)
-
-
 # ------------------------------------------------------------------------------------------------ what is shown
-
-
-def test_a_call_shows_its_fields_beside_its_bytes(cap: pcq.Capture) -> None:
-    number = cap.samples["call"][0]
-    html = cap.call(number)._repr_html_()
-    assert html is not None
-    assert "perf_freq" in html
-    assert "000000  " in html
-    findings = cap.audit()
-    assert findings["findings"]["rule"][0] in findings._repr_html_()
-
-
-def test_names_of_a_capture_are_no_markup() -> None:
-    watch = Watch((Info(5, 0x10000),)).open(one(5))
-    watch.poll(Block(4, instances=(("<script>alert(1)</script>", 1),), values=(large(5),)))
-    hostile = pcq.Capture(watch.analysis)
-    shown = hostile._repr_html_() + str([hostile.call(number)._repr_html_() for number in range(1, 5)])
-    assert "<script" not in shown
-    assert "&lt;script" in shown
-
-
-@pytest.mark.needs("altair")
-def test_charts_have_units_titles_and_tooltips(cap: pcq.Capture) -> None:
-    part = cap.handle("q1")
-    for chart in (part.plot.timeline(), part.plot.latency(), part.plot.polls(), cap.plot.counters(PATH)):
-        drawn = chart.to_dict()
-        text = str(drawn)
-        assert "'title'" in text
-        assert "'tooltip'" in text
-    assert "value (%)" in str(cap.plot.counters(PATH).to_dict())
-    assert "time since the poll before (s)" in str(part.plot.polls().to_dict())
-
-
-@pytest.mark.needs("altair")
-def test_an_axis_of_less_than_a_minute_has_marks_of_its_own_in_milliseconds(cap: pcq.Capture) -> None:
-    """Vega draws one mark of those that share a second."""
-    for chart in (cap.plot.timeline(), cap.plot.latency()):
-        drawn = chart.to_dict()
-        axis = drawn["encoding"]["x"]
-        moments = [row["ms"] for row in drawn["data"]["values"]]
-        marks = axis["axis"]["values"]
-        assert (axis["field"], axis["scale"]["zero"]) == ("ms", False)
-        assert 2 <= len(marks) <= 7
-        assert min(moments) <= marks[0] < marks[-1] <= max(moments)
-
-
-@pytest.mark.needs("altair")
-def test_times_of_days_are_shown_in_utc_whatever_the_zone_of_the_browser(cap: pcq.Capture) -> None:
-    import altair as alt
-
-    from analyzer.screens.notebook.charts import _time
-
-    axis = _time(alt.Data(values=[{"time": "2026-11-20T00:00:00.000Z", "ms": 0.0}, {"time": "", "ms": 60_000.0}]))
-    assert axis.to_dict()["scale"] == {"type": "utc"}
 
 
 # What a user of the API writes. Type checkers read it, nothing runs it.
@@ -320,7 +219,7 @@ def test_a_users_script_is_well_typed_for_pyright(tmp_path: Path) -> None:
 
 # Columns of one name that say something else in each table: kinds and grades of different things,
 # and counts of what is a flag of a single row.
-OF_ONE_TABLE = {"kind", "severity", "level", "verdict", "excused", "repeated", "requirement"}
+OF_ONE_TABLE = {"kind", "severity", "confidence", "level", "verdict", "excused", "repeated", "requirement"}
 
 
 def test_tables_join_on_every_key_that_both_have(cap: pcq.Capture) -> None:
@@ -331,6 +230,7 @@ def test_tables_join_on_every_key_that_both_have(cap: pcq.Capture) -> None:
         "intervals": cap.counters(interval="100ms"),
         "problems": cap.problems,
         "handles": cap.handles,
+        "processes": cap.processes,
         "sessions": cap.sessions,
         "hosts": cap.hosts,
         "triage": cap.triage,
@@ -346,3 +246,12 @@ def test_tables_join_on_every_key_that_both_have(cap: pcq.Capture) -> None:
     assert joined > 200
     both = ["call", "instance", "counter_name"]
     assert cap.samples.join(cap.counters(), on=both, nulls_equal=True).height >= cap.samples.height
+
+
+def test_two_captures_are_compared_as_tables(cap: pcq.Capture) -> None:
+    same = pcq.diff(cap, cap)
+    assert (len(same.differences), len(same.not_compared), same.summary["outcome"]) == (0, 0, "equal")
+    assert "no difference" in repr(same)
+    found = pcq.diff(cap, cap.filter("opnum == 6"))
+    assert set(found.differences["kind"].cast(pl.String)) == {"only-a"}
+    assert "only A" in repr(found)

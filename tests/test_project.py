@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -106,6 +107,13 @@ def test_every_room_is_in_the_architecture() -> None:
     assert not {package for package in packages if f"`{package}`" not in described}
 
 
+def test_a_class_has_a_name_of_its_own() -> None:
+    sources = [path for path in (ROOT / "analyzer").rglob("*.py") if "_generated" not in path.parts]
+    nodes = (node for path in sources for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_functions_and_classes_are_short_enough_to_be_read_at_once() -> None:
     """Functions of 60 lines, classes of 400; what compilers wrote does not count."""
     long = []
@@ -189,24 +197,30 @@ _EXPLAINED = {
     "analyzer": r".*\.(py|lark|toml|typed|json|html|md)|screens/formats/page_assets/report\.(js|css)",
     "benchmarks": r"[a-z_]+\.(py|json|yaml)|README\.md",
     "captures": r"[\w.-]+\.(pcap|pcapng|keytab|json|json\.gz|toml|md)",
+    "debian": r"changelog|control|copyright|links|manpages|rules|source/format",
     "docs": r".*\.(md|svg|png|json|yml|1)",
     "fuzz": r"[a-z_]+\.py|(corpus|regressions)/[a-z-]+/[0-9a-f]{16}",
     "ksy": r".*\.(ksy|py|cjs|mjs|json|md)",
     "notebooks": r"[\w-]+\.(ipynb|md)",
+    "rig": r"(clients/)?[a-z0-9_]+\.py",
     "tests": r".*\.(py|json|jsonl|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|pcq|ksy|zst|gz|xz|seed)|fuzz/corpus/.*|hostile/.*",
     "tools": r".*\.(py|ps1|md|toml|c|sh)|prose/(rules/)?[\w.-]+\.(js|json)",
+    "upstream": r".*\.(py|md)",
     "web": r"(src/)?[\w.-]+\.(ts|tsx|css|mjs|json|py)",
     "wireshark": r".*\.(py|lua|md)",
 }
 _IN_THE_ROOT = {
+    ".dockerignore",
     ".editorconfig",
     ".gitattributes",
     ".gitignore",
     ".pre-commit-config.yaml",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "Dockerfile",
     "LICENSE",
     "Makefile",
+    "mkdocs.yml",
     "README.md",
     "SECURITY.md",
     "constraints.txt",
@@ -237,6 +251,17 @@ def test_no_file_lies_where_none_belongs() -> None:
         if not (name in _IN_THE_ROOT if not rest else re.fullmatch(_EXPLAINED.get(folder, "(?!)"), rest))
     ]
     assert not unexpected
+
+
+def test_packages_for_debian_and_docker_have_what_the_wheel_needs() -> None:
+    """Their own tools build and try them (.github/workflows/release.yml)."""
+    assert (ROOT / "debian" / "changelog").read_text(encoding="utf-8").startswith(f"pcq-analyzer ({VERSION}) ")
+    links = dict(line.split() for line in (ROOT / "debian" / "links").read_text(encoding="utf-8").splitlines())
+    assert {path.rpartition("/")[2] for path in links.values()} == set(PYPROJECT["project"]["scripts"])
+    assert (ROOT / (ROOT / "debian" / "manpages").read_text(encoding="utf-8").strip()).exists()
+    copied = set(re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE))
+    wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert copied == {*wheel["packages"], *wheel["force-include"], "LICENSE", "constraints.txt", "pyproject.toml"}
 
 
 def test_the_package_is_typed_and_names_what_it_offers() -> None:

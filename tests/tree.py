@@ -9,7 +9,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # What runs leave behind, and what building adds.
 _MADE = {"__pycache__", "node_modules", "PKG-INFO"}
-_HIDDEN = {".ci", ".github", ".editorconfig", ".gitattributes", ".gitignore", ".pre-commit-config.yaml"}
+_HIDDEN = {
+    ".ci",
+    ".dockerignore",
+    ".github",
+    ".editorconfig",
+    ".gitattributes",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+}
 
 
 def files(root: Path = ROOT) -> list[Path]:

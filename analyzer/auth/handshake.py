@@ -7,7 +7,6 @@ token holds makes `feed` raise: a token that cannot be read makes everything und
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from analyzer.auth.context import NTLM_SIGNATURE, Handshake, SearchBudget, Secur
 from analyzer.auth.der import unwrap_gss
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
+from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.labels import label
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity

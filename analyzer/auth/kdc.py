@@ -69,7 +69,7 @@ class KdcLayer:
 
     def __init__(self, tickets: Tickets | None = None) -> None:
         self.tickets = tickets if tickets is not None else Tickets()
-        self._streams: dict[int, _Stream] = {}
+        self._streams: dict[int, _KdcStream] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Takes one event; gives it back where it is none of a KDC's."""
@@ -79,7 +79,7 @@ class KdcLayer:
         if isinstance(event, Recognised) and event.protocol == "kerberos":
             if len(self._streams) >= _MAX_CONNECTIONS:
                 del self._streams[next(iter(self._streams))]
-            self._streams[event.connection.number] = _Stream(0 if event.client_direction else 1)
+            self._streams[event.connection.number] = _KdcStream(0 if event.client_direction else 1)
             return ()
         if not isinstance(event, StreamBatch | Gap | StreamClosed):
             return (event,)
@@ -109,7 +109,7 @@ class KdcLayer:
             self.tickets.add(reply, message.frames)
 
 
-class _Stream:
+class _KdcStream:
     """The KDC's direction of one connection, cut into messages."""
 
     def __init__(self, direction: Direction) -> None:

@@ -30,7 +30,6 @@ from analyzer.core.errors import DecodeError
 from analyzer.results.security import AuthLevel, Decryption
 
 _CFX_HEADER_LEN = 16
-_SEC_TRAILER_LEN = 8
 _WRAP, _MIC = b"\x05\x04", b"\x04\x04"
 _WRAP_RC4, _MIC_RC4 = b"\x02\x01", b"\x01\x01"
 _SENT_BY_ACCEPTOR, _SEALED, _ACCEPTOR_SUBKEY = 1, 2, 4

@@ -15,6 +15,7 @@ from hashlib import md5
 from msgspec import Struct
 
 from analyzer.auth.context import NTLM_SIGNATURE
+from analyzer.auth.md4 import md4
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError, TruncatedError
 
@@ -231,13 +232,6 @@ def _version(raw: bytes, at: int, flags: int) -> str | None:
 def nt_hash(password: str) -> bytes:
     """NTOWFv1, MD4 of the UTF-16 password ([MS-NLMP] section 3.3.1)."""
     return md4(password.encode("utf-16-le", "surrogatepass"))
-
-
-def md4(data: bytes) -> bytes:
-    """MD4, which OpenSSL 3 no longer offers by default."""
-    from scapy.layers.tls.crypto.hash import Hash_MD4
-
-    return bytes(Hash_MD4().digest(data))
 
 
 def lm_hash(password: str) -> bytes:

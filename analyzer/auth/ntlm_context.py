@@ -134,7 +134,7 @@ class _Keystream:
             surplus -= size
 
 
-class _Piece(Struct, frozen=True):
+class _SealedMessage(Struct, frozen=True):
     """One message, taken apart."""
 
     header: bytes
@@ -144,7 +144,7 @@ class _Piece(Struct, frozen=True):
     sealed: bool
 
 
-class _Stream:
+class _StreamPosition:
     """Where one keystream stands. `position` and `number` are what follows the last proven message."""
 
     def __init__(self, keys: bytes, search: SearchBudget) -> None:
@@ -223,11 +223,11 @@ class NtlmContext:
         self._key_exchange = bool(flags & Flag.KEY_EXCH)
         client = direction_keys(session_key, flags, initiator=True)
         server = direction_keys(session_key, flags, initiator=False)
-        first = _Stream(client.seal, search)
+        first = _StreamPosition(client.seal, search)
         # [MS-NLMP] 3.4.5.3 gives both sides one key without extended session security; implementations also share
         # the handle and the sequence number.
-        second = _Stream(server.seal, search) if self._extended else first
-        self._streams: dict[Sender, _Stream] = {"initiator": first, "acceptor": second}
+        second = _StreamPosition(server.seal, search) if self._extended else first
+        self._streams: dict[Sender, _StreamPosition] = {"initiator": first, "acceptor": second}
         self._sign: dict[Sender, Hmac] = {"initiator": Hmac(client.sign, "md5"), "acceptor": Hmac(server.sign, "md5")}
         self._header_signed = True
 
@@ -239,7 +239,7 @@ class NtlmContext:
         plain, signature = pdu[body], pdu[verifier]
         if level < _PKT:
             return Unprotected(plain, None, Decryption.NOT_SEALED)
-        piece = _Piece(pdu[: body.start], plain, pdu[body.stop : verifier.start], signature, level >= _PRIVACY)
+        piece = _SealedMessage(pdu[: body.start], plain, pdu[body.stop : verifier.start], signature, level >= _PRIVACY)
         stream = self._streams[sender]
         stream.followed += len(pdu)
         stream.is_given_up = False
@@ -268,14 +268,16 @@ class NtlmContext:
         stream.has_lost = True
         stream.lost_length += max(length or 0, 0)
 
-    def _spent(self, piece: _Piece) -> int:
+    def _spent(self, piece: _SealedMessage) -> int:
         """Keystream bytes one message uses."""
         own = len(piece.body) if piece.sealed else 0
         if not self._extended:
             return own + 12
         return own + (8 if self._key_exchange else 0)
 
-    def _open_extended(self, sender: Sender, stream: _Stream, piece: _Piece, number: int) -> Unprotected:
+    def _open_extended(
+        self, sender: Sender, stream: _StreamPosition, piece: _SealedMessage, number: int
+    ) -> Unprotected:
         """Opens a message that is out of sequence, or changed."""
         ways = self._ways()
         for position in self._likely(stream, piece, number):
@@ -293,7 +295,7 @@ class NtlmContext:
             stream.searched = True
         return self._not_found(stream, piece, number)
 
-    def _likely(self, stream: _Stream, piece: _Piece, number: int) -> Iterator[int]:
+    def _likely(self, stream: _StreamPosition, piece: _SealedMessage, number: int) -> Iterator[int]:
         """Positions that cost nothing to try: where the message should be, and the known ways to be elsewhere."""
         candidates = [stream.position + min(stream.failed_length, _SEARCH_AHEAD), stream.position]
         if number in stream.places:
@@ -311,7 +313,7 @@ class NtlmContext:
                 tried.add(position)
                 yield position
 
-    def _search(self, stream: _Stream, piece: _Piece, missing: int) -> Iterator[int]:
+    def _search(self, stream: _StreamPosition, piece: _SealedMessage, missing: int) -> Iterator[int]:
         """Positions after a loss, the likeliest first, within the budgets."""
         if stream.total.keystream <= 0:
             stream.is_given_up = True
@@ -362,7 +364,13 @@ class NtlmContext:
         return 8 if self._key_exchange else 0
 
     def _try_extended(
-        self, sender: Sender, stream: _Stream, piece: _Piece, position: int, ways: tuple[bool, ...], ahead: int = 0
+        self,
+        sender: Sender,
+        stream: _StreamPosition,
+        piece: _SealedMessage,
+        position: int,
+        ways: tuple[bool, ...],
+        ahead: int = 0,
     ) -> tuple[bytes, bool] | None:
         body, signature = piece.body, piece.signature
         tag, number = signature[4:12], signature[12:]
@@ -380,7 +388,7 @@ class NtlmContext:
                 return body, header_signed
         return None
 
-    def _open_plain(self, stream: _Stream, piece: _Piece) -> Unprotected:
+    def _open_plain(self, stream: _StreamPosition, piece: _SealedMessage) -> Unprotected:
         positions = list(self._likely(stream, piece, stream.number))
         for position in positions:
             result = self._try_plain(stream, piece, position)
@@ -398,7 +406,7 @@ class NtlmContext:
         return self._not_found(stream, piece, stream.number)
 
     def _try_plain(
-        self, stream: _Stream, piece: _Piece, position: int, ahead: int = 0
+        self, stream: _StreamPosition, piece: _SealedMessage, position: int, ahead: int = 0
     ) -> tuple[bytes, int, bool] | None:
         body = piece.body
         own = len(body) if piece.sealed else 0
@@ -418,8 +426,8 @@ class NtlmContext:
 
     def _accepted(
         self,
-        stream: _Stream,
-        piece: _Piece,
+        stream: _StreamPosition,
+        piece: _SealedMessage,
         number: int,
         position: int,
         found: tuple[bytes, bool],
@@ -433,7 +441,7 @@ class NtlmContext:
             body, True, Decryption.DECRYPTED if piece.sealed else Decryption.NOT_SEALED, None, header_signed
         )
 
-    def _not_found(self, stream: _Stream, piece: _Piece, number: int) -> Unprotected:
+    def _not_found(self, stream: _StreamPosition, piece: _SealedMessage, number: int) -> Unprotected:
         missing = number - stream.number - stream.failed_count
         if stream.is_given_up:
             stream.total.given_up += 1
@@ -445,7 +453,7 @@ class NtlmContext:
         return self._refused(piece, stream, f"the checksum of message {number} is wrong")
 
     def _refused(
-        self, piece: _Piece, stream: _Stream, reason: str, decryption: Decryption = Decryption.WRONG_KEY
+        self, piece: _SealedMessage, stream: _StreamPosition, reason: str, decryption: Decryption = Decryption.WRONG_KEY
     ) -> Unprotected:
         stream.failed_length += self._spent(piece)
         stream.failed_count += 1

@@ -58,8 +58,13 @@ _OWN = (
 
 
 def capture_format(head: bytes) -> str | None:
-    """The capture format, of ours or of other programs, that the first bytes belong to, or None."""
-    return next((name for magic, name in _OWN if head.startswith(magic)), None) or foreign_capture(head)
+    """The capture format, of ours or of other programs, that the first bytes (512 of them) belong to, or None."""
+    found = next((name for magic, name in _OWN if head.startswith(magic)), None) or foreign_capture(head)
+    if found is None:
+        from analyzer.capture.etl_buffers import is_etl
+
+        return "an event trace log of Windows" if is_etl(head) else None
+    return found
 
 
 def foreign_capture(head: bytes) -> str | None:

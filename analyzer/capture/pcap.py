@@ -101,7 +101,7 @@ class PcapFile:
             smallest=0,
             largest=MAX_FRAME_BYTES,
         )
-        guess, partitions = _Guess(chain, header), SpeculativeScan()
+        guess, partitions = _RecordFinder(chain, header), SpeculativeScan()
         while True:
             data, last = read_on(self._stream, rest, self.block_bytes)
             found: Walk
@@ -188,7 +188,7 @@ def _fraction_unit(data: bytes, order: str) -> int:
     return 1000
 
 
-class _Guess:
+class _RecordFinder:
     """Finds what looks like a record header: its seconds begin like those of the first record of the block."""
 
     def __init__(self, chain: Chain, header: PcapHeader) -> None:

@@ -96,7 +96,7 @@ def is_pcapng(head: bytes) -> bool:
     )
 
 
-class _Packets(NamedTuple):
+class _PacketBlocks(NamedTuple):
     """Packet blocks in columns: number and interface of each frame, where its bytes start, how many were captured and sent.
 
     `simple` marks Simple Packet Blocks, which have no time; `units` are the time stamps of the others.
@@ -110,8 +110,8 @@ class _Packets(NamedTuple):
     simple: npt.NDArray[np.bool_]
     units: npt.NDArray[np.uint64]
 
-    def only(self, these: npt.NDArray[np.bool_]) -> _Packets:
-        return _Packets._make(column[these] for column in self)
+    def only(self, these: npt.NDArray[np.bool_]) -> _PacketBlocks:
+        return _PacketBlocks._make(column[these] for column in self)
 
 
 class PcapngFile:
@@ -229,7 +229,7 @@ class PcapngFile:
                 return Walk(np.concatenate(parts), found.stop, found.impossible)
             pos, width = found.stop, width * 4
         if self._fast:
-            found = self._scan.walk(chain, data, pos, _Guess(self._order, pos))
+            found = self._scan.walk(chain, data, pos, _PacketBlockFinder(self._order, pos))
         else:
             found = walk_plain(chain, data, pos)
         return Walk(np.concatenate((*parts, found.at)), found.stop, found.impossible)
@@ -323,7 +323,7 @@ class PcapngFile:
                 heads[run],
             )
 
-    def _packets(self, at: IntArray, fields: Fields, numbers: IntArray) -> tuple[_Packets, IntArray]:
+    def _packets(self, at: IntArray, fields: Fields, numbers: IntArray) -> tuple[_PacketBlocks, IntArray]:
         """What the headers of packet blocks say, and how many bytes of a frame there is room for in each of these blocks."""
         types = fields[:, _TYPE]
         lengths, interface, captured, original = (
@@ -353,9 +353,9 @@ class PcapngFile:
             room = np.where(simple, lengths - _SIMPLE_OVERHEAD, room)
             # A Simple Packet Block has no time, and what stands in its place is the frame.
             units = np.where(simple, np.uint64(0), units)
-        return _Packets(numbers, interface, starts, captured, original, simple, units), room
+        return _PacketBlocks(numbers, interface, starts, captured, original, simple, units), room
 
-    def _times_of(self, packets: _Packets) -> IntArray:
+    def _times_of(self, packets: _PacketBlocks) -> IntArray:
         """The times of packets in nanoseconds; where one has none, that of the packet before it."""
         times = self._times(packets.interface, packets.units)
         simple = packets.simple
@@ -468,7 +468,7 @@ class PcapngFile:
         return Problem(kind, "capture", frames, text)
 
 
-class _Guess:
+class _PacketBlockFinder:
     """Finds what looks like an Enhanced Packet Block: its type, and the same length at both ends, twice in a row."""
 
     def __init__(self, order: Literal["<", ">"], base: int) -> None:

@@ -1,6 +1,6 @@
 """Captures as frames: paths, globs, standard input and open files in, blocks of frames in time order and problems out.
 
-Each file is pcap or pcapng, plain or compressed; what kind is found out from its first bytes. Several files are one
+Each file is pcap, pcapng or etl, plain or compressed; what kind is found out from its first bytes. Several files are one
 capture: those whose times do not overlap (a ring) are read one after the other, those that do are merged by time, the
 frames of one file always in the file's own order. A file's place in `CaptureInfo.files` is the file part of its frame ids.
 """
@@ -35,9 +35,11 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import text_of_path
+from analyzer.results.capture import EventTrace
 from analyzer.results.evidence import FileDigest
 
 if TYPE_CHECKING:
+    from analyzer.capture.etl import EtlFile
     from analyzer.capture.pcapng import PcapngFile
 
 Source = str | Path | BinaryIO
@@ -171,7 +173,7 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
     return [path]
 
 
-class _File:
+class _CaptureFile:
     """One file of a capture: opened when needed, its place among the others by the time of its first frame."""
 
     def __init__(self, source: Path | BinaryIO, limits: Limits, memory: DecompressorMemory) -> None:
@@ -191,7 +193,7 @@ class _File:
         # Whether it is read as its bytes come.
         self.is_live = False
         self.first_time_ns: int | None = None
-        self.reader: PcapFile | PcapngFile | None = None
+        self.reader: PcapFile | PcapngFile | EtlFile | None = None
         self._stream: ByteStream | None = None
         self._items: Iterator[FrameBlock | Problem] = iter(())
         # What was read of a source that cannot be opened again, while its place among the others was not known.
@@ -200,8 +202,9 @@ class _File:
         self._hashed: HashedFile | None = None
         self._file: BinaryIO | None = None
         self._position = 0
-        # What the file was, known when it has been read to its end.
+        # What the file was, and what it says as an event trace log, known when it has been read to its end.
         self.digest: FileDigest | None = None
+        self.trace: EventTrace | None = None
 
     def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
         """Makes `reader` ready; an `InputError` where the source is no capture."""
@@ -216,17 +219,27 @@ class _File:
             if is_pcap(head):
                 self.reader = PcapFile(whole, self.number, block_bytes=block_bytes, fast=fast)
             else:
-                from analyzer.capture.pcapng import PcapngFile, is_pcapng
-
-                if not is_pcapng(head):
+                self.reader = self._other(whole, head, block_bytes, names, fast=fast)
+                if self.reader is None:
                     raise _not_a_capture(self.name, head, wrappings, stream.damage)
-                self.reader = PcapngFile(
-                    whole, self.number, names, block_bytes=block_bytes, fast=fast, limits=self._limits
-                )
         except BaseException:
             self.close()
             raise
         self._items = iter(self.reader)
+
+    def _other(
+        self, whole: Peeked, head: bytes, block_bytes: int, names: dict[str, str], *, fast: bool
+    ) -> PcapngFile | EtlFile | None:
+        """What reads a file that is no pcap; None where nothing does."""
+        from analyzer.capture.pcapng import PcapngFile, is_pcapng
+
+        if is_pcapng(head):
+            return PcapngFile(whole, self.number, names, block_bytes=block_bytes, fast=fast, limits=self._limits)
+        from analyzer.capture.etl import EtlFile, is_etl
+
+        if is_etl(head):
+            return EtlFile(whole, self.number, names, block_bytes=block_bytes, limits=self._limits)
+        return None
 
     def _opened(self, hashing: bool, file: BinaryIO) -> BinaryIO | HashedFile:
         self._file = file
@@ -292,10 +305,18 @@ class _File:
                     clock.see(item)
                 yield item
             yield from clock.problems()
+            self.trace = self._trace()
             if self._hashed is not None:
                 self.digest = self._hashed.digest(self.name)
         finally:
             self.close()
+
+    def _trace(self) -> EventTrace | None:
+        if self.reader is None or isinstance(self.reader, PcapFile):
+            return None
+        from analyzer.capture.etl import EtlFile
+
+        return self.reader.trace_of(self.name) if isinstance(self.reader, EtlFile) else None
 
     def set_block_bytes(self, block_bytes: int) -> None:
         if self.reader is not None:
@@ -317,7 +338,7 @@ def _renumbered(item: FrameBlock | Problem, file: int) -> FrameBlock | Problem:
 
 
 def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: str | None) -> InputError:
-    """The sentence for a file that is neither pcap nor pcapng."""
+    """The sentence for a file that is no capture."""
     around = " of ".join(wrappings)
     if not head:
         if damage:
@@ -332,7 +353,7 @@ def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: s
         )
     return InputError(
         f"{name} is not a capture: it looks like {what}.",
-        hint="A pcap or pcapng file is wanted, plain or compressed with gzip, zstd, lz4, xz or bzip2.",
+        hint="A pcap, pcapng or etl file is wanted, plain or compressed with gzip, zstd, lz4, xz or bzip2.",
     )
 
 
@@ -366,7 +387,7 @@ class CaptureReader:
         self._block_bytes = block_bytes
         failures: list[InputError] = []
         memory = DecompressorMemory(limits)
-        files = [_File(source, limits, memory) for source in expand(sources, failures)]
+        files = [_CaptureFile(source, limits, memory) for source in expand(sources, failures)]
         for file in files:
             is_pipe = not isinstance(file.source, Path) or file.source.is_fifo()
             file.is_live = streaming and len(files) == 1 and is_pipe
@@ -394,6 +415,11 @@ class CaptureReader:
         return tuple(file.digest for file in self._files if file.digest is not None)
 
     @property
+    def traces(self) -> tuple[EventTrace, ...]:
+        """What the event trace logs say that were read to their end, in the order of `info.files`."""
+        return tuple(file.trace for file in self._files if file.trace is not None)
+
+    @property
     def is_drained(self) -> bool:
         """Whether nothing more is there to be read for the moment."""
         return any(file.is_drained for file in self._files)
@@ -401,7 +427,7 @@ class CaptureReader:
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
         names: dict[str, str] = {}
 
-        def items(file: _File, block_bytes: int) -> Iterator[Item]:
+        def items(file: _CaptureFile, block_bytes: int) -> Iterator[Item]:
             return file.items(block_bytes, names, self.set_back, fast=self._fast, hashing=self._hashing)
 
         self.info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
@@ -461,7 +487,7 @@ def merged(
     """What files hold, their frames in time order. `files` are in the order of their first times and of their numbers; `items`
     gives what one holds, in blocks of about so many bytes."""
     waiting = deque(files)
-    active: list[_Part] = []
+    active: list[_FileInReading] = []
     while True:
         for part in active:
             yield from part.fill()
@@ -470,7 +496,7 @@ def merged(
         if waiting and (not active or _begins_by(waiting[0], _horizon(active)[0])):
             file = waiting.popleft()
             share = min(block_bytes, max(MERGE_BYTES // (len(active) + 1), FEWEST_BLOCK_BYTES))
-            active.append(_Part(file, items(file, share)))
+            active.append(_FileInReading(file, items(file, share)))
             for part in active:
                 part.file.set_block_bytes(share)
         elif not active:
@@ -484,7 +510,9 @@ def merged(
             yield from _interleaved(active)
 
 
-def _readable(files: Sequence[_File], failures: list[InputError], *, fast: bool, hashing: bool) -> list[_File]:
+def _readable(
+    files: Sequence[_CaptureFile], failures: list[InputError], *, fast: bool, hashing: bool
+) -> list[_CaptureFile]:
     """The files whose first frame can be looked for; why the others cannot is added to `failures`."""
     found = []
     for file in files:
@@ -502,7 +530,7 @@ def _begins_by(file: Ordered, time_ns: int) -> bool:
     return file.first_time_ns is not None and file.first_time_ns <= time_ns
 
 
-class _Part:
+class _FileInReading:
     """A file that is being read, and what is left of the block it has reached.
 
     `keys` are the latest times so far in the file, so a frame that is out of order is placed where its predecessors are.
@@ -579,12 +607,12 @@ def _select(block: FrameBlock, run: slice) -> FrameBlock:
     )
 
 
-def _horizon(active: list[_Part]) -> tuple[int, int]:
+def _horizon(active: list[_FileInReading]) -> tuple[int, int]:
     """Up to which time all frames are known, and the number of the file that sets the limit."""
     return min((int(part.keys[-1]), part.file.number) for part in active)
 
 
-def _interleaved(active: list[_Part]) -> Iterator[FrameBlock]:
+def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
     """The frames of several files up to the horizon, by time, then by file, then in the file's own order."""
     time_ns, limiting = _horizon(active)
     keys: list[npt.NDArray[np.int64]] = []

@@ -28,7 +28,7 @@ FEWEST_PARTITIONS = 16
 FEWEST_BEHIND = 8
 
 
-class Guess(Protocol):
+class HeaderFinder(Protocol):
     """Finds what looks like record headers: no more than one in each of the partitions that begin at `starts`, ascending."""
 
     def __call__(self, data: bytes, starts: range) -> IntArray: ...
@@ -67,7 +67,7 @@ class SpeculativeScan:
         self._partition_bytes = FIRST_PARTITION_BYTES
         self._steps = FIRST_STEPS
 
-    def walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
+    def walk(self, chain: Chain, data: bytes, start: int, guess: HeaderFinder) -> Walk:
         """The same as `walk_plain`."""
         found = self._walk(chain, data, start, guess)
         if len(found.at):
@@ -78,7 +78,7 @@ class SpeculativeScan:
             self._steps = self._partition_bytes // max(mean, 1)
         return found
 
-    def _walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
+    def _walk(self, chain: Chain, data: bytes, start: int, guess: HeaderFinder) -> Walk:
         end = len(data)
         width = self._partition_bytes
         tried = range(start + width, end - width, width)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from errno import EMFILE
@@ -66,6 +67,9 @@ class ByteStream(Protocol):
     def step_back(self, size: int) -> bool:
         """Makes the last `size` bytes the next to be read again, where that costs nothing; says whether it did."""
 
+    def any_place(self) -> AnyPlace | None:
+        """The same bytes to be read at any place, where that costs nothing."""
+
     def close(self) -> None: ...
 
 
@@ -77,10 +81,6 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
     return rest + more if rest else more, len(more) < (1 if stream.is_live else size)
 
 
-def _no_change() -> str | None:
-    return None
-
-
 class _AsOpened:
     """A file as long as it was when it was opened. What is written to its end meanwhile is not read."""
 
@@ -88,6 +88,7 @@ class _AsOpened:
         self._file = file
         self._size = size
         self._at = 0
+        self._furthest = 0
 
     def read(self, size: int) -> bytes:
         data = self._file.read(min(size, self._size - self._at))
@@ -101,7 +102,7 @@ class _AsOpened:
         self._at = self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        return self._at
+        return max(self._at, self._furthest)
 
     def change(self) -> str | None:
         """What happened to the file since it was opened, where that changed its length."""
@@ -115,12 +116,51 @@ class _AsOpened:
     def closed(self) -> bool:
         return self._file.closed
 
+    def at_any_place(self) -> AnyPlace | None:
+        return AnyPlace(self, self._file.fileno(), self._size) if hasattr(os, "pread") else None
+
+    def reached(self, at: int) -> None:
+        """What lies before a place was read, whoever read it."""
+        self._furthest = max(self._furthest, at)
+
     def close(self) -> None:
         self._file.close()
 
 
+class AnyPlace:
+    """A file that is read at any place. It ends where it ended when it was opened."""
+
+    def __init__(self, file: _AsOpened, descriptor: int, size: int) -> None:
+        self._file = file
+        self._descriptor = descriptor
+        self.size = size
+        self._failed: str | None = None
+
+    @property
+    def damage(self) -> str | None:
+        """Why not all of it could be read, or can be relied on."""
+        return self._failed or self._file.change()
+
+    def read(self, position: int, length: int) -> bytes:
+        """So many bytes from a place on; fewer where the file ends, or where reading fails."""
+        parts: list[bytes] = []
+        left = min(length, self.size - position)
+        while left > 0:
+            try:
+                part = os.pread(self._descriptor, left, position)
+            except OSError as error:
+                self._failed = f"reading failed: {error.strerror or error}"
+                break
+            if not part:
+                break
+            parts.append(part)
+            position, left = position + len(part), left - len(part)
+        self._file.reached(position)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
 class _FileStream:
-    """A file as it is, with its first bytes seen beforehand. `change` says at its end what happened to it meanwhile."""
+    """A file as it is, with its first bytes seen beforehand."""
 
     def __init__(
         self,
@@ -128,9 +168,10 @@ class _FileStream:
         *,
         owned: bool,
         live: bool = False,
-        change: Callable[[], str | None] = _no_change,
+        sized: _AsOpened | None = None,
     ) -> None:
-        self._change = change
+        """`sized` is the file itself where it has an end."""
+        self._sized = sized
         self.is_live = live
         self.damage: str | None = None
         self._file = file
@@ -149,7 +190,7 @@ class _FileStream:
                 self.damage = f"reading failed: {error.strerror or error}"
                 break
             if not part:
-                self.damage = self._change()
+                self.damage = self._sized.change() if self._sized is not None else None
                 break
             parts.append(part)
             size -= len(part)
@@ -177,6 +218,9 @@ class _FileStream:
         self.taken -= size
         return True
 
+    def any_place(self) -> AnyPlace | None:
+        return self._sized.at_any_place() if self._sized is not None else None
+
     def close(self) -> None:
         if self._owned:
             self._file.close()
@@ -195,6 +239,9 @@ class _Filling(ABC):
 
     def step_back(self, size: int) -> bool:
         return False
+
+    def any_place(self) -> AnyPlace | None:
+        return None
 
 
 class Peeked:
@@ -230,6 +277,9 @@ class Peeked:
 
     def step_back(self, size: int) -> bool:
         return not self._head and self._stream.step_back(size)
+
+    def any_place(self) -> AnyPlace | None:
+        return self._stream.any_place()
 
     def close(self) -> None:
         self._stream.close()
@@ -537,11 +587,11 @@ def open_stream(
         opened = source.open("rb", buffering=0) if isinstance(source, Path) else source
     except OSError as error:
         raise _unreadable(name, error) from None
-    owned, change = isinstance(source, Path), _no_change
+    owned = isinstance(source, Path)
+    sized: _AsOpened | None = None
     if owned and S_ISREG((found := fstat(opened.fileno())).st_mode) and found.st_size:
         opened = sized = _AsOpened(opened, found.st_size)  # type: ignore[assignment]
-        change = sized.change
-    file = _FileStream(opened if through is None else through(opened), owned=owned, live=live, change=change)
+    file = _FileStream(opened if through is None else through(opened), owned=owned, live=live, sized=sized)
     stream: ByteStream = file
     wrappings: list[str] = []
     try:

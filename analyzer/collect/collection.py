@@ -47,7 +47,7 @@ from analyzer.collect.manifest import (
     read_facts,
     read_manifest,
 )
-from analyzer.collect.plan import Groups, Index, Reading, hull, linked, reading
+from analyzer.collect.plan import Groups, PieceIndex, RunSources, hull, linked, reading
 from analyzer.collect.render import render
 from analyzer.collect.sites import sites_of
 from analyzer.collect.sources import SourceFile, shown
@@ -74,7 +74,7 @@ class Executor(Protocol):
         """Ends what still runs, as far as that can be done."""
 
 
-class Request(Struct, frozen=True):
+class CollectRequest(Struct, frozen=True):
     """What is asked for: sources as they were found, those that were not, how they are to be read, and by what name workers hold
     the keys."""
 
@@ -112,7 +112,7 @@ class Done(Struct):
     restored: list[str] = field(default_factory=list)
 
 
-def collect(request: Request, executor: Executor) -> Done:
+def collect(request: CollectRequest, executor: Executor) -> Done:
     """Collects sources into a dataset. Raises `InputError` where nothing can be read, another run writes to the dataset,
     or it would
     lose rows; `StoreError` where it cannot be written. The dataset is as it was then."""
@@ -156,7 +156,7 @@ class _Run:
 
     def __init__(
         self,
-        request: Request,
+        request: CollectRequest,
         executor: Executor,
         store: Store,
         lock: Lock,
@@ -290,7 +290,7 @@ class _Run:
 
     # Files
 
-    def _cut(self, plan: Reading, window: Window) -> list[FileFacts]:
+    def _cut(self, plan: RunSources, window: Window) -> list[FileFacts]:
         files = {one.number: one for one in plan.known}
         place = {one.number: one.site for one in self._facts.files}
         tasks = [CutTask(self._job, number, source, window, site=place.get(number, "")) for number, source in plan.new]
@@ -359,7 +359,7 @@ class _Run:
         analysed, stage = 0, "analyse"
         while True:
             sites = sites_of(files, facts.conversations)
-            index = Index(files, sites)
+            index = PieceIndex(files, sites)
             taken: set[int] = set()
             tasks = []
             for nodes in self._groups(files, sites, index).members(index.nodes).values():
@@ -380,7 +380,7 @@ class _Run:
                 break
         return sites, analysed
 
-    def _groups(self, files: Sequence[FileFacts], sites: Mapping[int, int], index: Index) -> Groups:
+    def _groups(self, files: Sequence[FileFacts], sites: Mapping[int, int], index: PieceIndex) -> Groups:
         """Which pairs are one conversation, by what files and earlier analyses link."""
         groups = Groups()
         for file in files:

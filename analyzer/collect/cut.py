@@ -23,7 +23,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id, number_of
 from analyzer.core.output.store import Store
-from analyzer.transport.packet.sorting import Chosen, FrameSorter, Kind
+from analyzer.transport.packet.sorting import ChosenFrames, FrameKind, FrameSorter
 
 
 def cut_file(task: CutTask) -> FileFacts:
@@ -100,7 +100,7 @@ class _Cutter:
         self._latest = np.iinfo(np.int64).min
         # Frame numbers ascend in a file: the keys of those that are not given out yet, in blocks.
         self._keys: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
-        self._with_data: set[Kind] = set()
+        self._with_data: set[FrameKind] = set()
 
     def run(self, reader: CaptureReader, writer: PieceWriter) -> None:
         facts = self._facts
@@ -146,7 +146,7 @@ class _Cutter:
         for done, chosen in self._sorter.sort(block):
             self._write(done, chosen, writer)
 
-    def _write(self, block: FrameBlock, chosen: list[Chosen], writer: PieceWriter) -> None:
+    def _write(self, block: FrameBlock, chosen: list[ChosenFrames], writer: PieceWriter) -> None:
         keys = self._keys.pop(int(block.frames[0]))
         for one in chosen:
             writer.add(one.kind, PlacedBlock(**asdict(block.only(one.index)), keys=keys[one.index]))
@@ -164,7 +164,7 @@ def _inside(block: FrameBlock, window: Window) -> np.ndarray[tuple[int], np.dtyp
     return inside
 
 
-def _order(entry: tuple[Kind, object]) -> tuple[object, ...]:
+def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
     return entry[0].pair, entry[0].client or ""
 
 

@@ -11,13 +11,13 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from analyzer.collect.pieces import Place
+from analyzer.collect.pieces import PiecePlace
 from analyzer.collect.sources import SourceFile
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.results.capture import HostRecord
 from analyzer.results.metadata import Metadata
-from analyzer.transport.packet.sorting import Kind, Pair
+from analyzer.transport.packet.sorting import FrameKind, Pair
 from analyzer.transport.packet.tallies import Tallies
 
 # What machines of a file state of themselves: by what it is and whose (`mac 10.0.0.1`), all values that were met.
@@ -63,9 +63,9 @@ class CutTask(Struct, frozen=True):
 class KindFacts(Struct, frozen=True):
     """The frames of one kind in a file: where their pieces lie, whether any has TCP data, and the digest of these pieces."""
 
-    kind: Kind
+    kind: FrameKind
     has_data: bool
-    places: list[Place]
+    places: list[PiecePlace]
     digest: bytes = b""
 
 
@@ -126,8 +126,8 @@ class FilePart(Struct, frozen=True):
     name: str
     opens_ns: int
     pieces: str
-    own: list[list[Place]]
-    kdc: list[list[Place]]
+    own: list[list[PiecePlace]]
+    kdc: list[list[PiecePlace]]
     content: bytes = b""
     set_back: list[int] = field(default_factory=list)
 

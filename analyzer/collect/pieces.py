@@ -18,14 +18,14 @@ from msgspec import Struct, msgpack
 from analyzer.capture.frame import HEAD_BEFORE, FrameBlock, PlacedBlock, heads_of
 from analyzer.core.frames import frame_id
 from analyzer.core.output.store import Store
-from analyzer.transport.packet.sorting import Kind
+from analyzer.transport.packet.sorting import FrameKind
 
 # A piece is written when it has so many bytes of frames; the largest are, when all that wait have so many.
 PIECE_BYTES, WAITING_BYTES = 2 * 1024 * 1024, 64 * 1024 * 1024
 _LEVEL = 1
 
 
-class Place(Struct, frozen=True, array_like=True):
+class PiecePlace(Struct, frozen=True, array_like=True):
     """Where a piece lies in the object of its file, how many frames it has, and their captured bytes."""
 
     start: int
@@ -34,7 +34,7 @@ class Place(Struct, frozen=True, array_like=True):
     size: int
 
 
-class _Packed(Struct, array_like=True):
+class _PackedPiece(Struct, array_like=True):
     link_type: int
     numbers: bytes
     times_ns: bytes
@@ -50,7 +50,7 @@ def pack(blocks: Sequence[PlacedBlock]) -> bytes:
     def column(name: str, kind: str) -> bytes:
         return np.concatenate([getattr(block, name) for block in blocks]).astype(kind).tobytes()
 
-    packed = _Packed(
+    packed = _PackedPiece(
         blocks[0].link_type,
         column("frames", "<i8"),
         column("times_ns", "<i8"),
@@ -64,7 +64,7 @@ def pack(blocks: Sequence[PlacedBlock]) -> bytes:
 
 def unpack(piece: bytes, file: int) -> PlacedBlock:
     """A piece as a block of frames of the file with this number."""
-    packed = msgpack.decode(zstandard.ZstdDecompressor().decompress(piece), type=_Packed)
+    packed = msgpack.decode(zstandard.ZstdDecompressor().decompress(piece), type=_PackedPiece)
 
     def column(data: bytes, kind: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.frombuffer(data, kind).astype(np.int64)
@@ -95,13 +95,13 @@ class PieceWriter:
 
     def __init__(self, out: object) -> None:
         self._out = out
-        self._waiting: dict[Kind, _Waiting] = {}
+        self._waiting: dict[FrameKind, _Waiting] = {}
         self._size = 0
         self._end = 0
-        self._digests: dict[Kind, Any] = {}
-        self.places: dict[Kind, list[Place]] = {}
+        self._digests: dict[FrameKind, Any] = {}
+        self.places: dict[FrameKind, list[PiecePlace]] = {}
 
-    def add(self, kind: Kind, block: PlacedBlock) -> None:
+    def add(self, kind: FrameKind, block: PlacedBlock) -> None:
         """Takes frames that follow those before of the same kind."""
         waiting = self._waiting.setdefault(kind, _Waiting([]))
         if waiting.blocks and waiting.blocks[0].link_type != block.link_type:
@@ -120,7 +120,7 @@ class PieceWriter:
         for kind in list(self._waiting):
             self._write(kind)
 
-    def digest(self, kind: Kind) -> bytes:
+    def digest(self, kind: FrameKind) -> bytes:
         """The digest of the pieces of a kind, as far as they are written."""
         found: bytes = self._digests[kind].digest()
         return found
@@ -131,7 +131,7 @@ class PieceWriter:
         self._out.write(data)  # type: ignore[attr-defined]
         return start, len(data)
 
-    def _write(self, kind: Kind) -> None:
+    def _write(self, kind: FrameKind) -> None:
         waiting = self._waiting.pop(kind)
         self._size -= waiting.size
         blocks = waiting.blocks
@@ -139,13 +139,13 @@ class PieceWriter:
         start, length = self.put(piece)
         self._digests.setdefault(kind, sha256()).update(piece)
         frames, size = sum(map(len, blocks)), sum(int(block.captured.sum()) for block in blocks)
-        self.places.setdefault(kind, []).append(Place(start, length, frames, size))
+        self.places.setdefault(kind, []).append(PiecePlace(start, length, frames, size))
 
 
 class PieceFile:
     """The pieces of one file that a conversation is read from, as `capture.reader.merged` takes files."""
 
-    def __init__(self, store: Store, name: str, places: Sequence[Place], number: int, first_time_ns: int) -> None:
+    def __init__(self, store: Store, name: str, places: Sequence[PiecePlace], number: int, first_time_ns: int) -> None:
         self._store, self._name = store, name
         self._places = places
         self.number = number

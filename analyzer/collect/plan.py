@@ -15,7 +15,7 @@ from analyzer.collect.sources import SourceFile, shown
 Node = tuple[int, str, str]
 
 
-class Reading(Struct):
+class RunSources(Struct):
     """The sources of a run: those to be read, with the number of each, and those that are known already."""
 
     new: list[tuple[int, SourceFile]] = field(default_factory=list)
@@ -24,12 +24,12 @@ class Reading(Struct):
 
 def reading(
     sources: Sequence[SourceFile], known: Sequence[FileFacts], window: Window, damaged: Collection[str] = ()
-) -> Reading:
+) -> RunSources:
     """What is to be read. A file is known by its URL, size and version; one that could not be read whole, was read for other times,
     or of which the pieces are damaged, is read again. Numbers stay; what is new gets the next."""
     by_url = {facts.source.url: facts for facts in known}
     next_number = max((facts.number for facts in known), default=-1) + 1
-    plan = Reading()
+    plan = RunSources()
     again = {facts.number: facts.source for facts in known if facts.pieces in damaged}
     for source in sources:
         facts = by_url.get(source.url)
@@ -87,7 +87,7 @@ class Groups:
         return {first: tuple(group) for first, group in found.items()}
 
 
-class Index:
+class PieceIndex:
     """Where the pieces of every pair lie, over all files. `sites` has the site of each file."""
 
     def __init__(self, files: Sequence[FileFacts], sites: Mapping[int, int]) -> None:

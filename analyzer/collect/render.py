@@ -7,7 +7,7 @@ are unique in the dataset, and stay what they are when it grows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from time import process_time
 from urllib.parse import quote
 
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from analyzer.collect.facts import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
@@ -33,9 +33,9 @@ from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import LogonRecord, ProblemRecord
+from analyzer.results.capture import HostRecord, LogonRecord, ProblemRecord
 from analyzer.results.handle import HandleRecord
-from analyzer.results.metadata import MetadataRecord, metadata_record
+from analyzer.results.metadata import MetadataRecord, filled, metadata_record
 from analyzer.results.record import Record
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.formats.tables import tables_of
@@ -81,18 +81,28 @@ def render(task: RenderTask) -> RowsFacts:
     facts = RowsFacts(task.key)
     with opened(store, one.state) as analysis:
         analysis = replace(analysis, capture=replace(analysis.capture, first_time_ns=task.first_time_ns))
-        out = _Tables(store, task.job, one, facts)
+        out = _ConversationTables(store, task.job, one, facts)
         stated = metadata_record(analysis.catalogs, analysis.name_tables)
         for server in stated.servers:
             out.add("metadata", "", server.ip, table_of_records(MetadataRecord, [replace(stated, servers=(server,))]))
         if task.metadata:
-            analysis = _filled(analysis, task)
+            analysis = filled(analysis, task.metadata, task.metadata_from)
         for name, tables in _tables(analysis, task.job.profile, facts):
             out.take(name, tables, analysis)
         out.finish()
-        facts.hosts = list(host_records(analysis))
+        facts.hosts = [_in_dataset(host, one.files) for host in host_records(analysis)]
     facts.seconds = process_time() - began
     return facts
+
+
+def _in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
+    """A host whose frames are of the files of the dataset with these numbers."""
+    marks = []
+    for mark in host.marks:
+        given = mark.frame_files
+        numbers = (files[0],) * len(mark.frames) if isinstance(given, UnsetType) else tuple([files[at] for at in given])
+        marks.append(replace(mark, frame_files=numbers))
+    return replace(host, marks=tuple(marks))
 
 
 @contextmanager
@@ -103,14 +113,6 @@ def opened(store: Store, state: str) -> Iterator[Analysis]:
         return
     with TemporaryDirectory(prefix="pcq-") as directory:
         yield open_case(store.fetch(state, Path(directory) / "case.pcq"))
-
-
-def _filled(analysis: Analysis, task: RenderTask) -> Analysis:
-    from analyzer.results.metadata import fill
-
-    servers = {call.server.ip for call in analysis.calls if call.is_perflib or call.is_winreg}
-    notes = fill(analysis.catalogs, analysis.name_tables, servers, task.metadata, instead=task.metadata_from)
-    return replace(analysis, problems=(*analysis.problems, *notes))
 
 
 def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tuple[str, Iterator[pl.DataFrame]]]:
@@ -188,7 +190,7 @@ class Numbering(Struct, frozen=True):
         return []
 
 
-class _Tables:
+class _ConversationTables:
     """Gathers the rows of a conversation by table, day and server, and writes them."""
 
     def __init__(self, store: Store, job: Job, conversation: ConversationFacts, facts: RowsFacts) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from analyzer.collect.facts import ConversationFacts, FileFacts, Job, Judged, TableFile
@@ -20,8 +21,9 @@ from analyzer.questions.audit.findings import Coverage
 from analyzer.questions.audit.records import coverage_record
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.statistics.machines import MOST_FRAMES, contradiction, marks_in, numbered_hosts
 from analyzer.results.audit import CoverageRecord
-from analyzer.results.capture import HostName, HostRecord, ProblemRecord
+from analyzer.results.capture import HostMark, HostName, HostRecord, ProblemRecord
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.transport.packet.tallies import Tallies
 
@@ -70,12 +72,18 @@ def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecor
 
 
 def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
-    """One record an address, with all that is stated of it."""
-    found: dict[str, HostRecord] = {}
-    for host in hosts:
-        known = found.get(host.ip)
-        found[host.ip] = host if known is None else _both(known, host)
-    return (found[ip] for ip in sorted(found))
+    """One record a machine at an address, with all that is stated of it; those whose marks contradict each other stay apart."""
+    found: dict[str, list[HostRecord]] = {}
+    for host in sorted(hosts, key=lambda host: (host.first_time_ns is None, host.first_time_ns or 0)):
+        known = found.setdefault(host.ip, [])
+        marks = marks_in(host)
+        at = next((at for at in reversed(range(len(known))) if contradiction(marks_in(known[at]), marks) is None), None)
+        if at is not None:
+            known[at] = _both(known[at], host)
+        else:
+            apart = contradiction(marks_in(known[-1]), marks) if known else None
+            known.append(replace(host, apart=apart))
+    return numbered_hosts(host for ip in sorted(found) for host in found[ip])
 
 
 def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
@@ -86,8 +94,32 @@ def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
 
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
-    stated = (name for name in HostRecord.__struct_fields__ if name != "ip")
-    return replace(one, **{name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name)))) for name in stated})
+    listed = (
+        name for name in HostRecord.__struct_fields__ if isinstance(getattr(one, name), tuple) and name != "marks"
+    )
+    times = [time for time in (one.first_time_ns, other.first_time_ns) if time is not None]
+    lasts = [time for time in (one.last_time_ns, other.last_time_ns) if time is not None]
+    marks: dict[tuple[str, str], HostMark] = {}
+    for mark in (*one.marks, *other.marks):
+        known = marks.get((mark.kind, mark.value))
+        marks[mark.kind, mark.value] = mark if known is None else _shown_by_both(known, mark)
+    return replace(
+        one,
+        **{name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name)))) for name in listed},
+        first_time_ns=min(times, default=None),
+        last_time_ns=max(lasts, default=None),
+        marks=tuple(marks.values()),
+    )
+
+
+def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
+    """A mark with the first frames of either."""
+    places: set[tuple[int, int]] = set()
+    for mark in (one, other):
+        assert not isinstance(mark.frame_files, UnsetType)
+        places.update(zip(mark.frame_files, mark.frames, strict=True))
+    first = sorted(places)[:MOST_FRAMES]
+    return replace(one, frames=tuple(frame for _, frame in first), frame_files=tuple(file for file, _ in first))
 
 
 def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:

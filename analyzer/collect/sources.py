@@ -22,7 +22,7 @@ from analyzer.core.paths import path_of_text, text_of_path, without_raw_bytes
 from analyzer.core.times import NS_PER_S
 
 # What a directory is searched for: names of captures as programs write them, rotated and compressed ones too.
-_NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1")
+_NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1", ".etl")
 _GLOB = "*?["
 # Waited before a read is tried again, and twice as long each time; in tests, nothing.
 FIRST_WAIT_S = 0.2

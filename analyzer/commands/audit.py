@@ -344,14 +344,18 @@ def explain(
     rules: Annotated[
         list[str],
         typer.Argument(
-            metavar="CODE...", autocompletion=complete_rule, help="Codes or names of rules, or requirements."
+            metavar="CODE...", autocompletion=complete_rule, help="Codes or names of rules, requirements or attacks."
         ),
     ],
     output_format: OutputFormat = Format.text,
 ) -> None:
-    """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent."""
+    """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent; or what looks like an attack."""
     from analyzer.questions.audit.engine import select as selected
     from analyzer.questions.audit.rule import every_rule
+    from analyzer.screens.views.attack_pages import AttackList, attacks_named
     from analyzer.screens.views.rule_pages import RuleList
 
+    if attacks := attacks_named(rules):
+        writing.write(AttackList(attacks), output_format.value)
+        return
     writing.write(RuleList(selected(every_rule(), rules, ()), whole=True), output_format.value)

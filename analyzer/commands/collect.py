@@ -21,7 +21,7 @@ from analyzer.core.output.terminal import status_line
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
-    from analyzer.collect.collection import Done, Executor, Request
+    from analyzer.collect.collection import CollectRequest, Done, Executor
     from analyzer.collect.manifest import StageEntry
     from analyzer.collect.workers import Watcher
 
@@ -162,9 +162,9 @@ def _request(
     profile: str,
     keys: str,
     asked: dict[str, str],
-) -> Request:
+) -> CollectRequest:
     """What is asked for, with the sources as they are found."""
-    from analyzer.collect.collection import Request
+    from analyzer.collect.collection import CollectRequest
     from analyzer.collect.sources import find_sources
     from analyzer.questions.audit.engine import Profile
 
@@ -174,7 +174,7 @@ def _request(
     found = find_sources(sources, missing)
     if not found and missing:
         raise missing[0]
-    return Request(
+    return CollectRequest(
         found,
         missing,
         output if "://" in output else os.path.realpath(output),

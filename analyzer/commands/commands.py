@@ -4,49 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from analyzer.commands.examples import EXAMPLES, examples_of
+from analyzer.commands.about import ABOUT, examples_of
 from analyzer.commands.exits import EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE
+from analyzer.commands.help import Command, Group
 from analyzer.core.output.gate import put, say
 
-# Name on the command line: module, and what it is called there. In this order `--help` lists them.
-_COMMANDS = {
-    "triage": ("triage", "triage"),
-    "timeline": ("timeline", "timeline"),
-    "show": ("show", "show"),
-    "report": ("report", "report"),
-    "browse": ("browse", "browse"),
-    "sessions": ("sessions", "sessions"),
-    "hosts": ("sessions", "hosts"),
-    "handles": ("handles", "handles"),
-    "stats": ("stats", "stats"),
-    "counters": ("counters", "counters"),
-    "samples": ("samples", "samples"),
-    "export-metadata": ("metadata", "export_metadata"),
-    "audit": ("audit", "audit"),
-    "explain": ("audit", "explain"),
-    "export": ("export", "export"),
-    "save": ("save", "save"),
-    "collect": ("collect", "collect"),
-    "decode": ("decode", "decode"),
-    "crosscheck": ("crosscheck", "crosscheck"),
-    "verify": ("verify", "verify"),
-    "docs": ("docs", "docs"),
-    "calibrate": ("calibrate", "calibrate"),
-    "probe": ("probe", "probe"),
-    "limits": ("limits", "limits"),
-}
+# Commands whose module is not named like them; the others' is.
+_MODULES = {"hosts": "sessions", "explain": "audit", "export-metadata": "metadata"}
 DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."
 EXIT_CODES = (
     "0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and something could not be read, "
     "5 crosscheck found a difference, 6 some of several files could not be read, 7 verify: the result is of other captures, "
-    "10 audit or triage found warnings only, 11 failures, 12 audit judged less than asked, 70 the command itself failed, "
+    "10 audit or triage found warnings only or diff a difference, 11 failures, 12 audit judged or diff compared less than asked, "
+    "70 the command itself failed, "
     "130 Ctrl-C."
 )
-_GROUPS = {"keys": ("keys", "app")}
 
 
 def command_line(words: Iterable[str] = ()) -> typer.Typer:
@@ -57,23 +34,29 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
         epilog=f"Exit codes: {EXIT_CODES}",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        cls=Group,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    known = _COMMANDS | _GROUPS
     words = list(words)
-    for name in [word for word in words if word in known] or ([] if words == ["--version"] else known):
-        module, attribute = known[name]
-        found = getattr(import_module(f"analyzer.commands.{module}"), attribute)
-        panel, epilog = EXAMPLES.get(name, (None, ()))[0], examples_of(name)
-        if name in _GROUPS:
-            app.add_typer(found, name=name, rich_help_panel=panel, epilog=epilog)
+    for name in [word for word in words if word in ABOUT] or ([] if words == ["--version"] else ABOUT):
+        module = import_module(f"analyzer.commands.{_MODULES.get(name, name)}")
+        found = getattr(module, name.replace("-", "_"))
+        about = ABOUT[name]
+        said: dict[str, Any] = {"short_help": about.line, "rich_help_panel": about.group, "epilog": examples_of(name)}
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, **said)
         else:
-            app.command(name, rich_help_panel=panel, epilog=epilog)(found)
+            app.command(name, cls=Command, **said)(found)
     return app
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs the command that the arguments name; the exit code. Wrong usage is a sentence on standard error."""
+    """Runs the command that the arguments name; the exit code. Files without a command are triaged. Wrong usage is a sentence on
+    standard error."""
+    if arguments and _is_file(arguments[0]):
+        arguments = ["triage", *arguments]
     app = command_line(arguments[:1])
     try:
         return app(list(arguments), standalone_mode=False) or EXIT_DONE
@@ -84,11 +67,21 @@ def run(arguments: Sequence[str]) -> int:
         # What is wrong with the usage: typer has had several classes for it, all of which can say so.
         if not hasattr(error, "format_message"):
             raise
-        if type(error).__name__ != "NoArgsIsHelpError":  # the help has been shown
+        if type(error).__name__ == "NoArgsIsHelpError":
+            put(error.format_message())
+        else:
             context = getattr(error, "ctx", None)
             say(f"pcq-analyzer: {error.format_message()}")
             say(f"  {context.command_path if context is not None else 'pcq-analyzer'} --help shows how it is used.")
         return int(getattr(error, "exit_code", EXIT_USAGE))
+
+
+def _is_file(word: str) -> bool:
+    """Whether the first word of a command line names files, and no command."""
+    if word == "-r":  # as tshark has it
+        return True
+    is_one = Path(word).exists() or any(sign in word for sign in "*?[")
+    return is_one and word not in ABOUT and not word.startswith("-")
 
 
 def _version(value: bool) -> None:

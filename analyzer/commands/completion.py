@@ -60,7 +60,7 @@ def complete_account(context: typer.Context, incomplete: str) -> Iterator[tuple[
     """Accounts of the captures on the line."""
     if (analysis := _analysis(context)) is None:
         return
-    accounts = {call.auth.user for call in analysis.calls} | {
+    accounts = {one.auth.user for one in analysis.calls.contexts_by_last_call()} | {
         identity.account for one in analysis.sessions for identity in one.identities
     }
     found = {account: "" for account in accounts if account is not None}

@@ -8,7 +8,7 @@ import typer
 
 from analyzer.commands.completion import complete_counter
 from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.filters import CounterSelection, checked
+from analyzer.commands.filters import CounterSelection, checked, later
 from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 from analyzer.core.output.gate import say
 
@@ -21,25 +21,15 @@ CounterPaths = Annotated[
         help=r"Only these: \Processor(_Total)\% Processor Time, \\machine\Process(*)\*; names, GUIDs or numbers, * and ?.",
     ),
 ]
-
-
-def _interval(text: str) -> int:
-    from analyzer.questions.series.counters import interval_of
-
-    return interval_of(text)
-
-
 Interval = Annotated[
     int | None,
     typer.Option(
         "--interval",
         metavar="TIME",
-        parser=checked(_interval),
+        parser=checked(later("questions.series.counters:interval_of")),
         help="One value for each 500ms, 5s, 2m or 1h that has any.",
     ),
 ]
-
-
 Exact = Annotated[bool, typer.Option("--exact", help="Each value as a fraction in lowest terms too, for programs.")]
 
 

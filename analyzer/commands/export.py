@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from msgspec.structs import replace
 
 from analyzer.capture.special_files import special_file
 from analyzer.commands.exits import EXIT_NOTHING, exit_of
-from analyzer.commands.filters import CallSelection, Tail
+from analyzer.commands.filters import CallSelection, Head, Tail
 from analyzer.commands.options import CaptureReading, EngineName, Files, command, destination_of, force_option
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis, Selected
+
+
+AllFrames = Annotated[
+    Path | None,
+    typer.Option(
+        "--frames",
+        metavar="OUT",
+        help="Write all frames of the one capture as pcapng, with the numbers they have here: for Wireshark, which does not read "
+        "traces of Windows (.etl).",
+    ),
+]
 
 
 @command
@@ -34,6 +45,7 @@ def export(
             "--slice", metavar="OUT", help="Write the captured packets of the calls, and the handshakes they need."
         ),
     ] = None,
+    frames: AllFrames = None,
     dsb: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,12 +55,15 @@ def export(
             "whoever has the slice then has the key. Only what is named.",
         ),
     ] = None,
-    force: Annotated[bool, force_option("--pcapng and --slice")] = False,
+    force: Annotated[bool, force_option("--pcapng, --slice and --frames")] = False,
+    head: Head = None,
     tail: Tail = None,
 ) -> None:
     """Write the calls as a capture: decrypted for Wireshark, or the packets that were captured."""
+    if frames is not None:
+        _write_frames(reading, files, frames, (pcapng, sliced), force=force)
     if pcapng is None and sliced is None:
-        raise typer.BadParameter("say what to write: --pcapng OUT, --slice OUT, or both", param_hint="--pcapng")
+        raise typer.BadParameter("say what to write: --pcapng OUT, --slice OUT or --frames OUT", param_hint="--pcapng")
     if sliced is not None:
         if (why := _no_packets(reading, files)) is not None:
             raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
@@ -66,7 +81,7 @@ def export(
         for path in (pcapng, sliced)
     )
     analysis = reading.analysis(files, pdus=sliced is not None)
-    calls = replace(selection.selection, tail=tail).shown(analysis)
+    calls = replace(selection.selection, head=head, tail=tail).shown(analysis)
     if not len(calls):
         say("no call is selected: nothing is written")
         raise typer.Exit(max(exit_of(analysis), EXIT_NOTHING))
@@ -75,6 +90,34 @@ def export(
     if packets is not None:
         _write_slice(reading, files, analysis, calls, packets, secrets)
     raise typer.Exit(exit_of(analysis))
+
+
+def _write_frames(
+    reading: CaptureReading, files: list[str], path: Path, others: Sequence[Path | None], *, force: bool
+) -> NoReturn:
+    """Converts a capture, and ends the command."""
+    if any(other is not None for other in others):
+        raise typer.BadParameter("it is written alone; leave out --pcapng and --slice", param_hint="--frames")
+    if len(files) != 1:
+        raise typer.BadParameter(
+            "frames have their numbers in one file: name one capture (mergecap joins what was written)",
+            param_hint="--frames",
+        )
+    if (why := _no_packets(reading, files)) is not None:
+        raise typer.BadParameter(why, param_hint="--frames")
+    reading.refuse_redaction("frames are written as they were captured; write --pcapng instead")
+    reading.refuse_cases(files, "frames are those of a capture")
+    from analyzer.pipeline.conversion import convert
+
+    destination = destination_of(path, files, reading, force=force, private=False)
+    with destination.opened() as out:
+        converted = convert(Path(files[0]), out, reading.limits)
+    for problem in converted.problems:
+        say(f"{problem.kind}: {problem.text}")
+    say(f"{_count(converted.frames, 'frame')}{_into(destination)}")
+    if converted.empty:
+        say(f"{_count(converted.empty, 'number')} of frames that could not be read: empty packets stand there")
+    raise typer.Exit(EXIT_NOTHING if not converted.frames else 0)
 
 
 def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:

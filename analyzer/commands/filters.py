@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from functools import partial
+from importlib import import_module
 from inspect import signature
+from operator import attrgetter
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,18 +19,16 @@ from msgspec.structs import replace
 
 from analyzer.commands.completion import complete_account, complete_interface, complete_machine
 from analyzer.commands.exits import EXIT_USAGE, say_why
+from analyzer.commands.help import READING, SHOWN
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import is_terminal, put
 
 if TYPE_CHECKING:
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-    from analyzer.questions.filters.fields import Field
+    from analyzer.questions.filters.fields import FilterField
     from analyzer.questions.filters.filter import SampleFilter
     from analyzer.questions.filters.selection import Selection
     from analyzer.results.analysis import Analysis
-
-# The options that select are listed together.
-PANEL = "What is shown"
 
 
 class TimeColumn(StrEnum):
@@ -51,79 +52,23 @@ def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
     return checked
 
 
-def _call_filter(text: str) -> Any:
-    from analyzer.questions.filters.filter import CallFilter
-
-    return CallFilter(text)
-
-
-def _sample_filter(text: str) -> Any:
-    from analyzer.questions.filters.filter import SampleFilter
-
-    return SampleFilter(text)
+def later(where: str, **given: Any) -> Callable[..., Any]:
+    """A function or class, as `module:name`, whose module is loaded when it is called; `given` goes to every call."""
+    module, name = where.split(":")
+    return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
 
 
-def _counter_filter(text: str) -> Any:
-    from analyzer.questions.filters.filter import SampleFilter
-
-    return SampleFilter(text, of_counters=True)
-
-
-def _time(text: str) -> Any:
-    from analyzer.questions.filters.bounds import TimeBound
-
-    return TimeBound.of(text)
+_call_fields = later("questions.filters.fields:call_fields")
+_sample_fields = later("questions.filters.fields:sample_fields")
+_counter_fields = later("questions.filters.fields:counter_fields")
+_call_filter = later("questions.filters.filter:CallFilter")
+_sample_filter = later("questions.filters.filter:SampleFilter")
+_counter_filter = later("questions.filters.filter:SampleFilter", of_counters=True)
+_time = later("questions.filters.bounds:TimeBound.of")
+_machine = later("questions.filters.parties:Party.of")
 
 
-def _machine(text: str) -> Any:
-    from analyzer.questions.filters.parties import Machine
-
-    return Machine.of(text)
-
-
-def _account(text: str) -> Any:
-    from analyzer.questions.filters.parties import Account
-
-    return Account(text)
-
-
-def _interface(text: str) -> str:
-    from analyzer.questions.filters.selection import known_interface
-
-    return known_interface(text)
-
-
-def _handle(text: str) -> str:
-    from analyzer.questions.filters.selection import handle_name
-
-    return handle_name(text)
-
-
-def _session(text: str) -> str:
-    from analyzer.questions.filters.selection import session_name
-
-    return session_name(text)
-
-
-def _call_fields() -> Mapping[str, Field]:
-    from analyzer.questions.filters.fields import call_fields
-
-    return call_fields()
-
-
-def _sample_fields() -> Mapping[str, Field]:
-    from analyzer.questions.filters.fields import sample_fields
-
-    return sample_fields()
-
-
-def _counter_fields() -> Mapping[str, Field]:
-    from analyzer.questions.filters.fields import counter_fields
-
-    return counter_fields()
-
-
-def _completing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[str], Iterator[tuple[str, str]]]:
+def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
     """Completes the last word of a filter with the fields that begin like it."""
 
     def complete(incomplete: str) -> Iterator[tuple[str, str]]:
@@ -137,7 +82,7 @@ def _completing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[str], It
     return complete
 
 
-def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None]:
+def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool], None]:
     """Prints the fields there are, and ends the command."""
 
     def print_fields(wanted: bool) -> None:
@@ -166,36 +111,27 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
     return print_fields
 
 
+of_shown = partial(typer.Option, rich_help_panel=SHOWN)
 _LIST_HELP = "List the fields a filter may name, and exit."
 
 
-def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str, Field]]) -> Any:
-    return typer.Option(
+def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str, FilterField]]) -> Any:
+    return of_shown(
         "--filter",
         "-Y",
         metavar="EXPR",
         help="Only what passes this filter, in the manner of Wireshark: 'opnum == 6 && status != 0'.",
         parser=checked(parse),
         autocompletion=_completing(fields),
-        rich_help_panel=PANEL,
     )
 
 
-def _list_option(fields: Callable[[], Mapping[str, Field]]) -> Any:
-    return typer.Option(
-        "--list-fields", is_eager=True, callback=_listing(fields), help=_LIST_HELP, rich_help_panel=PANEL
-    )
+def _list_option(fields: Callable[[], Mapping[str, FilterField]]) -> Any:
+    return of_shown("--list-fields", is_eager=True, callback=_listing(fields), help=_LIST_HELP)
 
 
-def _option(*names: str, metavar: str, parse: Callable[[str], Any], help: str, complete: Any = None) -> Any:
-    return typer.Option(
-        *names,
-        metavar=metavar,
-        parser=checked(parse),
-        autocompletion=complete,
-        help=help,
-        rich_help_panel=PANEL,
-    )
+def _option(*names: str, parse: Callable[[str], Any], panel: str = SHOWN, **said: Any) -> Any:
+    return typer.Option(*names, parser=checked(parse), rich_help_panel=panel, **said)
 
 
 # What a parser makes of the text; its type would have to be loaded to be named.
@@ -223,6 +159,16 @@ ReadUntil = Annotated[
         parse=_time,
         help="Read up to this time only, as if the capture ended there: "
         "2026-11-20T13:50:16Z, 13:50:16 (UTC), or 90s, 5m after the first frame.",
+        panel=READING,
+    ),
+]
+At = Annotated[
+    list[Any] | None,
+    _option(
+        "--at",
+        metavar="TIME",
+        parse=_time,
+        help="Compare two moments of one capture, each named by --at: what was answered last until then. Written as for --since.",
     ),
 ]
 Server = Annotated[
@@ -231,7 +177,7 @@ Server = Annotated[
         "--server",
         metavar="HOST",
         parse=_machine,
-        complete=complete_machine,
+        autocompletion=complete_machine,
         help="Only calls to this machine: address, network or name; more than one: to any of them.",
     ),
 ]
@@ -241,7 +187,7 @@ Client = Annotated[
         "--client",
         metavar="HOST",
         parse=_machine,
-        complete=complete_machine,
+        autocompletion=complete_machine,
         help="Only calls from this machine, written likewise.",
     ),
 ]
@@ -250,8 +196,8 @@ User = Annotated[
     _option(
         "--user",
         metavar="NAME",
-        parse=_account,
-        complete=complete_account,
+        parse=later("questions.filters.parties:Account"),
+        autocompletion=complete_account,
         help=r"Only calls of this account: LAB\perfmon, perfmon, perfmon@REALM, anonymous or guest, and of those who claimed "
         "to be it. Whose password it is: --password-of.",
     ),
@@ -261,8 +207,8 @@ Interface = Annotated[
     _option(
         "--interface",
         metavar="NAME|UUID",
-        parse=_interface,
-        complete=complete_interface,
+        parse=later("questions.filters.selection:known_interface"),
+        autocompletion=complete_interface,
         help="Only calls of this interface (PerflibV2, winreg, a UUID); more than one: of any of them.",
     ),
 ]
@@ -271,7 +217,7 @@ FollowHandle = Annotated[
     _option(
         "--follow-handle",
         metavar="HANDLE",
-        parse=_handle,
+        parse=later("questions.filters.selection:handle_name"),
         help="Only calls on this query handle (q2, 2) or registry key (k1) or service (s1), by number or UUID.",
     ),
 ]
@@ -280,14 +226,13 @@ FollowSession = Annotated[
     _option(
         "--follow-session",
         metavar="SESSION",
-        parse=_session,
+        parse=later("questions.filters.selection:session_name"),
         help="Only calls of this SMB session: its id (0x1d), or the number of a call in it. "
         "For a call over plain TCP: those of its connection.",
     ),
 ]
-Tail = Annotated[
-    int | None, typer.Option("--tail", min=1, metavar="N", help="Only the last N calls.", rich_help_panel=PANEL)
-]
+Tail = Annotated[int | None, of_shown("--tail", min=1, metavar="N", help="Only the last N calls.")]
+Head = Annotated[int | None, of_shown("--head", min=1, metavar="N", help="Only the first N calls.")]
 Time = Annotated[
     TimeColumn,
     typer.Option("--time", help="Time of day, or seconds since the first frame or the call shown before (text)."),
@@ -353,7 +298,7 @@ def call_selection(
     clients, users = tuple(client or ()), tuple(user or ())
     handle, session = follow_handle, follow_session
     return CallSelection(
-        Selection(interfaces, handle, session, call_filter, None, since, until, servers, clients, users)
+        Selection(interfaces, handle, session, call_filter, None, None, since, until, servers, clients, users)
     )
 
 

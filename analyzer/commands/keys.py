@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES
+from analyzer.commands.help import Command, SubGroup
 from analyzer.commands.options import CaptureReading, Files, Writing, asked_password, command
 from analyzer.core.output.gate import put, say, write_document
 
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 
 WARNING = "warning: what follows is as good as the password; keep it off screens and out of logs that others read"
 
-app = typer.Typer(
+keys = typer.Typer(
     help="Keys in the formats of other tools. Prints secrets: this command only.",
     no_args_is_help=True,
+    cls=SubGroup,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 KeytabOutput = Annotated[
@@ -26,7 +29,7 @@ KeytabOutput = Annotated[
 ]
 
 
-@app.command("nt-hash")
+@keys.command("nt-hash", cls=Command)
 def nt_hash_of(
     password: Annotated[str, typer.Option("--password", help="The password; - asks for it.")] = "-",
 ) -> None:
@@ -38,7 +41,7 @@ def nt_hash_of(
     put(nt_hash(given).hex())
 
 
-@app.command("wireshark")
+@keys.command("wireshark", cls=Command)
 @command
 def wireshark(
     reading: CaptureReading,
@@ -79,7 +82,7 @@ def wireshark(
     raise typer.Exit(EXIT_FILES if any(problem.kind == "unreadable" for problem in lost) else EXIT_DONE)
 
 
-@app.command("keytab")
+@keys.command("keytab", cls=Command)
 @command
 def keytab_of(
     writing: Writing,

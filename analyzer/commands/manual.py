@@ -9,8 +9,8 @@ from typing import Any
 
 import typer.main
 
+from analyzer.commands.about import ABOUT
 from analyzer.commands.commands import DESCRIPTION, EXIT_CODES, command_line
-from analyzer.commands.examples import EXAMPLES
 
 _FILES = (
     ("PCQ_SECRETS", "The path of a secrets file, read where --secrets is not given."),
@@ -49,7 +49,7 @@ def _command(name: str, one: Any) -> Iterator[str]:
     for item in one.params:
         if not _is_argument(item) and item.name not in ("help", "install_completion", "show_completion"):
             yield from _option(item)
-    for what, words in EXAMPLES.get(name, ("", ()))[1]:
+    for what, words in ABOUT[name].examples if name in ABOUT else ():
         yield from (
             ".PP",
             f"{_roff(what[:1].upper() + what[1:])}:",

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from copy import copy
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -18,12 +20,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.commands.exits import ReadingFailedError
-from analyzer.commands.filters import SELECTIONS, CallSelection, ReadUntil
+from analyzer.commands.filters import SELECTIONS, CallSelection, ReadUntil, renamed
+from analyzer.commands.help import KEYS, READING, WRITING
 from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
 from analyzer.core.output.pager import paged, pager_command
 from analyzer.core.paths import without_raw_bytes
+from analyzer.core.times import show_times_in
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
@@ -42,6 +46,10 @@ if TYPE_CHECKING:
 
 # So many files that could not be read are named on standard error.
 _NAMED = 10
+# Options of one panel of --help.
+of_keys = partial(typer.Option, rich_help_panel=KEYS)
+of_reading = partial(typer.Option, rich_help_panel=READING)
+of_writing = partial(typer.Option, rich_help_panel=WRITING)
 PASSWORD_VARIABLE = "PCQ_PASSWORD"
 REDACT_KEY_VARIABLE = "PCQ_REDACT_KEY"
 
@@ -81,7 +89,12 @@ class EngineName(StrEnum):
 
 Files = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; also compressed), globs, or - for standard input."),
+    typer.Argument(
+        metavar="FILE...", help="Captures (pcap, pcapng, etl; also compressed), globs, or - for standard input."
+    ),
+]
+ReadFiles = Annotated[
+    list[str] | None, typer.Option("-r", "--read", metavar="FILE", help="The same as FILE, as tshark has it.")
 ]
 Secrets = Annotated[
     list[Path] | None,
@@ -92,7 +105,7 @@ Secrets = Annotated[
 ]
 PasswordOf = Annotated[
     str | None,
-    typer.Option(
+    of_keys(
         "--password-of",
         metavar="NAME",
         help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given.",
@@ -100,20 +113,18 @@ PasswordOf = Annotated[
 ]
 Password = Annotated[
     list[str] | None,
-    typer.Option("--password", help=f"A password; - asks for it. Better: the variable {PASSWORD_VARIABLE}."),
+    of_keys("--password", help=f"A password; - asks for it. Better: the variable {PASSWORD_VARIABLE}."),
 ]
-NtHash = Annotated[
-    list[str] | None, typer.Option("--nt-hash", help="An NT hash, 32 hexadecimal digits; - asks for it.")
-]
-Keytab = Annotated[list[Path] | None, typer.Option("--keytab", help="A Kerberos keytab.")]
+NtHash = Annotated[list[str] | None, of_keys("--nt-hash", help="An NT hash, 32 hexadecimal digits; - asks for it.")]
+Keytab = Annotated[list[Path] | None, of_keys("--keytab", help="A Kerberos keytab.")]
 SmbSessionKey = Annotated[
     list[str] | None,
-    typer.Option(
+    of_keys(
         "--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list; - asks for it."
     ),
 ]
 Engine = Annotated[
-    EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")
+    EngineName, of_reading("--engine", help="Who reads the file: own reader, or tshark for its formats.")
 ]
 
 
@@ -134,59 +145,93 @@ OutputEntryFormat = Annotated[
     ),
 ]
 Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", callback=_output, help="Write to this file; - is standard output."),
+    Path | None, typer.Option("--output", "-o", callback=_output, help="Write to this file; - is standard output.")
 ]
 
 
 def force_option(writing: str) -> Any:
     """`--force` of a command whose options in `writing` name the files that it writes."""
-    return typer.Option("--force", help=f"Let {writing} replace a file that exists.")
+    return of_writing("--force", help=f"Let {writing} replace a file that exists.")
 
 
 Force = Annotated[bool, force_option("-o")]
 CsvRaw = Annotated[
     bool,
-    typer.Option(
+    of_writing(
         "--csv-raw", help="CSV: cells as they are, also where a terminal obeys them or a spreadsheet runs them."
     ),
 ]
+
+
+def _columns(context: typer.Context, text: str | None) -> str | None:
+    """Tables have columns. `--format` is known here."""
+    if text is not None and context.params.get("output_format") not in (Format.csv, Format.parquet):
+        raise typer.BadParameter("only --format csv and parquet have columns")
+    return text
+
+
+Columns = Annotated[
+    str | None,
+    of_writing(
+        "--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet: only these columns, in this order."
+    ),
+]
+
+
+def _zone_of(name: str) -> tzinfo | None:
+    """A zone of the IANA database, a distance from UTC, or None for the zone of this machine."""
+    try:
+        if name.casefold() == "local":
+            return None
+        if name[:1] in ("+", "-"):
+            return datetime.fromisoformat(f"2000-01-01T00:00:00{name}").tzinfo
+        from zoneinfo import ZoneInfo
+
+        return UTC if name.upper() == "UTC" else ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise typer.BadParameter(
+            f"this machine knows no zone {name}; +02:00 needs no knowledge", param_hint="--tz"
+        ) from None
+
+
+TimeZone = Annotated[
+    str | None,
+    of_writing(
+        "--tz", metavar="ZONE", help="Text: show times of this zone (Europe/Berlin, +02:00, local) in place of UTC."
+    ),
+]
 NoPager = Annotated[
-    bool,
-    typer.Option("--no-pager", help="Text on a terminal at once, not a screen at a time (PCQ_PAGER, PAGER, less)."),
+    bool, of_writing("--no-pager", help="Text on a terminal at once, not a screen at a time (PCQ_PAGER, PAGER, less).")
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
 
 
 MaxStub = Annotated[
     int | None,
-    typer.Option(
-        "--max-stub", min=1, metavar="BYTES", help="Largest stub that is put together from fragments (64 MiB)."
-    ),
+    of_reading("--max-stub", min=1, metavar="BYTES", help="Largest stub that is put together from fragments (64 MiB)."),
 ]
 MaxHeld = Annotated[
     int | None,
-    typer.Option("--max-held", min=1, metavar="BYTES", help="Out-of-order TCP data held at any time (48 MiB)."),
+    of_reading("--max-held", min=1, metavar="BYTES", help="Out-of-order TCP data held at any time (48 MiB)."),
 ]
 MaxConnections = Annotated[
-    int | None, typer.Option("--max-connections", min=1, help="TCP connections followed at any time (32768).")
+    int | None, of_reading("--max-connections", min=1, help="TCP connections followed at any time (32768).")
 ]
 
 ReadFrames = Annotated[
     int | None,
-    typer.Option(
+    of_reading(
         "--read-frames", min=1, metavar="N", help="Read the first N frames only, as if the capture ended there."
     ),
 ]
 MaxRatio = Annotated[
-    int | None,
-    typer.Option("--max-ratio", min=1, help="Bytes that each byte of a compressed capture may become (50)."),
+    int | None, of_reading("--max-ratio", min=1, help="Bytes that each byte of a compressed capture may become (50).")
 ]
 
 
 Hash = Annotated[
     bool | None,
-    typer.Option(
+    of_writing(
         "--hash/--no-hash",
         help="State in the result what it was made from: SHA-256 and size of each file, options, limits reached. "
         "`verify` compares. (SARIF: always, if not --no-hash.)",
@@ -195,14 +240,14 @@ Hash = Annotated[
 ]
 MetadataFiles = Annotated[
     list[Path] | None,
-    typer.Option(
+    of_reading(
         "--metadata",
         help="Names and types of counters that the capture does not state: what export-metadata wrote, or another capture.",
     ),
 ]
 MetadataFrom = Annotated[
     str | None,
-    typer.Option(
+    of_reading(
         "--metadata-from",
         metavar="SERVER",
         help="Use this server's part of --metadata for servers that it does not know (addresses differ between captures).",
@@ -212,14 +257,14 @@ MetadataFrom = Annotated[
 
 Redact = Annotated[
     bool,
-    typer.Option(
+    of_writing(
         "--redact",
         help="Pseudonyms for users, hosts, domains, addresses, instances, services and keys, in all that is written.",
     ),
 ]
 RedactKey = Annotated[
     str | None,
-    typer.Option(
+    of_writing(
         "--redact-key",
         metavar="KEY",
         help="Redact with this key, so that pseudonyms agree between captures; - asks for it. "
@@ -308,10 +353,11 @@ class CaptureReading(Struct, frozen=True):
         *,
         pdus: bool = False,
         in_sessions: InSessions = "all",
+        with_files: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Analysis:
-        """Reads the captures; `-` is standard input. `pdus` and `in_sessions` as for `pipeline.run.analyze`; where nobody else
-        hears of the progress, it is written to standard error."""
+        """Reads the captures; `-` is standard input. `pdus`, `in_sessions` and `with_files` are as for `pipeline.run.analyze`.
+        Where nobody else hears of the progress, it is written to standard error."""
         from analyzer.core.output.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
 
@@ -336,6 +382,7 @@ class CaptureReading(Struct, frozen=True):
                 pseudonyms=self.pseudonyms,
                 bound=self.bound,
                 in_sessions=in_sessions,
+                with_files=with_files,
             )
         self.note(analysis)
         return replace(analysis, given=self._given_of(files))
@@ -527,19 +574,21 @@ class Writing:
         raw_cells: bool = False,
         force: bool = False,
         pager: list[str] | None = None,
+        columns: tuple[str, ...] = (),
     ) -> None:
         self.path = path
         self.destination = destination
         self._raw_cells = raw_cells
         self._force = force
         self._pager = pager
+        self._columns = columns
 
     def sparing(self, paths: Iterable[Path]) -> Writing:
         """The same, which does not write over these files, checked at once: before anything is read in vain."""
         destination = self.destination.sparing(paths)
         destination.check()
-        writing = Writing(self.path, destination, raw_cells=self._raw_cells, force=self._force, pager=self._pager)
-        writing.evidence = self.evidence
+        writing = copy(self)
+        writing.destination = destination
         return writing
 
     def beside(self, path: Path | None, *, private: bool = False) -> Destination:
@@ -565,6 +614,7 @@ class Writing:
             view,
             form,
             self.destination,
+            columns=self._columns,
             raw_cells=self._raw_cells,
             evidence=self.evidence(),
             pager=self._pager,
@@ -580,10 +630,17 @@ class Writing:
 
 
 def _writing(
-    output: Output = None, force: Force = False, csv_raw: CsvRaw = False, no_pager: NoPager = False
+    output: Output = None,
+    force: Force = False,
+    columns: Columns = None,
+    csv_raw: CsvRaw = False,
+    time_zone: TimeZone = None,
+    no_pager: NoPager = False,
 ) -> Writing:
+    show_times_in(UTC if time_zone is None else _zone_of(time_zone))
     pager = None if no_pager or not is_terminal() else pager_command(os.environ)
-    return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force, pager=pager)
+    names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
+    return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force, pager=pager, columns=names)
 
 
 def destination_of(
@@ -610,11 +667,17 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
     }
 
     parameters = [item for item in own if item.annotation not in makers]
+    of_files = next((item for item in parameters if item.name == "files"), None)
+    if of_files is not None:
+        parameters[parameters.index(of_files)] = of_files.replace(default=None)
+        parameters.append(Parameter("read", Parameter.KEYWORD_ONLY, default=None, annotation=ReadFiles))
     parameters += [item for items in shared.values() for item in items]
     parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in parameters]
 
     @wraps(function)
     def with_options(**values: Any) -> None:
+        if of_files is not None:
+            values["files"] = _all_files(values, needed=of_files.default is Parameter.empty)
         given = dict(values)
         if values.get("hashes") is None and CaptureReading in taken:
             values["hashes"] = hashing or values.get("output_format") == "sarif"
@@ -639,25 +702,37 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
         if CaptureReading in made:
             made[CaptureReading] = replace(made[CaptureReading], given=_given(shared, given))
         if CaptureReading in made and made[CaptureReading].pseudonyms is not None:
-            from analyzer.commands.filters import renamed
-
             made = {kind: renamed(one, made[CaptureReading].pseudonyms) for kind, one in made.items()}
-        failures = made[CaptureReading].failures if CaptureReading in made else []
-        try:
+        with _in_part(made[CaptureReading].failures if CaptureReading in made else []):
             function(**{taken[kind]: one for kind, one in made.items()}, **values)
-        except typer.Exit:
-            if not failures:
-                raise
-        if failures:
-            raise ReadingFailedError("the capture was read in part only") from failures[0]
 
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {item.name: item.annotation for item in parameters}
     return with_options
 
 
+@contextmanager
+def _in_part(failures: Sequence[Exception]) -> Iterator[None]:
+    """Raises `ReadingFailedError` where reading failed, whatever exit code the command came to with what was read."""
+    try:
+        yield
+    except typer.Exit:
+        if not failures:
+            raise
+    if failures:
+        raise ReadingFailedError("the capture was read in part only") from failures[0]
+
+
+def _all_files(values: dict[str, Any], *, needed: bool) -> list[str]:
+    """The captures that were named, by -r or without it, which is taken out of the values."""
+    files = [*(values.pop("read", None) or ()), *(values["files"] or ())]
+    if not files and needed:
+        raise typer.BadParameter("name a capture", param_hint="FILE")
+    return files
+
+
 # What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
-_NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline"})
+_NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline", "time_zone"})
 _SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
 
 

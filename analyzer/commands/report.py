@@ -2,44 +2,138 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from analyzer.commands.audit import ProfileName
 from analyzer.commands.exits import EXIT_FILES, exit_of
-from analyzer.commands.options import CaptureReading, Files, Strict, Writing, command
+from analyzer.commands.options import CaptureReading, Strict, Writing, command
 from analyzer.core.output.gate import say
+
+if TYPE_CHECKING:
+    from analyzer.results.analysis import Analysis
+    from analyzer.screens.formats.page import ValueBlocks
+    from analyzer.screens.views.report import Report
+
+ReportFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE...", help="Captures or cases, globs, or -; with --live, standard input if none is named."
+    ),
+]
+# How long the end waits for a browser to fetch the last page.
+_LAST_PAGE_S = 10.0
 
 
 @partial(command, hashing=True)
 def report(
     reading: CaptureReading,
     writing: Writing,
-    files: Files,
+    files: ReportFiles = None,
     title: Annotated[
         str | None, typer.Option("--title", help="Title of the page; the files' names if not given.")
     ] = None,
     profile: Annotated[
         ProfileName, typer.Option("--profile", help="Whose known deviations the audit lets pass.")
     ] = ProfileName.windows,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Serve the page on 127.0.0.1 while standard input is captured, and keep it new."),
+    ] = False,
     strict: Strict = False,
 ) -> None:
-    """One self-contained page for a browser: timeline, calls down to their bytes, counters and findings. It needs -o."""
+    """One self-contained page for a browser: timeline, calls down to their bytes, counters and findings. It needs -o.
+
+    tcpdump -U -w - | pcq-analyzer report --live prints an address that this machine's browsers open; -o then keeps the last page.
+    """
+    if live:
+        _serve(reading, writing, files or ["-"], title, profile, strict=strict)
+    if not files:
+        raise typer.BadParameter("name a capture", param_hint="FILE")
     if writing.path is None:
         raise typer.BadParameter("name the file to write: -o report.html, or -o - into a pipe", param_hint="-o")
-    from analyzer.questions.audit.engine import Audit, Profile
-    from analyzer.screens.formats.page import MAX_DETAILS, series_text, write_page
-    from analyzer.screens.views.report import Report
+    from analyzer.screens.formats.page import write_page
 
-    analysis = reading.analysis(files)
-    series = series_text(analysis)
-    analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), MAX_DETAILS) + 1))
-    view = Report(Audit(analysis, profile=Profile(profile.value)), title)
-    write_page(view, series, writing.destination, writing.evidence())
+    analysis, view, values = _made(reading, files, title, profile)
+    write_page(view, values, writing.destination, writing.evidence())
     code = exit_of(analysis, strict=strict)
     if analysis.packets is not None and analysis.packets.is_lost:
         say(f"frames, TCP payload and SMB messages are not in the page: {analysis.packets.lacking}")
         code = code or EXIT_FILES
     raise typer.Exit(code)
+
+
+def _made(
+    reading: CaptureReading, files: list[str], title: str | None, profile: ProfileName, *, quiet: bool = False
+) -> tuple[Analysis, Report, ValueBlocks]:
+    """Reads captures for a page."""
+    from analyzer.questions.audit.engine import Audit, Profile
+    from analyzer.screens.formats.page import MAX_DETAILS, value_blocks
+    from analyzer.screens.views.report import Report
+
+    progress = (lambda *_: None) if quiet else None
+    analysis = reading.analysis(files, with_files=True, progress=progress)
+    values = value_blocks(analysis)
+    analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), MAX_DETAILS) + 1))
+    return analysis, Report(Audit(analysis, profile=Profile(profile.value)), title), values
+
+
+def _serve(
+    reading: CaptureReading,
+    writing: Writing,
+    files: list[str],
+    title: str | None,
+    profile: ProfileName,
+    *,
+    strict: bool,
+) -> NoReturn:
+    """Serves the page of a capture that grows until it ends, or until the user ends it; both are a good end."""
+    from analyzer.capture.growing import GrowingCapture
+    from analyzer.screens.formats.page import LiveVersion, page_parts, write_page
+    from analyzer.screens.live import LivePage
+
+    if files != ["-"]:
+        raise typer.BadParameter(
+            "it follows standard input: tcpdump -U -w - | pcq-analyzer report --live", param_hint="--live"
+        )
+    with TemporaryDirectory(prefix="pcq-live-") as folder, LivePage() as page:
+        capture = GrowingCapture(sys.stdin.buffer, Path(folder))
+        page.show(_WAITING, is_ended=False)
+        say(f"open {page.url}", "Ctrl-C ends it")
+        made: tuple[Analysis, Report, ValueBlocks] | None = None
+        try:
+            while made is None or not page.is_ended:
+                capture.wait(1.0)
+                is_last, grown = capture.is_ended, capture.grow()
+                if not grown and not is_last:
+                    continue
+                began = monotonic()
+                made = None
+                made = _made(reading, [str(capture.path)], title or "live", profile, quiet=True)
+                parts = page_parts(made[1], made[2], None, LiveVersion(page.version + 1, is_last))
+                page.show(b"".join(parts), is_ended=is_last)
+                # Each page reads the capture anew: half of the time is left to others.
+                if not is_last:
+                    capture.rest(max(1.0, monotonic() - began))
+            page.wait_until_given(_LAST_PAGE_S)
+        except KeyboardInterrupt:
+            say("ended by the user")
+        finally:
+            capture.close()
+        if made is None:
+            raise typer.Exit(0)
+        if writing.path is not None:
+            write_page(made[1], made[2], writing.destination, writing.evidence())
+        raise typer.Exit(exit_of(made[0], strict=strict))
+
+
+_WAITING = b"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>live</title></head>
+<body><p>Nothing was captured yet.</p></body></html>
+"""

@@ -8,7 +8,7 @@ import typer
 from msgspec.structs import replace
 
 from analyzer.commands.exits import EXIT_DONE, exit_of
-from analyzer.commands.filters import CallSelection, Tail, Time, TimeColumn
+from analyzer.commands.filters import CallSelection, Head, Tail, Time, TimeColumn
 from analyzer.commands.options import (
     CaptureReading,
     EntryFormat,
@@ -32,6 +32,7 @@ def timeline(
     writing: Writing,
     selection: CallSelection,
     files: Files,
+    head: Head = None,
     tail: Tail = None,
     time: Time = TimeColumn.relative,
     all_attempts: Annotated[
@@ -47,28 +48,28 @@ def timeline(
     """Every call: who asked what, when, and what came back."""
     from analyzer.screens.views.timeline import Timeline
 
+    wanted = replace(selection.selection, head=head, tail=tail)
     if names_from is NamesFrom.now:
-        _check_streamed(selection.selection, tail, output_format)
-        _stream(reading, writing, selection, files, time, output_format, strict=strict)
+        _check_streamed(wanted, output_format)
+        _stream(reading, writing, wanted, files, time, output_format, strict=strict)
 
     analysis = reading.analysis(files)
-    wanted = replace(selection.selection, tail=tail)
     writing.write(Timeline(analysis, wanted, all_attempts, time.value, unfold), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict, asked_for=selection.finds(analysis)))
 
 
-def _check_streamed(selection: Selection, tail: int | None, form: EntryFormat) -> None:
+def _check_streamed(selection: Selection, form: EntryFormat) -> None:
     """Usage is wrong where a call can be selected, or printed, only when the whole capture was read."""
     if form not in (EntryFormat.text, EntryFormat.jsonl):
         raise typer.BadParameter("it prints text and jsonl", param_hint="--names-from now")
-    if (what := replace(selection, tail=tail).needs_all) is not None:
+    if (what := selection.needs_all) is not None:
         raise typer.BadParameter(f"{what} needs the whole capture", param_hint="--names-from now")
 
 
 def _stream(
     reading: CaptureReading,
     writing: Writing,
-    selection: CallSelection,
+    selection: Selection,
     files: list[str],
     time: TimeColumn,
     form: EntryFormat,
@@ -80,9 +81,9 @@ def _stream(
 
     # A line that changes would stand among the calls.
     with reading.stream(files, watched=writing.path is not None or not is_terminal()) as stream:
-        view = StreamedTimeline(stream, tuple(files), selection.selection, clock=time.value)
+        view = StreamedTimeline(stream, tuple(files), selection, clock=time.value)
         writing.stream(view, form.value, lambda: reading.note(stream.analysis))
     if (analysis := view.analysis) is None:
         raise typer.Exit(EXIT_DONE)  # nobody reads on
-    is_asked_for = selection.selection.is_asking and view.shown > 0
+    is_asked_for = selection.is_asking and view.shown > 0
     raise typer.Exit(exit_of(analysis, strict=strict, asked_for=lambda: is_asked_for, met=view.met))

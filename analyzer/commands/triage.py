@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXIT_MEDIUM, EXIT_HIGH = 10, 11
 
 
-class FailOn(StrEnum):
+class FailOnSeverity(StrEnum):
     high = "high"
     medium = "medium"
     never = "never"
@@ -34,11 +34,16 @@ def triage(
     selection: CallSelection,
     files: Files,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="The mildest finding that makes the exit code 10 (medium) or 11 (high).")
-    ] = FailOn.medium,
+        FailOnSeverity,
+        typer.Option("--fail-on", help="The mildest finding that makes the exit code 10 (medium) or 11 (high)."),
+    ] = FailOnSeverity.medium,
     output_format: OutputFormat = Format.text,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="In text: each observation with its frames, and all processes.")
+    ] = False,
 ) -> None:
-    """Who read process lists, sessions and network counters of which machine, when, and what is unusual; each file by itself.
+    """Who did what to what on which machine, and what became of it: a line for each machine and kind; each file by itself.
+    `pcq-analyzer FILE` is the same.
 
     Exit 11: findings of severity high, 10: medium, 3: no performance traffic in any file, 0: nothing of these.
     """
@@ -54,7 +59,7 @@ def triage(
 
     def analysed(name: str) -> Analysis:
         try:
-            return selection.of(reading.analysis([name]))
+            return selection.of(reading.analysis([name], with_files=True))
         except InputError:
             if reading.hashing and name != STANDARD_OUTPUT:
                 reading.read.append((digest_of(Path(name)),))
@@ -63,7 +68,7 @@ def triage(
             # Each file is read for itself, and what was read before is not needed any more.
             gc.unfreeze()
 
-    view = Triage(names, analysed, tuple(map(str, failures)))
+    view = Triage(names, analysed, tuple(map(str, failures)), is_whole=verbose)
     if reading.hashing:
         # What the result was made from is stated first, and found out while the files are read.
         view.read()
@@ -71,10 +76,10 @@ def triage(
     raise typer.Exit(_exit_of(view.summary, fail_on))
 
 
-def _exit_of(summary: TriageSummary, fail_on: FailOn) -> int:
-    if fail_on is not FailOn.never and summary.findings.get("high"):
+def _exit_of(summary: TriageSummary, fail_on: FailOnSeverity) -> int:
+    if fail_on is not FailOnSeverity.never and summary.findings.get("high"):
         return EXIT_HIGH
-    if fail_on is FailOn.medium and summary.findings.get("medium"):
+    if fail_on is FailOnSeverity.medium and summary.findings.get("medium"):
         return EXIT_MEDIUM
     if summary.unreadable:
         return EXIT_FILES

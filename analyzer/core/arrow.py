@@ -118,7 +118,7 @@ class _Flat:
             at = self._counted(len(text), text + b"\0")
         elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], bytes):
             at = self._counted(*value)
-        elif isinstance(value, _Tables):
+        elif isinstance(value, _TableVector):
             at = self._counted(len(value), bytes(4 * len(value)))
             for number, table in enumerate(value):
                 self._refer(at + 4 + 4 * number, table)
@@ -133,7 +133,7 @@ class _Flat:
         return at
 
 
-class _Tables(tuple[_FlatTable, ...]):
+class _TableVector(tuple[_FlatTable, ...]):
     """A vector of tables."""
 
     __slots__ = ()
@@ -153,13 +153,13 @@ def _field(column: ArrowColumn) -> _FlatTable:
         made = (("i", 8 * int(column.width[1])), ("?", column.width[0] == "i"))
     elif column.kind == "time":
         made = (("h", _NANOSECOND), _Reference("UTC"))
-    children = _Reference(_Tables(map(_field, column.children)))
+    children = _Reference(_TableVector(map(_field, column.children)))
     nullable = ("?", column.nullable)
     return _Reference(column.name), nullable, ("B", _TYPES[column.kind]), _Reference(made), None, children
 
 
 def _schema(columns: Sequence[ArrowColumn]) -> _FlatTable:
-    return ("h", 0), _Reference(_Tables(map(_field, columns)))
+    return ("h", 0), _Reference(_TableVector(map(_field, columns)))
 
 
 def _message(kind: int, header: _FlatTable, body: int) -> bytes:

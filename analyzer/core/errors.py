@@ -61,5 +61,9 @@ class TruncatedError(DecodeError):
     """The bytes end before the structure does."""
 
 
+class OutputLimitError(DecodeError):
+    """Compressed bytes promise, or turn into, more than they may."""
+
+
 class UnsupportedError(DecodeError):
     """The bytes are within their specification, but this program does not read that part of it."""

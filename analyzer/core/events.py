@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
-from analyzer.core.traced import Extent, TracedBytes
+from analyzer.core.traced import FrameExtent, TracedBytes
 
 ProblemKind = Literal[
     "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable", "failed"
@@ -43,7 +43,7 @@ class CaptureEnds(Event, frozen=True):
 class Conflict(Event, frozen=True):
     """Of these bytes two versions were captured. They are those of the version that is used; a `Problem` states the conflict."""
 
-    extents: tuple[Extent, ...]
+    extents: tuple[FrameExtent, ...]
 
 
 class Problem(Event, frozen=True):

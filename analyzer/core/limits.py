@@ -22,6 +22,9 @@ class Limits(Struct, frozen=True):
     decompressors: int = 160 * MIB
     interfaces: int = 1 << 16
     address_names: int = 100_000
+    trace_buffers: int = 1 << 20
+    trace_waiting: int = 64 * MIB
+    trace_packets: int = 1 << 16
     flows: int = 100_000
     waiting: int = 1 << 15
     waiting_bytes: int = 16 * MIB
@@ -94,6 +97,20 @@ ABOUT: dict[str, About] = {
     "address_names": About(
         "names of addresses in the name records of pcapng files",
         "More names than a network of this kind has machines.",
+    ),
+    "trace_buffers": About(
+        "buffers of an event trace log (.etl)",
+        "64 GiB of buffers of the usual size; where each lies takes memory.",
+    ),
+    "trace_waiting": About(
+        "memory of packets of an event trace log that wait for earlier ones of other processors",
+        "A buffer of 1 MiB of each of 64 processors; the earliest go on out of order.",
+        None,
+        "bytes",
+    ),
+    "trace_packets": About(
+        "packets whose further appearances in an event trace log are known for such",
+        "A packet passes all components within milliseconds; the oldest is forgotten first.",
     ),
     "flows": About(
         "flows on other ports that look like SMB or DCERPC",

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, Extent, Source, TracedBytes
+from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, FrameExtent, Source, TracedBytes
 
 
 def pack_origins(data: TracedBytes) -> bytes:
@@ -63,27 +63,27 @@ class PackedOrigins(Source):
     def __init__(self, packed: bytes, length: int) -> None:
         self._packed, self.length = packed, length
         # Where each part begins, and the rows of it; None until more than one row is looked at.
-        self._parts: tuple[list[int], list[tuple[Extent, ...]], list[bool]] | None = None
+        self._parts: tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]] | None = None
 
-    def _read(self) -> tuple[list[int], list[tuple[Extent, ...]], list[bool]]:
+    def _read(self) -> tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]]:
         if self._parts is None:
             lengths: list[int] = []
-            parts: list[tuple[Extent, ...]] = []
+            parts: list[tuple[FrameExtent, ...]] = []
             shared: list[bool] = []
             rows = PACKED_EXTENT.iter_unpack(self._packed)
             for frame, start, length in rows:
                 if frame & PACKED_SHARED:
                     lengths.append(frame ^ PACKED_SHARED)
-                    parts.append(tuple([Extent(*next(rows)) for _ in range(start)]))
+                    parts.append(tuple([FrameExtent(*next(rows)) for _ in range(start)]))
                     shared.append(True)
                 else:
                     lengths.append(length)
-                    parts.append((Extent(frame, start, length),))
+                    parts.append((FrameExtent(frame, start, length),))
                     shared.append(False)
             self._parts = [0, *accumulate(lengths)], parts, shared
         return self._parts
 
-    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, int, tuple[Extent, ...], bool]]:
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, int, tuple[FrameExtent, ...], bool]]:
         """First and last position of each part, where it begins, its extents, and whether they are shared."""
         if stop <= start:
             return
@@ -93,22 +93,22 @@ class PackedOrigins(Source):
             yield max(start, starts[at]), min(stop, starts[at + 1]), starts[at], parts[at], shared[at]
             at += 1
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
         if len(self._packed) == PACKED_EXTENT.size and stop > start:
             frame, offset, _ = PACKED_EXTENT.unpack(self._packed)
-            yield Extent(frame, offset + start, stop - start)
+            yield FrameExtent(frame, offset + start, stop - start)
             return
         for first, last, begin, extents, is_shared in self._pieces(start, stop):
             if is_shared:
                 yield from extents
             elif last > first:
                 (extent,) = extents
-                yield Extent(extent.frame, extent.start + first - begin, last - first)
+                yield FrameExtent(extent.frame, extent.start + first - begin, last - first)
 
-    def only_extent(self, start: int, stop: int) -> Extent | None:
+    def only_extent(self, start: int, stop: int) -> FrameExtent | None:
         if len(self._packed) == PACKED_EXTENT.size and stop > start:
             frame, offset, _ = PACKED_EXTENT.unpack(self._packed)
-            return Extent(frame, offset + start, stop - start)
+            return FrameExtent(frame, offset + start, stop - start)
         return super().only_extent(start, stop)
 
     def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
@@ -121,10 +121,24 @@ class PackedOrigins(Source):
             return (frame,)
         return super().frames(start, stop)
 
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        if start or stop < self.length:
+            super().note_frames(start, stop, frames)
+            return
+        frames.update(self._all_frames())
+
+    def _all_frames(self) -> list[int]:
+        """The frame of each row, for those who ask about all bytes: of a long answer they are asked for again and again."""
+        # The first row of bytes that share their origin has no frame.
+        return [frame for frame, _, _ in PACKED_EXTENT.iter_unpack(self._packed) if not frame & PACKED_SHARED]
+
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
         if stop > start and (frame := only_frame(self._packed)) is not None:
             return frame, frame
-        return super().frame_range(start, stop)
+        if start or stop < self.length:
+            return super().frame_range(start, stop)
+        frames = self._all_frames()
+        return (min(frames), max(frames)) if frames else None
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
         for first, last, begin, extents, is_shared in self._pieces(start, stop):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 from weakref import finalize
 
@@ -195,40 +195,6 @@ class ReadLog(Log):
             yield self.read(first, min(_SEGMENT, self._end - first))
 
 
-class LoggedParts(TracedBytes):
-    """Bytes that lie in several places of a log, one behind the other: each position and length."""
-
-    __slots__ = ("_length", "_log", "_parts")
-
-    def __init__(
-        self, log: Log, parts: Sequence[tuple[int, int]], source: Source, start: int, steps: tuple[str, ...] = ()
-    ) -> None:
-        self.source, self.start, self.steps = source, start, steps
-        self._log, self._parts, self._length = log, parts, sum(length for _, length in parts)
-
-    @property
-    def data(self) -> bytes:  # type: ignore[override]
-        return self.part(0, self._length)
-
-    def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
-        if (start, stop) != (0, self._length):
-            return super().moved(start, stop, source)
-        return LoggedParts(self._log, self._parts, source, 0, self.steps)
-
-    def part(self, start: int, stop: int) -> bytes:
-        start, stop, _ = slice(start, stop).indices(self._length)
-        found, begin = [], 0
-        for position, length in self._parts:
-            first, last = max(start - begin, 0), min(stop - begin, length)
-            if first < last:
-                found.append(self._log.read(position + first, last - first))
-            begin += length
-        return b"".join(found)
-
-    def __len__(self) -> int:
-        return self._length
-
-
 class LoggedBytes(TracedBytes):
     """Bytes in a log: they are read when asked for, and a part of them alone."""
 
@@ -250,6 +216,12 @@ class LoggedBytes(TracedBytes):
     def part(self, start: int, stop: int) -> bytes:
         start, stop, _ = slice(start, stop).indices(self._length)
         return self.log.read(self.position + start, max(stop - start, 0))
+
+    def __getitem__(self, where: slice) -> TracedBytes:
+        start, stop, step = where.indices(self._length)
+        if step != 1:
+            return super().__getitem__(where)
+        return TracedBytes(self.part(start, stop), self.source, self.start + start, self.steps)
 
     def __len__(self) -> int:
         return self._length

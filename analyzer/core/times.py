@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 
 NS_PER_S = 1_000_000_000
+NS_PER_US = 1_000
 FILETIME_EPOCH_NS = -11_644_473_600 * NS_PER_S
 UNITS_NS = {
     "ns": 1,
@@ -39,10 +40,41 @@ def iso_time(time_ns: int) -> str:
         return f"{time_ns} ns after 1970"
 
 
+class _ShownZone:
+    """The zone that people are shown times in; programs always get UTC."""
+
+    zone: tzinfo | None = UTC
+
+
+def show_times_in(zone: tzinfo | None) -> None:
+    """From now on `shown_time` and `shown_second` are of this zone, of that of the machine for None."""
+    _ShownZone.zone = zone
+
+
 def shown_time(time_ns: int) -> str:
-    """The same for people: six decimals, which is what captures have, nine where there are more."""
-    text = iso_time(time_ns)
-    return f"{text.removesuffix('000Z')}Z" if text.endswith("000Z") else text
+    """The same for people: six decimals, which is what captures have, nine where there are more, in the zone that was asked for."""
+    seconds, ns = divmod(time_ns, NS_PER_S)
+    decimals = f"{ns // 1000:06d}" if ns % 1000 == 0 else f"{ns:09d}"
+    try:
+        return f"{{}}.{decimals}{{}}".format(*_zoned_second(seconds))
+    except OverflowError:
+        return iso_time(time_ns)
+
+
+def shown_second(time_ns: int) -> str:
+    """The same without decimals."""
+    try:
+        return "".join(_zoned_second(time_ns // NS_PER_S))
+    except OverflowError:
+        return iso_time(time_ns)
+
+
+def _zoned_second(seconds: int) -> tuple[str, str]:
+    """A second in the zone that people are shown, and its distance from UTC. Raises `OverflowError` beyond the years of dates."""
+    if _ShownZone.zone is UTC:
+        return _iso_second(seconds), "Z"
+    text = (_EPOCH + timedelta(seconds=seconds)).astimezone(_ShownZone.zone).isoformat()
+    return text[:19], text[19:]
 
 
 @lru_cache(maxsize=64)

@@ -22,7 +22,7 @@ from analyzer.core.discreet import Discreet
 _Numbers = Union[list[int], "array[int]"]
 
 
-class Extent(Discreet, frozen=True):
+class FrameExtent(Discreet, frozen=True):
     """A run of captured bytes: frame id (see `core.frames`), first byte and length inside that frame's captured bytes.
 
     `time_ns` is the frame's time, which the frame id implies: it takes no part in equality.
@@ -35,7 +35,7 @@ class Extent(Discreet, frozen=True):
     time_ns: int = 0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Extent) and self._place == other._place
+        return isinstance(other, FrameExtent) and self._place == other._place
 
     def __hash__(self) -> int:
         return hash(self._place)
@@ -55,7 +55,7 @@ class Source:
 
     __slots__ = ()
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
         raise NotImplementedError
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
@@ -69,7 +69,7 @@ class Source:
         self.pack(start, stop, out)
         return bytes(out), self.times(start, stop)
 
-    def only_extent(self, start: int, stop: int) -> Extent | None:
+    def only_extent(self, start: int, stop: int) -> FrameExtent | None:
         """The one place that these bytes come from, byte by byte; None where there are several or none, or what was captured was
         compressed."""
         found = list(self.extents(start, stop))
@@ -77,7 +77,7 @@ class Source:
             return None
         return found[0] if stop - start == 1 or next(iter(self.extents(start, start + 1))).length == 1 else None
 
-    def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
+    def last_extents(self, start: int, stop: int, most: int) -> Iterable[FrameExtent]:
         """The last of the extents, at most so many, the last one first."""
         return list(self.extents(start, stop))[: -most - 1 : -1]
 
@@ -114,9 +114,9 @@ class FrameSource(Struct, Source, frozen=True):
     offset: int
     time_ns: int
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
         if stop > start:
-            yield Extent(self.frame, self.offset + start, stop - start, self.time_ns)
+            yield FrameExtent(self.frame, self.offset + start, stop - start, self.time_ns)
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
         if stop > start:
@@ -149,14 +149,14 @@ class FrameTable(Source):
         self._starts, self._frames, self._offsets, self._times_ns = starts, frames, offsets, times_ns
         self.ordered = ordered
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
         if stop <= start:
             return
         starts = self._starts
         for at in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
             first = max(start, starts[at])
             length = min(stop, starts[at + 1]) - first
-            yield Extent(self._frames[at], self._offsets[at] + first - starts[at], length, self._times_ns[at])
+            yield FrameExtent(self._frames[at], self._offsets[at] + first - starts[at], length, self._times_ns[at])
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
         if stop <= start:
@@ -178,7 +178,7 @@ class FrameTable(Source):
                 return PACKED_EXTENT.pack(self._frames[at], first, stop - start), (time_ns, time_ns)
         return super().located(start, stop)
 
-    def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
+    def last_extents(self, start: int, stop: int, most: int) -> Iterable[FrameExtent]:
         first = max(bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - most)
         return list(self.extents(max(start, self._starts[first]), stop))[::-1] if stop > start else []
 
@@ -251,7 +251,7 @@ class _JoinedSource(Source):
             base, first = starts[at], self._firsts[at]
             yield self._sources[at], first + max(start - base, 0), first + min(stop, starts[at + 1]) - base
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
         for source, first, last in self._pieces(start, stop):
             yield from source.extents(first, last)
 
@@ -309,7 +309,7 @@ class _WholeSource(Source):
     def __init__(self, origin: TracedBytes) -> None:
         self._source, self._start, self._length = origin.source, origin.start, len(origin)
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
         if stop > start:
             yield from self._source.extents(self._start, self._start + self._length)
 
@@ -361,22 +361,18 @@ class TracedBytes:
         return *_place([piece.source for piece, _, _ in spans], firsts, lengths), _steps_of([each[0] for each in spans])
 
     @staticmethod
-    def concatenated(parts: Iterable[TracedBytes]) -> TracedBytes:
-        """The same as `join` for bytes of which perhaps only some are wanted: they are joined when asked for, a slice alone."""
-        whole = [part for part in parts if len(part)]
-        return _Concatenation(whole, sum(map(len, whole))) if len(whole) > 1 else whole[0] if whole else EMPTY
-
-    @staticmethod
     def rejoined(parts: Iterable[TracedBytes]) -> TracedBytes:
         """The same as `join` for parts that are kept anyway: the bytes are joined anew whenever they are asked for."""
-        whole = tuple(part for part in parts if len(part))
-        return whole[0] if len(whole) == 1 else _Rejoined(whole)
+        whole = [part for part in parts if len(part)]
+        if len(whole) < 2:
+            return whole[0] if whole else EMPTY
+        return _Rejoined(whole, *_place_of(whole), _steps_of(whole))
 
     def view(self, start: int, stop: int) -> TracedBytes:
         """The same as a slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
         if not 0 <= start <= stop <= len(self):
             start, stop, _ = slice(start, stop).indices(len(self))
-        return _View(self, start, max(stop, start))
+        return _PartOfBytes(self, start, max(stop, start))
 
     def __len__(self) -> int:
         return len(self.data)
@@ -423,22 +419,22 @@ class TracedBytes:
             return TracedBytes(data, self.source, self.start, steps)
         return TracedBytes(data, _WholeSource(self), 0, steps)
 
-    def extents(self) -> Iterator[Extent]:
+    def extents(self) -> Iterator[FrameExtent]:
         """Where the bytes were captured, in their own order."""
         yield from self.source.extents(self.start, self.start + len(self))
 
-    def last_extents(self, most: int) -> Iterable[Extent]:
+    def last_extents(self, most: int) -> Iterable[FrameExtent]:
         """Where the last bytes were captured, in at most so many extents, the last one first."""
         return self.source.last_extents(self.start, self.start + len(self), most)
 
-    def origin(self, start: int, stop: int) -> tuple[Extent, ...]:
+    def origin(self, start: int, stop: int) -> tuple[FrameExtent, ...]:
         """Where the bytes `start` to `stop` were captured; neighbouring runs of one frame are one extent."""
-        merged: list[Extent] = []
+        merged: list[FrameExtent] = []
         start, stop, _ = slice(start, stop).indices(len(self))
         for extent in self.source.extents(self.start + start, self.start + stop):
             last = merged[-1] if merged else None
             if last is not None and last.frame == extent.frame and last.start + last.length == extent.start:
-                merged[-1] = Extent(last.frame, last.start, last.length + extent.length, last.time_ns)
+                merged[-1] = FrameExtent(last.frame, last.start, last.length + extent.length, last.time_ns)
             else:
                 merged.append(extent)
         return tuple(merged)
@@ -521,7 +517,7 @@ def _place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tupl
     return _JoinedSource(sources, firsts, lengths), 0
 
 
-class _View(TracedBytes):
+class _PartOfBytes(TracedBytes):
     """Bytes that are a part of others, and kept there alone."""
 
     __slots__ = ("_first", "_length", "_whole")
@@ -544,21 +540,38 @@ class _View(TracedBytes):
 
 
 class _Rejoined(TracedBytes):
-    """Bytes that are kept in their parts alone."""
+    """Bytes that are kept in their parts alone: two at least, none empty."""
 
-    __slots__ = ("_length", "_parts")
+    __slots__ = ("_parts", "_starts")
 
-    def __init__(self, parts: tuple[TracedBytes, ...]) -> None:
-        self.source, self.start = _place_of(parts)
-        self.steps = _steps_of(parts)
-        self._parts, self._length = parts, sum(map(len, parts))
+    def __init__(self, parts: Sequence[TracedBytes], source: Source, start: int, steps: tuple[str, ...]) -> None:
+        """Where the parts themselves come from is not asked."""
+        self.source, self.start, self.steps = source, start, steps
+        self._parts, self._starts = parts, [0, *accumulate(map(len, parts))]
 
     @property
     def data(self) -> bytes:  # type: ignore[override]
         return b"".join([part.data for part in self._parts])
 
+    def part(self, start: int, stop: int) -> bytes:
+        start, stop, _ = slice(start, stop).indices(len(self))
+        if stop <= start:
+            return b""
+        parts, starts = self._parts, self._starts
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, stop)
+        if last == first + 1:
+            return parts[first].part(start - starts[first], stop - starts[first])
+        begin, end = start - starts[first], stop - starts[last - 1]
+        between = [part.data for part in parts[first + 1 : last - 1]]
+        return b"".join([parts[first].part(begin, len(parts[first])), *between, parts[last - 1].part(0, end)])
+
+    def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
+        if (start, stop) != (0, len(self)):
+            return super().moved(start, stop, source)
+        return _Rejoined(self._parts, source, 0, self.steps)
+
     def __len__(self) -> int:
-        return self._length
+        return self._starts[-1]
 
 
 class _Concatenation(TracedBytes):
@@ -713,7 +726,7 @@ class _NowhereSource(Source):
 
     __slots__ = ()
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
         return iter(())
 
 

@@ -1,4 +1,4 @@
-"""Names of Win32 error codes ([MS-ERREF] section 2.2), those that performance, registry and RPC methods return."""
+"""Names of Win32 error codes and HRESULTs that performance, registry and RPC methods return ([MS-ERREF] sections 2.2 and 2.1)."""
 
 from __future__ import annotations
 
@@ -160,6 +160,41 @@ _NAMES = {
     15105: "ERROR_MUI_FILE_NOT_LOADED",
 }
 
+# Those that are no Win32 code; [MS-FSRVP] section 2.2.4 and [MS-WMI] section 2.2.11 have the last ones.
+_HRESULTS = {
+    0: "S_OK",
+    1: "S_FALSE",
+    0x80004001: "E_NOTIMPL",
+    0x80004002: "E_NOINTERFACE",
+    0x80004003: "E_POINTER",
+    0x80004004: "E_ABORT",
+    0x80004005: "E_FAIL",
+    0x8000FFFF: "E_UNEXPECTED",
+    0x80010108: "RPC_E_DISCONNECTED",
+    0x80020003: "DISP_E_MEMBERNOTFOUND",
+    0x80020006: "DISP_E_UNKNOWNNAME",
+    0x80020009: "DISP_E_EXCEPTION",
+    0x8002802B: "TYPE_E_ELEMENTNOTFOUND",
+    0x80040154: "REGDB_E_CLASSNOTREG",
+    0x80070005: "E_ACCESSDENIED",
+    0x80070006: "E_HANDLE",
+    0x8007000E: "E_OUTOFMEMORY",
+    0x80070057: "E_INVALIDARG",
+    0x80041001: "WBEM_E_FAILED",
+    0x80041002: "WBEM_E_NOT_FOUND",
+    0x80041003: "WBEM_E_ACCESS_DENIED",
+    0x80041008: "WBEM_E_INVALID_PARAMETER",
+    0x8004100E: "WBEM_E_INVALID_NAMESPACE",
+    0x80041010: "WBEM_E_INVALID_CLASS",
+    0x80041017: "WBEM_E_INVALID_QUERY",
+    0x80042301: "FSRVP_E_BAD_STATE",
+    0x8004230D: "FSRVP_E_OBJECT_ALREADY_EXISTS",
+    0x80042308: "FSRVP_E_OBJECT_NOT_FOUND",
+    0x8004230C: "FSRVP_E_NOT_SUPPORTED",
+}
+# An HRESULT of this facility is a Win32 code ([MS-ERREF] section 2.1.2).
+_FACILITY_WIN32 = 0x80070000
+
 
 def win32_name(code: int) -> str | None:
     """`ERROR_MORE_DATA` for 234; None for a code without a name here."""
@@ -169,3 +204,15 @@ def win32_name(code: int) -> str | None:
 def win32_numbers() -> dict[str, int]:
     """The code of each name."""
     return {name: code for code, name in _NAMES.items()}
+
+
+def hresult_name(code: int) -> str | None:
+    """`E_ACCESSDENIED` for 0x80070005, `ERROR_FILE_NOT_FOUND` for 0x80070002; None for a number without a name here."""
+    if (known := _HRESULTS.get(code)) is not None:
+        return known
+    return win32_name(code & 0xFFFF) if code & 0xFFFF0000 == _FACILITY_WIN32 else None
+
+
+def hresult_numbers() -> dict[str, int]:
+    """The number of each name of an HRESULT."""
+    return {name: code for code, name in _HRESULTS.items()}

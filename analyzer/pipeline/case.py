@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.pipeline.container import Container, Entry, EntryReader, damaged, measured, write
+from analyzer.pipeline.container import CaseEntry, Container, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture import SCHEMA
+from analyzer.results.capture import SCHEMA, EventTrace
 from analyzer.results.evidence import FileDigest
 from analyzer.results.rows import CONTRADICTIONS
 from analyzer.results.saved import ENTRIES, CaseFacts, TableFacts, dump, load
 
-FORMAT, VERSION = "pcq-case", 5
+FORMAT, VERSION = "pcq-case", 6
 
 
-class Manifest(Struct, frozen=True, kw_only=True):
+class CaseManifest(Struct, frozen=True, kw_only=True):
     """The manifest of a case. `limits` and `options` are those the captures were read with, `program` is the version that saved
     it. `problems` are those of reading; no buffer was decoded for them. `tables` are those that it holds, and `entries` all that
     it holds, in their order."""
@@ -48,7 +48,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     secrets_given: bool
     connections: dict[str, int]
     tables: dict[str, TableFacts]
-    entries: tuple[Entry, ...]
+    traces: tuple[EventTrace, ...] | UnsetType = UNSET
+    entries: tuple[CaseEntry, ...]
 
 
 class _Kind(Struct, frozen=True):
@@ -70,8 +71,9 @@ def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
     for name in ENTRIES:
         if name not in entries:
             raise damaged(place, f"{name} is not in it")
+    stated = {name: getattr(manifest, name) for name in CaseFacts.__struct_fields__}
     try:
-        analysis = load(msgspec.convert(manifest, CaseFacts, from_attributes=True), entries)
+        analysis = load(CaseFacts(**stated), entries)
     except OSError as error:
         raise _unreadable(place, error) from None
     except CONTRADICTIONS as error:
@@ -79,12 +81,12 @@ def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
     return replace(analysis, capture=replace(analysis.capture, digests=manifest.digests if hashing else ()))
 
 
-def manifest_of(path: str | Path) -> Manifest:
+def manifest_of(path: str | Path) -> CaseManifest:
     """The manifest of a case. Raises `InputError` as `open_case` does."""
     return _opened(Path(path))[0]
 
 
-def check_case(path: str | Path) -> Manifest:
+def check_case(path: str | Path) -> CaseManifest:
     """Reads every byte of a case, and returns its manifest. Raises `InputError` where one is not what was written."""
     place = Path(path)
     manifest, entries = _opened(place)
@@ -102,7 +104,7 @@ def read_back(path: Path) -> None:
     open_case(path)
 
 
-def _opened(place: Path) -> tuple[Manifest, dict[str, EntryReader]]:
+def _opened(place: Path) -> tuple[CaseManifest, dict[str, EntryReader]]:
     try:
         container = Container(place)
         manifest = _checked(container.manifest, place)
@@ -115,7 +117,7 @@ def _unreadable(place: Path, error: OSError) -> InputError:
     return InputError(f"{place} cannot be read: {error.strerror or error}")
 
 
-def _checked(text: bytes, place: Path) -> Manifest:
+def _checked(text: bytes, place: Path) -> CaseManifest:
     try:
         kind = msgspec.json.decode(text, type=_Kind)
     except msgspec.ValidationError:
@@ -131,7 +133,7 @@ def _checked(text: bytes, place: Path) -> Manifest:
             hint=f"This program reads version {VERSION} with records of schema {SCHEMA}. Save it again from its captures.",
         )
     try:
-        return msgspec.json.decode(text, type=Manifest)
+        return msgspec.json.decode(text, type=CaseManifest)
     except CONTRADICTIONS as error:
         raise damaged(place, f"its manifest is none ({error})") from error
 
@@ -143,14 +145,14 @@ def write_case(
     limits: Limits = DEFAULTS,
     options: dict[str, str] | None = None,
     digests: Sequence[FileDigest] = (),
-) -> Manifest:
+) -> CaseManifest:
     """Writes an analysis as a case, and returns what its manifest says."""
     from importlib.metadata import version
 
     dumped = dump(analysis)
     # The manifest states all entries and stands first: they are read twice.
     entries = [(measured(name, pieces()), pieces) for name, pieces in dumped.entries.items()]
-    manifest = Manifest(
+    manifest = CaseManifest(
         format=FORMAT,
         version=VERSION,
         program=version("pcq-analyzer"),

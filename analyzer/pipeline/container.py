@@ -46,7 +46,7 @@ _WIDE, _PLAIN_VERSION, _WIDE_VERSION = 0xFFFF_FFFF, 20, 45
 _DATE, _MODE, _UNIX = 0x21, 0o100600 << 16, 3 << 8
 
 
-class Entry(Struct, frozen=True):
+class CaseEntry(Struct, frozen=True):
     """An entry as the manifest states it: its digests (SHA-256, hexadecimal) are of pieces of `PIECE` bytes."""
 
     name: str
@@ -55,7 +55,7 @@ class Entry(Struct, frozen=True):
     sha256: tuple[str, ...]
 
 
-def measured(name: str, pieces: Iterable[bytes]) -> Entry:
+def measured(name: str, pieces: Iterable[bytes]) -> CaseEntry:
     """What the manifest states of an entry of these bytes."""
     size = check = 0
     digests, digest = [], sha256()
@@ -72,10 +72,10 @@ def measured(name: str, pieces: Iterable[bytes]) -> Entry:
                 digest = sha256()
     if size % PIECE:
         digests.append(digest.hexdigest())
-    return Entry(name, size, check, tuple(digests))
+    return CaseEntry(name, size, check, tuple(digests))
 
 
-def write(out: IO[bytes], manifest: bytes, entries: Sequence[tuple[Entry, Callable[[], Iterable[bytes]]]]) -> None:
+def write(out: IO[bytes], manifest: bytes, entries: Sequence[tuple[CaseEntry, Callable[[], Iterable[bytes]]]]) -> None:
     """Writes a container; the manifest states the entries, whose bytes come in pieces. What is written to need not be a file.
 
     Raises `CaseError` for a manifest that no reader would take.
@@ -97,12 +97,12 @@ def write(out: IO[bytes], manifest: bytes, entries: Sequence[tuple[Entry, Callab
     out.write(end)
 
 
-def _frame(manifest: bytes, entries: Sequence[Entry]) -> list[tuple[int, bytes]]:
+def _frame(manifest: bytes, entries: Sequence[CaseEntry]) -> list[tuple[int, bytes]]:
     """All bytes of a container that are not of its entries, each piece with its place: the manifest, what stands in front of each
     entry, and the end."""
     at, directory = 0, []
     found: list[tuple[int, bytes]] = []
-    for entry in (Entry(MANIFEST, len(manifest), zlib.crc32(manifest), ()), *entries):
+    for entry in (CaseEntry(MANIFEST, len(manifest), zlib.crc32(manifest), ()), *entries):
         name, size = entry.name.encode(), min(entry.size, _WIDE)
         sizes = (entry.size, entry.size) if size == _WIDE else ()
         extra = _wide(*sizes)
@@ -154,7 +154,7 @@ def damaged(place: Path, why: str) -> CaseError:
     return CaseError(f"{place} is a damaged case: {why}", hint="Save it again from its captures.")
 
 
-class _File:
+class _CaseFile:
     """A file of a case, read at places, and closed when nobody holds it any more."""
 
     def __init__(self, path: Path, case: Path) -> None:
@@ -190,7 +190,7 @@ class _File:
 class EntryReader:
     """The bytes of an entry. What is given out has been compared with its digest."""
 
-    def __init__(self, file: _File, start: int, entry: Entry) -> None:
+    def __init__(self, file: _CaseFile, start: int, entry: CaseEntry) -> None:
         self.size = entry.size
         self._file, self._start, self._entry = file, start, entry
         # Several threads may read: each looks at the pieces and parts it took.
@@ -205,6 +205,9 @@ class EntryReader:
         if not 0 <= position <= stop <= self.size:
             raise damaged(self._file.case, f"{self._entry.name} ends before what it holds")
         first = position // PIECE
+        for number, data in self._held:
+            if number == first and length <= (first + 1) * PIECE - position:
+                return data[position - first * PIECE : stop - first * PIECE]
         if 0 < length <= (first + 1) * PIECE - position:
             return self._within(first, position - first * PIECE, stop - first * PIECE)
         parts = [
@@ -217,7 +220,7 @@ class EntryReader:
         """Bytes of one piece. A log whose calls end in another order than they begin is read here and there: a piece that is not
         held any more is not read as a whole each time."""
         first, last = start // PART, (stop - 1) // PART
-        if last > first + 1 or not self._known.get(number) or any(at == number for at, _ in self._held):
+        if last > first + 1 or not self._known.get(number):
             return self._piece(number)[start:stop]
         parts = [self._part(number, at) for at in range(first, last + 1)]
         return b"".join(parts)[start - first * PART : stop - first * PART]
@@ -267,8 +270,8 @@ class Container:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._archive = None if path.is_dir() else _File(path, path)
-        file = self._archive or _File(path / MANIFEST, path)
+        self._archive = None if path.is_dir() else _CaseFile(path, path)
+        file = self._archive or _CaseFile(path / MANIFEST, path)
         start, size = 0, file.size
         if self._archive is not None:
             start = _LOCAL.size + len(MANIFEST)
@@ -277,7 +280,7 @@ class Container:
             raise damaged(path, f"its manifest has {size} bytes, more than {MOST_MANIFEST}")
         self.manifest = file.read(start, size)
 
-    def entries(self, stated: Sequence[Entry]) -> dict[str, EntryReader]:
+    def entries(self, stated: Sequence[CaseEntry]) -> dict[str, EntryReader]:
         """The entries that the manifest states, once all bytes between them are compared."""
         for entry in stated:
             pieces = -(-entry.size // PIECE)
@@ -289,16 +292,16 @@ class Container:
             raise damaged(self.path, "its manifest states an entry twice")
         return self._unpacked(stated) if self._archive is None else self._archived(self._archive, stated)
 
-    def _unpacked(self, stated: Sequence[Entry]) -> dict[str, EntryReader]:
+    def _unpacked(self, stated: Sequence[CaseEntry]) -> dict[str, EntryReader]:
         found = {}
         for entry in stated:
-            file = _File(self.path / entry.name, self.path)
+            file = _CaseFile(self.path / entry.name, self.path)
             if file.size != entry.size:
                 raise damaged(self.path, f"{entry.name} has {file.size} bytes, not {entry.size}")
             found[entry.name] = EntryReader(file, 0, entry)
         return found
 
-    def _archived(self, file: _File, stated: Sequence[Entry]) -> dict[str, EntryReader]:
+    def _archived(self, file: _CaseFile, stated: Sequence[CaseEntry]) -> dict[str, EntryReader]:
         frame = _frame(self.manifest, stated)
         for at, piece in frame:
             if file.read(at, len(piece)) != piece:

@@ -228,7 +228,7 @@ def crosscheck(
     )
 
 
-class _Shown(Struct, frozen=True):
+class _ShownFrame(Struct, frozen=True):
     """What tshark shows of one frame."""
 
     frame: int
@@ -239,7 +239,7 @@ class _Shown(Struct, frozen=True):
 
 def _ask(
     path: Path, out_of_order: bool, preferences: Mapping[str, str], tshark_path: str | None
-) -> Iterator[_Shown | Complaint]:
+) -> Iterator[_ShownFrame | Complaint]:
     chosen = {"tcp.reassemble_out_of_order": "TRUE" if out_of_order else "FALSE", **preferences}
     capture = open_capture(
         path,
@@ -264,7 +264,7 @@ def _ask(
             for fields in found:
                 remarks += _expert_messages(fields)
         protocols = str(packet.frame_info._all_fields.get("frame.protocols", ""))
-        yield _Shown(int(packet.number), protocols, tuple(layers), tuple(dict.fromkeys(remarks)))
+        yield _ShownFrame(int(packet.number), protocols, tuple(layers), tuple(dict.fromkeys(remarks)))
 
 
 def _expert_messages(fields: object) -> Iterator[str]:
@@ -284,16 +284,16 @@ class _Theirs:
 
     def __init__(self) -> None:
         self.pdus: list[SeenPdu] = []
-        self.frames: dict[int, _Shown] = {}
+        self.frames: dict[int, _ShownFrame] = {}
         # Call id, frame of the request, frame of the response.
         self.pairs: set[tuple[int, int, int]] = set()
         self.complaint: str | None = None
 
-    def take(self, shown: _Shown | Complaint) -> None:
+    def take(self, shown: _ShownFrame | Complaint) -> None:
         if isinstance(shown, Complaint):
             self.complaint = shown.text
             return
-        self.frames[shown.frame] = _Shown(shown.frame, shown.protocols, (), shown.remarks)
+        self.frames[shown.frame] = _ShownFrame(shown.frame, shown.protocols, (), shown.remarks)
         for fields in shown.layers:
             # Version 4 is the connectionless protocol; fragments of it are none of ours.
             if fields.get("dcerpc.ver") != "5" or "dcerpc.pkt_type" not in fields:

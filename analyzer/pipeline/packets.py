@@ -44,16 +44,21 @@ def packets_of(
 
     Sources that cannot be read again give no packets, and the reason.
     """
-    lacking = _why_not(sources, engine)
+    lacking = why_not(sources, engine)
     if lacking is not None:
         return Packets(lacking)
     packets = Packets(f"it is beyond the first {most_bytes >> 20} MiB of packets with calls")
-    calls = (analysis.calls[number - 1] for number in numbers) if numbers is not None else iter(analysis.calls)
+    chosen = range(1, len(analysis.calls) + 1) if numbers is None else [*numbers]
     carrying: set[int] = set()
     has_smb = False
-    for call in calls:
-        carrying.update(call.frames)
-        has_smb = has_smb or call.smb is not None
+    for number, held in zip(chosen, analysis.calls.held(chosen), strict=True):
+        if held is None:
+            call = analysis.calls[number - 1]
+            carrying.update(call.frames)
+            has_smb = has_smb or call.smb is not None
+        else:
+            carrying.update(*[side.frames for side in (held.request, held.response) if side is not None])
+            has_smb = has_smb or held.smb is not None
     wanted = set(carrying)
 
     def take(connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
@@ -87,7 +92,8 @@ def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | N
     return next((f"the capture could not be read again: {text}" for text in new), None)
 
 
-def _why_not(sources: Sequence[Source], engine: str) -> str | None:
+def why_not(sources: Sequence[Source], engine: str) -> str | None:
+    """Why captures cannot be read once more; None where they can."""
     if any(is_case(source) for source in sources):
         return "a case does not hold captured packets"
     if not all(isinstance(source, str | Path) and special_file(source) is None for source in sources):

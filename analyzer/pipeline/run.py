@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.packet.tallies import Tallies
     from analyzer.transport.rpc.layer import RpcLayer
+    from analyzer.transport.smb.files import FileLog
     from analyzer.transport.smb.state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
@@ -128,6 +129,7 @@ def analyze(
     pseudonyms: Pseudonyms | None = None,
     bound: ReadBound | None = None,
     in_sessions: InSessions = "all",
+    with_files: bool = False,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
@@ -139,7 +141,8 @@ def analyze(
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were; with
     `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
-    there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read.
+    there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read. `with_files`, the
+    files that SMB sessions carry are followed too; not with `pseudonyms`, for names of files are not replaced.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
@@ -152,13 +155,19 @@ def analyze(
     waiting = [segments]
     del segments
     analysis = _read(
-        waiting, facts, keyring, limits, pdus=pdus, redactor=redactor, failed=failed, in_sessions=in_sessions
+        waiting,
+        facts,
+        keyring,
+        limits,
+        pdus=pdus,
+        redactor=redactor,
+        failed=failed,
+        in_sessions=in_sessions,
+        with_files=with_files and pseudonyms is None,
     )
     problems = [*analysis.problems, *notes_on_keys]
-    if metadata:
-        problems += _filled(analysis.calls, analysis.catalogs, analysis.name_tables, metadata, metadata_from)
     capture = _with_digests(facts()) if hashing else facts()
-    analysis = replace(analysis, capture=capture, problems=tuple(problems))
+    analysis = _filled(replace(analysis, capture=capture, problems=tuple(problems)), metadata, metadata_from)
     if pseudonyms is not None:
         from analyzer.interfaces.redaction.layer import without_names
 
@@ -209,6 +218,7 @@ def _read(
     failed: Callable[[Exception], None] | None = None,
     tickets: Tickets | None = None,
     in_sessions: InSessions = "all",
+    with_files: bool = False,
 ) -> Analysis:
     """Takes the segments that are waiting through all layers and the second reading."""
     from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
@@ -220,7 +230,9 @@ def _read(
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
     above = (*redactor, *_decoders(pcq, follower))
-    below, rpc = _layers(keyring, limits, pdus=pdus, tickets=tickets)
+    file_log = _file_log(limits) if with_files else None
+    message_log = file_log.take if file_log is not None else None
+    below, rpc = _layers(keyring, limits, pdus=pdus, tickets=tickets, message_log=message_log)
     around_rpc: Mapping[InSessions, list[Layer]] = {
         "all": [rpc],
         "naming": [rpc, NamingExchanges()],
@@ -230,7 +242,14 @@ def _read(
     collected = _collected(events, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
     collected.problems += notes
-    return collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
+    analysis = collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
+    return analysis if file_log is None else replace(analysis, files=file_log.found(analysis.sessions))
+
+
+def _file_log(limits: Limits) -> FileLog:
+    from analyzer.transport.smb.files import FileLog  # few commands ask for files
+
+    return FileLog(limits)
 
 
 def stream(
@@ -340,28 +359,24 @@ def _opened(
     assert isinstance(case, str | Path)
     from analyzer.pipeline.case import open_case  # few analyses are of a case
 
-    analysis = open_case(case, hashing=hashing)
+    return _filled(open_case(case, hashing=hashing), metadata, metadata_from)
+
+
+def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | None) -> Analysis:
     if not metadata:
         return analysis
-    notes = _filled(analysis.calls, analysis.catalogs, analysis.name_tables, metadata, metadata_from)
-    return replace(analysis, problems=(*analysis.problems, *notes))
+    from analyzer.results.metadata import filled  # few runs have names of a file
 
-
-def _filled(
-    calls: Iterable[Call],
-    catalogs: Catalogs,
-    name_tables: NameTables,
-    metadata: Sequence[Metadata],
-    instead: str | None,
-) -> Iterable[Problem]:
-    from analyzer.results.metadata import fill
-
-    servers = {call.server.ip for call in calls if call.is_perflib or call.is_winreg}
-    return fill(catalogs, name_tables, servers, metadata, instead=instead)
+    return filled(analysis, metadata, instead)
 
 
 def _layers(
-    keyring: Keyring, limits: Limits, *, pdus: bool, tickets: Tickets | None = None
+    keyring: Keyring,
+    limits: Limits,
+    *,
+    pdus: bool,
+    tickets: Tickets | None = None,
+    message_log: MessageLog | None = None,
 ) -> tuple[list[Layer], RpcLayer]:
     """The layers from segments to fragments of PDUs, and the one from there to exchanges."""
     from analyzer.auth import handshake
@@ -371,7 +386,7 @@ def _layers(
 
     kdc = KdcLayer(tickets)
     rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
-    return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets)], rpc
+    return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets, message_log=message_log)], rpc
 
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
@@ -604,7 +619,7 @@ def _own_segments(
     def facts() -> CaptureFacts:
         info = reader.info
         found = (info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns, info.names)
-        return CaptureFacts(*found, reader.digests)
+        return CaptureFacts(*found, reader.digests, reader.traces)
 
     def position() -> int:
         return reader.position

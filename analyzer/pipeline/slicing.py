@@ -25,13 +25,14 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
+from analyzer.core.tcpip import FIN, RST, SYN
 from analyzer.pipeline.packets import CHANGED, broke_off
 from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
 from analyzer.results.record import Endpoint
 from analyzer.screens.formats.pcapng import PcapngWriter
-from analyzer.transport.packet.segment import FIN, RST, SYN, SegmentBatch
+from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
 from analyzer.transport.smb import smb1, smb2_header
 from analyzer.transport.smb.framing import Message
@@ -116,7 +117,7 @@ def slice_of(
 ) -> Slice:
     """The slice of some calls of an analysis, which was made of these sources with all its PDUs. `secrets` go with it."""
     needs = _Needs.of(analysis, calls)
-    packets = _Packets(needs)
+    packets = _SlicedFrames(needs)
     lost: list[Problem] = []
     follow_messages(
         sources, keyring, limits, message_log=packets.take_message, segment_log=packets.take_segments, lost=lost.append
@@ -131,7 +132,7 @@ def slice_of(
         again = Counter(_essence(call) for call in analyze([found.reader()], keyring, limits=limits, pdus=False).calls)
         missing = wanted - again
         found.whole, found.lacking = len(needs.whole), missing.total()
-        lacking = {frozenset((call.client, call.server)) for _, call in calls if _essence(call) in missing}
+        lacking = {frozenset(call.carriers) for _, call in calls if _essence(call) in missing}
         if lacking <= needs.whole:
             break
         needs.whole |= lacking
@@ -181,8 +182,8 @@ class _Needs(Struct):
         channels, numbers = set(), set()
         for _, call in calls:
             needs.frames.update(call.frames)
-            needs.ends.add(frozenset((call.client, call.server)))
-            needs.hosts.add(frozenset((call.client.ip, call.server.ip)))
+            needs.ends.add(frozenset(call.carriers))
+            needs.hosts.add(frozenset(end.ip for end in call.carriers))
             channels.add(call.channel)
             if call.smb is not None:
                 needs.sessions.add(int(call.smb.session_id, 16))
@@ -215,7 +216,7 @@ class _Link(Struct):
     sessions: set[int] = field(default_factory=set)
 
 
-class _Packets:
+class _SlicedFrames:
     """Which frames a slice is made of."""
 
     def __init__(self, needs: _Needs) -> None:

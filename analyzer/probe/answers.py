@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
-from analyzer.probe.wire import Answer
+from analyzer.probe.wire import Reply
 from analyzer.questions.audit.answers import read_answer
 from analyzer.results.buffer import BufferKind
 from analyzer.results.perflib import Opnum
 
 
-def data_of(answer: Answer) -> bytes:
+def data_of(answer: Reply) -> bytes:
     """What `lpData` holds; empty where the call failed or its answer does not decode."""
     if answer.status != 0:
         return b""
@@ -20,23 +20,23 @@ def data_of(answer: Answer) -> bytes:
         return b""
 
 
-def needed_of(answer: Answer) -> int | None:
+def needed_of(answer: Reply) -> int | None:
     """pdwRtnSize of an answer by opnum 0, 1, 2, 5 or 6."""
     return int.from_bytes(answer.stub[4:8], "little") if answer.status in (0, 8) and len(answer.stub) >= 12 else None
 
 
-def _tree(answer: Answer, kind: BufferKind) -> dict[str, object]:
+def _tree(answer: Reply, kind: BufferKind) -> dict[str, object]:
     data = data_of(answer)
     return decode_buffer(kind, data).tree if data else {}
 
 
-def guids_of(answer: Answer) -> list[str]:
+def guids_of(answer: Reply) -> list[str]:
     """The countersets of EnumerateCounterSet."""
     found = _tree(answer, "guids").get("guids", ())
     return list(found) if isinstance(found, list | tuple) else []
 
 
-def registration_of(answer: Answer) -> tuple[list[int], bool]:
+def registration_of(answer: Reply) -> tuple[list[int], bool]:
     """The counter ids of a registration, and whether the counterset has instances."""
     tree = _tree(answer, "counterset-info")
     counters = tree.get("counters", ())
@@ -44,13 +44,13 @@ def registration_of(answer: Answer) -> tuple[list[int], bool]:
     return ids, bool(tree.get("instance_type", 0))
 
 
-def names_of(answer: Answer) -> list[str]:
+def names_of(answer: Reply) -> list[str]:
     """The names of EnumerateCounterSetInstances."""
     found = _tree(answer, "instances").get("instances", ())
     return [one.get("name") or "" for one in found] if isinstance(found, list | tuple) else []
 
 
-def block_types_of(answer: Answer) -> list[int]:
+def block_types_of(answer: Reply) -> list[int]:
     """The types of the blocks of a data answer."""
     assert answer.opnum == Opnum.QUERY_COUNTER_DATA
     data = data_of(answer)

@@ -6,7 +6,7 @@ import socket
 from typing import Any
 
 from analyzer.probe.talk import Impersonation
-from analyzer.probe.wire import Association, Credentials, LostError
+from analyzer.probe.wire import BoundStream, Credentials, LostError
 
 _NO_ANSWER = "no answer within --timeout"
 _READ = 4280
@@ -43,7 +43,7 @@ class PipeConnector:
         self._name, self._address, self._timeout_s = name, address, timeout_s
         self._sessions: dict[tuple[str, str], tuple[Any, int]] = {}
 
-    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
         who = credentials.domain, credentials.username
         with _lost():
             if who not in self._sessions:
@@ -55,7 +55,7 @@ class PipeConnector:
                 # The server may have ended the session over what was sent before.
                 connection, tree = self._sessions[who] = self._session(credentials)
                 file = self._pipe(connection, tree, pipe, impersonation)
-        return Association(PipeStream(connection, tree, file), credentials)
+        return BoundStream(PipeStream(connection, tree, file), credentials)
 
     def _session(self, credentials: Credentials) -> tuple[Any, int]:
         from impacket.smb import SMB_DIALECT
@@ -107,8 +107,8 @@ class TcpConnector:
     def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
         self._address, self._timeout_s = address, timeout_s
 
-    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
-        return Association(TcpStream(self._address, self._timeout_s), credentials)
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
+        return BoundStream(TcpStream(self._address, self._timeout_s), credentials)
 
     def close(self) -> None:
         """Nothing is shared."""

@@ -15,14 +15,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from ipaddress import ip_address
+from io import BytesIO
 from pathlib import Path
-from struct import pack
 
 from msgspec import Struct
 
+from analyzer.core.tcpip import ACK, FIN, PSH, SYN, tcp_packet
+from analyzer.screens.formats.pcapng import PcapngWriter
+
 _LINKTYPE_RAW = 101
-_SYN, _FIN, _PSH, _ACK = 2, 1, 8, 16
 _MOST_PAYLOAD = 32768
 _BUFFER = 65536
 _SETTLING_S = 1.0
@@ -45,49 +46,25 @@ class _Flow:
     def __init__(self, packets: list[Recorded], lock: threading.Lock, client: _Address, server: _Address) -> None:
         self._packets, self._lock, self._ends = packets, lock, (client, server)
         self._numbers = [1000, 5000]
-        self._segment(0, b"", _SYN)
-        self._segment(1, b"", _SYN | _ACK)
-        self._segment(0, b"", _ACK)
+        self._segment(0, b"", SYN)
+        self._segment(1, b"", SYN | ACK)
+        self._segment(0, b"", ACK)
 
     def send(self, direction: int, data: bytes) -> None:
         """0 is the client's direction."""
         for at in range(0, len(data), _MOST_PAYLOAD):
-            self._segment(direction, data[at : at + _MOST_PAYLOAD], _PSH | _ACK)
+            self._segment(direction, data[at : at + _MOST_PAYLOAD], PSH | ACK)
 
     def close(self) -> None:
         for direction in (0, 1):
-            self._segment(direction, b"", _FIN | _ACK)
+            self._segment(direction, b"", FIN | ACK)
 
     def _segment(self, direction: int, payload: bytes, flags: int) -> None:
         with self._lock:
             source, target = self._ends[direction], self._ends[1 - direction]
-            acknowledged = self._numbers[1 - direction] if flags & _ACK else 0
-            head = pack(
-                ">HHIIBBHHH", source[1], target[1], self._numbers[direction], acknowledged, 0x50, flags, 65535, 0, 0
-            )
-            self._packets.append(Recorded(time.time_ns(), _packet(source[0], target[0], head, payload)))
-            self._numbers[direction] += len(payload) + bool(flags & (_SYN | _FIN))
-
-
-def _packet(source: str, target: str, tcp: bytes, payload: bytes) -> bytes:
-    """An IP packet with a TCP segment whose checksum is right."""
-    ends = ip_address(source).packed + ip_address(target).packed
-    length = len(tcp) + len(payload)
-    pseudo = ends + pack(">IBBBB", length, 0, 0, 0, 6) if len(ends) == 32 else ends + pack(">BBH", 0, 6, length)
-    checked = tcp[:16] + pack(">H", _checksum(pseudo + tcp + payload)) + tcp[18:]
-    if len(ends) == 32:
-        return pack(">IHBB", 6 << 28, length, 6, 64) + ends + checked + payload
-    head = pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0x4000, 64, 6, 0) + ends
-    return head[:10] + pack(">H", _checksum(head)) + head[12:] + checked + payload
-
-
-def _checksum(data: bytes) -> int:
-    """The checksum of RFC 1071."""
-    data += bytes(len(data) % 2)
-    total = sum(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+            data = tcp_packet(source, target, self._numbers[direction], self._numbers[1 - direction], flags, payload)
+            self._packets.append(Recorded(time.time_ns(), data))
+            self._numbers[direction] += len(payload) + bool(flags & (SYN | FIN))
 
 
 class Relay:
@@ -162,25 +139,12 @@ def _copy(source: socket.socket, target: socket.socket, flow: _Flow, direction: 
 
 def pcapng(packets: list[Recorded], application: str) -> bytes:
     """The packets as a pcapng file with times in nanoseconds."""
-    name = application.encode()
-    blocks = [_block(0x0A0D0D0A, pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + _option(4, name) + pack("<HH", 0, 0))]
-    blocks.append(_block(1, pack("<HHI", _LINKTYPE_RAW, 0, 0) + _option(9, b"\x09") + pack("<HH", 0, 0)))
+    out = BytesIO()
+    writer = PcapngWriter(out, application=application)
+    interface = writer.interface(_LINKTYPE_RAW)
     for one in packets:
-        high, low = divmod(one.time_ns, 1 << 32)
-        blocks.append(_block(6, pack("<IIIII", 0, high, low, len(one.data), len(one.data)) + _padded(one.data)))
-    return b"".join(blocks)
-
-
-def _block(kind: int, body: bytes) -> bytes:
-    return pack("<II", kind, len(body) + 12) + body + pack("<I", len(body) + 12)
-
-
-def _option(code: int, value: bytes) -> bytes:
-    return pack("<HH", code, len(value)) + _padded(value)
-
-
-def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 4)
+        writer.packet(interface, one.time_ns, one.data, len(one.data))
+    return out.getvalue()
 
 
 class Captured(Struct):

@@ -8,7 +8,7 @@ from uuid import UUID
 from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.probe.stubs import context_handle
 from analyzer.probe.talk import Impersonation
-from analyzer.probe.wire import Answer, Association, Context, Credentials
+from analyzer.probe.wire import BoundStream, Credentials, OfferedContext, Reply
 from analyzer.results import perflib
 
 _SETS = (("00000000-0000-4000-8000-000000000001", 2), ("00000000-0000-4000-8000-000000000002", 0))
@@ -28,14 +28,14 @@ class _Nothing:
         return
 
 
-class _Answers(Association):
+class _Answers(BoundStream):
     """An association whose answers are made up."""
 
     def __init__(self, credentials: Credentials) -> None:
         super().__init__(_Nothing(), credentials)
-        self._offered: list[Context] = []
+        self._offered: list[OfferedContext] = []
 
-    def bind(self, context: Context, level: int = 6) -> int | None:
+    def bind(self, context: OfferedContext, level: int = 6) -> int | None:
         if context.transfer not in (NDR, NDR64):
             return None
         self._offered.append(context)
@@ -44,17 +44,17 @@ class _Answers(Association):
     def is_ndr64(self, context: int) -> bool:
         return self._offered[context].transfer == NDR64
 
-    def call(self, context: int, opnum: int, stub: bytes) -> Answer:
+    def call(self, context: int, opnum: int, stub: bytes) -> Reply:
         ndr64 = self.is_ndr64(context)
         if self._offered[context].interface[0] != perflib.INTERFACE:
-            return Answer(_HANDLE + bytes(4), opnum=opnum, ndr64=ndr64)
-        return Answer(_answer(opnum, stub, ndr64), opnum=opnum, ndr64=ndr64)
+            return Reply(_HANDLE + bytes(4), opnum=opnum, ndr64=ndr64)
+        return Reply(_answer(opnum, stub, ndr64), opnum=opnum, ndr64=ndr64)
 
 
 class Rehearsal:
     """Opens associations to nobody."""
 
-    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
         return _Answers(credentials)
 
 

@@ -26,7 +26,7 @@ from analyzer.probe.connect import PipeConnector, TcpConnector
 from analyzer.probe.record import Relay, captured_by, pcapng
 from analyzer.probe.rehearsal import Rehearsal
 from analyzer.probe.script import STEPS, Options, Script
-from analyzer.probe.talk import Entry, Lab
+from analyzer.probe.talk import Lab, LogEntry
 from analyzer.probe.wire import Credentials
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.triggered import FORMAT
@@ -54,7 +54,7 @@ class Target(Struct, frozen=True):
         return str(found[0][4][0]), self.port
 
 
-class Done(Discreet, frozen=True):
+class ProbeOutcome(Discreet, frozen=True):
     """What a run came to, as the files to be written hold it; `number` of the `causable` requirements were triggered."""
 
     hidden = ("keys", "capture")
@@ -77,7 +77,7 @@ class Pace(Struct, frozen=True):
     tell: Callable[[str], None] = lambda line: None
 
 
-def run_probe(target: Target, credentials: Credentials, options: Options, pace: Pace, program: Program) -> Done:
+def run_probe(target: Target, credentials: Credentials, options: Options, pace: Pace, program: Program) -> ProbeOutcome:
     """Runs the whole script, or as much of it as a signal leaves time for: what was captured by then is whole. Raises `InputError`
     where there is no server."""
     with _until_a_signal() as script_ended:
@@ -119,7 +119,7 @@ def _probed(
     pace: Pace,
     program: Program,
     script_ended: Callable[[], None],
-) -> Done:
+) -> ProbeOutcome:
     server = target.address()
     programs: tuple[str, ...] = {"auto": ("dumpcap", "tcpdump"), "own": ()}.get(program, (program,))
     for name in programs:
@@ -159,8 +159,10 @@ def _run(
     return lab
 
 
-def _done(lab: Lab, capture: bytes, target: Target, credentials: Credentials, options: Options, captured: str) -> Done:
-    return Done(
+def _done(
+    lab: Lab, capture: bytes, target: Target, credentials: Credentials, options: Options, captured: str
+) -> ProbeOutcome:
+    return ProbeOutcome(
         capture=capture,
         triggered=list_document(lab, target.words),
         keys=_keys(credentials, *([options.other] if options.other is not None else [])),
@@ -188,7 +190,7 @@ def rehearse(options: Options) -> Lab:
     return lab
 
 
-def triggered(log: list[Entry]) -> dict[str, list[str]]:
+def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
     """Requirements whose trigger was brought about, each with the steps that did so."""
     steps: dict[str, dict[str, None]] = {}
     for entry in log:
@@ -214,7 +216,7 @@ def list_document(lab: Lab, server: str) -> bytes:
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
-def script_lines(log: list[Entry]) -> Iterator[str]:
+def script_lines(log: list[LogEntry]) -> Iterator[str]:
     """What is sent, step by step."""
     about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
     step = ""

@@ -16,7 +16,7 @@ from analyzer.core.dcerpc import FEATURES, NDR64, NdrWriter
 from analyzer.probe.answers import block_types_of, guids_of, names_of, needed_of, registration_of
 from analyzer.probe.stubs import ANY, MACHINE, NO_HANDLE, context_handle, identifier
 from analyzer.probe.talk import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
-from analyzer.probe.wire import Answer, Context, Credentials
+from analyzer.probe.wire import Credentials, OfferedContext, Reply
 from analyzer.questions.audit.rules.parameters import LIMITS
 from analyzer.results.perflib import Opnum
 from analyzer.results.security import AuthLevel
@@ -314,7 +314,7 @@ class Script(Struct):
         for room in (most + 1, ANY):
             yield room, ("A dwInSize out of the range of its method was sent.",)
 
-    def _around(self, call: Callable[[int], Answer], *, again: bool = False) -> None:
+    def _around(self, call: Callable[[int], Reply], *, again: bool = False) -> None:
         """One call with no room, too little, and as much as it says it needs."""
         needed = needed_of(call(0))
         if not needed:
@@ -525,7 +525,7 @@ class Script(Struct):
                 talk.close_query(handle)
         plain = self.lab.join()
         if plain is not None:
-            plain.add(Context(PERFLIB, FEATURES), AuthLevel.NONE)
+            plain.add(OfferedContext(PERFLIB, FEATURES), AuthLevel.NONE)
 
     def levels(self) -> None:
         """Every method at every authentication level below the one that is asked for, also on a handle that was opened above it."""
@@ -550,7 +550,7 @@ class Script(Struct):
         handle = self._filled(talk) if talk is not None else None
         if talk is None or handle is None:
             return
-        high, low = talk.last, talk.add(Context(PERFLIB), level)
+        high, low = talk.last, talk.add(OfferedContext(PERFLIB), level)
         if low is not None:
             for opnum in ON_HANDLES:
                 talk.handled(opnum, handle, "a handle opened at level 6")
@@ -590,7 +590,7 @@ class Script(Struct):
         talk.close_key(key)
 
 
-def _registered(talk: Talk, guid: str, code: int, room: int) -> Answer:
+def _registered(talk: Talk, guid: str, code: int, room: int) -> Reply:
     return talk.register(guid, code, ENGLISH if code in WITH_LANGUAGE else 0, room)
 
 

@@ -12,10 +12,10 @@ ANY = 0xFFFFFFFF
 MACHINE = "\\\\probed"
 
 
-def context_handle(uuid: bytes | str, attributes: int = 0) -> bytes:
+def context_handle(uuid: bytes | str) -> bytes:
     """A context handle of 20 bytes."""
     raw = UUID(uuid).bytes_le if isinstance(uuid, str) else uuid
-    return attributes.to_bytes(4, "little") + raw
+    return bytes(4) + raw
 
 
 def identifier(

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
 from analyzer.probe.stubs import MACHINE, query_value
-from analyzer.probe.wire import Answer, Association, Context, Credentials, LostError, handle_of
+from analyzer.probe.wire import BoundStream, Credentials, LostError, OfferedContext, Reply, handle_of
 from analyzer.results import perflib, winreg
 from analyzer.results.perflib import Opnum
 from analyzer.results.security import AuthLevel
@@ -47,10 +47,10 @@ class Triggers(TypedDict, total=False):
 class Connector(Protocol):
     """Opens streams to the server that the user named."""
 
-    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association: ...
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream: ...
 
 
-class Entry(Struct, frozen=True):
+class LogEntry(Struct, frozen=True):
     """One call of the log: the step it belongs to, what was sent in words, at which level, and what came back.
 
     `triggers` are those that were brought about, as the catalogue words them.
@@ -60,7 +60,7 @@ class Entry(Struct, frozen=True):
     association: int
     level: int
     words: str
-    answer: Answer
+    answer: Reply
     triggers: tuple[str, ...]
 
 
@@ -76,7 +76,7 @@ class Lab:
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.connector, self.credentials, self._pause, self.tell = connector, credentials, pause, tell
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.failures: list[str] = []
         self.step = ""
         self._open: list[Talk] = []
@@ -101,7 +101,7 @@ class Lab:
             association = self.connector.open(who, pipe, impersonation)
             talk = Talk(self, association, self.associations)
             self._open.append(talk)
-            context = talk.add(Context(interface, transfer), level)
+            context = talk.add(OfferedContext(interface, transfer), level)
         except (LostError, OSError, ConnectionError) as error:
             self.fail(f"{words}: {error}")
             return None
@@ -120,7 +120,7 @@ class Lab:
         self.failures.append(f"{self.step}: {why}")
         self.tell(self.failures[-1])
 
-    def note(self, entry: Entry) -> None:
+    def note(self, entry: LogEntry) -> None:
         self.log.append(entry)
 
     def add(self, *triggers: str) -> None:
@@ -141,14 +141,14 @@ class Lab:
 class Talk:
     """One association. Calls go over the context that was bound last, unless `at` names another."""
 
-    def __init__(self, lab: Lab, association: Association, number: int) -> None:
+    def __init__(self, lab: Lab, association: BoundStream, number: int) -> None:
         self._lab, self._association, self.number = lab, association, number
         self._levels: dict[int, int] = {}
         self._ndr64: dict[int, bool] = {}
         self._interfaces: dict[int, str] = {}
         self._last = 0
 
-    def add(self, context: Context, level: int) -> int | None:
+    def add(self, context: OfferedContext, level: int) -> int | None:
         """One more context, with a security context of its own."""
         number = self._association.bind(context, level)
         triggers = ["The interface was called or bound.", "The interface was bound.", *_TRAILERS[level > 1]]
@@ -162,7 +162,7 @@ class Talk:
             triggers.append("Bind-time features were offered.")
         if context.interface == PERFLIB:
             words = f"bind of PerflibV2 at level {level}{', NDR64' if context.transfer == NDR64 else ''}"
-            self._lab.note(Entry(self._lab.step, self.number, level, words, Answer(b"", None, None), tuple(triggers)))
+            self._lab.note(LogEntry(self._lab.step, self.number, level, words, Reply(b"", None, None), tuple(triggers)))
         return number
 
     @property
@@ -190,7 +190,7 @@ class Talk:
         causes: tuple[str, ...] = (),
         returns: tuple[str, ...] = (),
         never_given_out: bool = False,
-    ) -> Answer:
+    ) -> Reply:
         """One call. It `causes` these triggers by being answered at all, and what it `returns` by success; on the handle of a
         `never_given_out` the server did not give it out."""
         context = self._last
@@ -210,43 +210,43 @@ class Talk:
             triggers += causes
         if answer.status == 0:
             triggers += returns
-        entry = Entry(self._lab.step, self.number, level, words, answer, tuple(dict.fromkeys(triggers)))
+        entry = LogEntry(self._lab.step, self.number, level, words, answer, tuple(dict.fromkeys(triggers)))
         self._lab.note(entry)
         return answer
 
     # --- the methods of PerflibV2 ---------------------------------------------------------------------------------
 
-    def enumerate(self, in_size: int = MOST_GUIDS, **triggers: Unpack[Triggers]) -> Answer:
+    def enumerate(self, in_size: int = MOST_GUIDS, **triggers: Unpack[Triggers]) -> Reply:
         return self.send(
             0, self.stub().string(MACHINE).uint(in_size), f"EnumerateCounterSet, dwInSize {in_size}", **triggers
         )
 
     def register(
         self, guid: str, code: int, language: int = 0, in_size: int = 1 << 16, **triggers: Unpack[Triggers]
-    ) -> Answer:
+    ) -> Reply:
         stub = self.stub().string(MACHINE).uuid(guid).uint(code).uint(language).uint(in_size)
         words = f"QueryCounterSetRegistrationInfo of {guid}, RequestCode {code}, RequestLCID {language:#x}, dwInSize {in_size}"
         return self.send(1, stub, words, **triggers)
 
-    def instances(self, guid: str, in_size: int = 1 << 16, **triggers: Unpack[Triggers]) -> Answer:
+    def instances(self, guid: str, in_size: int = 1 << 16, **triggers: Unpack[Triggers]) -> Reply:
         stub = self.stub().string(MACHINE).uuid(guid).uint(in_size)
         return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {in_size}", **triggers)
 
     def open(self, **triggers: Unpack[Triggers]) -> bytes | None:
         return handle_of(self.send(3, self.stub().string(MACHINE), "OpenQueryHandle", **triggers))
 
-    def close_query(self, handle: bytes, whose: str = "the handle", **triggers: Unpack[Triggers]) -> Answer:
+    def close_query(self, handle: bytes, whose: str = "the handle", **triggers: Unpack[Triggers]) -> Reply:
         return self.send(4, self.stub().handle(handle), f"CloseQueryHandle of {whose}", **triggers)
 
     def info(
         self, handle: bytes, in_size: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
-    ) -> Answer:
+    ) -> Reply:
         stub = self.stub().handle(handle).uint(in_size)
         return self.send(5, stub, f"QueryCounterInfo of {whose}, dwInSize {in_size}", **triggers)
 
     def data(
         self, handle: bytes, in_size: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
-    ) -> Answer:
+    ) -> Reply:
         stub = self.stub().handle(handle).uint(in_size)
         return self.send(6, stub, f"QueryCounterData of {whose}, dwInSize {in_size}", **triggers)
 
@@ -260,13 +260,13 @@ class Talk:
         size: int | None = None,
         whose: str = "the handle",
         **triggers: Unpack[Triggers],
-    ) -> Answer:
+    ) -> Reply:
         stub = self.stub().handle(handle).uint(len(identifiers) if size is None else size)
         stub.conformant(identifiers).uint(add)
         sent = f"ValidateCounters of {whose}, dwAdd {add}: {words}"
         return self.send(7, stub, sent, **triggers)
 
-    def handled(self, opnum: int, handle: bytes, whose: str, **triggers: Unpack[Triggers]) -> Answer:
+    def handled(self, opnum: int, handle: bytes, whose: str, **triggers: Unpack[Triggers]) -> Reply:
         """The method of opnum 4 to 7 on this handle."""
         match opnum:
             case 4:
@@ -284,18 +284,18 @@ class Talk:
         stub = self.stub().count(0).uint(0x02000000)
         return handle_of(self.send(3, stub, "OpenPerformanceData of winreg"))
 
-    def query_value(self, handle: bytes, name: str, size: int, **triggers: Unpack[Triggers]) -> Answer:
+    def query_value(self, handle: bytes, name: str, size: int, **triggers: Unpack[Triggers]) -> Reply:
         stub = query_value(handle, name, size, ndr64=self._ndr64[self._last])
         return self.send(17, stub, f'BaseRegQueryValue of "{name}", room for {size} bytes', **triggers)
 
-    def close_key(self, handle: bytes) -> Answer:
+    def close_key(self, handle: bytes) -> Reply:
         return self.send(5, self.stub().handle(handle), "BaseRegCloseKey")
 
 
 _TRAILERS = {False: (), True: ("A PDU with a security trailer was sent.",)}
 
 
-def _of_any(answer: Answer, level: int) -> Iterator[str]:
+def _of_any(answer: Reply, level: int) -> Iterator[str]:
     """What any call of PerflibV2 is a trigger of."""
     yield "A request was sent."
     if level < AuthLevel.PRIVACY:
@@ -313,7 +313,7 @@ def _of_any(answer: Answer, level: int) -> Iterator[str]:
         yield "A caller at authentication level 6 was refused by error 5."
 
 
-def _of_method(opnum: int, answer: Answer, level: int, *, never_given_out: bool) -> Iterator[str]:
+def _of_method(opnum: int, answer: Reply, level: int, *, never_given_out: bool) -> Iterator[str]:
     """What a call of a method is a trigger of."""
     if opnum not in METHODS:
         yield "A method above opnum 7 was called."

@@ -36,7 +36,7 @@ class Credentials(Discreet, frozen=True):
     nt_hash: str = field(default="")
 
 
-class Stream(Protocol):
+class ServerStream(Protocol):
     """Bytes to and from the server: a TCP connection, or an open pipe."""
 
     def send(self, data: bytes) -> None: ...
@@ -48,7 +48,7 @@ class Stream(Protocol):
     def close(self) -> None: ...
 
 
-class Answer(Struct, frozen=True):
+class Reply(Struct, frozen=True):
     """What came back of a call of `opnum` (-1: of a bind): the stub of a response, the status of a fault, or neither, and then why.
 
     A call on an association that has ended is not sent.
@@ -73,7 +73,7 @@ class Answer(Struct, frozen=True):
         return self.lost is None
 
 
-class Context(Struct, frozen=True):
+class OfferedContext(Struct, frozen=True):
     """A presentation context to be offered: interface UUID, major and minor version, transfer syntax."""
 
     interface: tuple[str, int, int]
@@ -132,10 +132,10 @@ class _Ntlm:
         return bytes(plain)
 
 
-class Association:
+class BoundStream:
     """One association: a stream on which an interface is bound."""
 
-    def __init__(self, stream: Stream, credentials: Credentials) -> None:
+    def __init__(self, stream: ServerStream, credentials: Credentials) -> None:
         self._stream, self._credentials = stream, credentials
         self._held = b""
         self._call_id = 0
@@ -144,7 +144,7 @@ class Association:
         self._bound: dict[int, tuple[_Ntlm | None, bool]] = {}
         self._has_ended = False
 
-    def bind(self, context: Context, level: int = AuthLevel.PRIVACY) -> int | None:
+    def bind(self, context: OfferedContext, level: int = AuthLevel.PRIVACY) -> int | None:
         """Offers a context, by bind or (once bound) alter_context. Its number, None where the server rejected it."""
         number = self._contexts
         security = _Ntlm(number + 1, level, self._credentials) if level > AuthLevel.NONE else None
@@ -177,10 +177,10 @@ class Association:
     def is_ndr64(self, context: int) -> bool:
         return self._bound[context][1]
 
-    def call(self, context: int, opnum: int, stub: bytes) -> Answer:
+    def call(self, context: int, opnum: int, stub: bytes) -> Reply:
         """One call; an answer that does not come ends the association."""
         if self._has_ended:
-            return Answer(lost="the association has ended", opnum=opnum, is_sent=False)
+            return Reply(lost="the association has ended", opnum=opnum, is_sent=False)
         security = self._bound[context][0]
         self._call_id += 1
         head = dcerpc.call_head(len(stub), context, opnum)
@@ -190,7 +190,7 @@ class Association:
             return replace(self._answer(), opnum=opnum, ndr64=self.is_ndr64(context))
         except (LostError, OSError) as error:
             self._has_ended = True
-            return Answer(lost=str(error) or type(error).__name__, opnum=opnum)
+            return Reply(lost=str(error) or type(error).__name__, opnum=opnum)
 
     def close(self) -> None:
         self._stream.close()
@@ -220,7 +220,7 @@ class Association:
         verifier = dcerpc.Verifier(token, security.level, context_id=security.number)
         return dcerpc.pdu(kind, body + bytes(pad), call_id=self._call_id, verifier=verifier, pad=pad)
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> Reply:
         stub = bytearray()
         while len(stub) < _MOST_ANSWER:
             pdu = self._receive()
@@ -237,12 +237,12 @@ class Association:
                     body = security.unprotect(body, pdu[at + 8 :])
                 body = body[: len(body) - pdu[at + 2]]
             if kind == dcerpc.FAULT:
-                return Answer(fault=int.from_bytes(pdu[24:28], "little"))
+                return Reply(fault=int.from_bytes(pdu[24:28], "little"))
             if kind != dcerpc.RESPONSE:
                 raise LostError(f"a PDU of type {kind} came in place of an answer")
             stub += body
             if flags & dcerpc.LAST:
-                return Answer(bytes(stub))
+                return Reply(bytes(stub))
         raise LostError("the answer is longer than any can be")
 
     def _receive(self) -> bytes:
@@ -259,7 +259,7 @@ class Association:
         return pdu
 
 
-def handle_of(answer: Answer) -> bytes | None:
+def handle_of(answer: Reply) -> bytes | None:
     """The context handle an answer begins with, where it succeeded."""
     return answer.stub[:20] if answer.status == 0 and len(answer.stub) >= 24 else None
 

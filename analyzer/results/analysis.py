@@ -13,9 +13,11 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
+from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalogs
 from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.evidence import FileDigest
+from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.name_tables import NameTables
 from analyzer.results.next_command import Given
 from analyzer.results.packets import Packets
@@ -25,7 +27,7 @@ class CaptureFacts(Struct, frozen=True):
     """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
 
     `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` states
-    what the files were, where that was asked for.
+    what the files were, where that was asked for; `traces` what event trace logs among them say.
     """
 
     files: tuple[str, ...]
@@ -35,6 +37,7 @@ class CaptureFacts(Struct, frozen=True):
     last_time_ns: int | None
     names: Mapping[str, str] = field(default_factory=dict)
     digests: tuple[FileDigest, ...] = ()
+    traces: tuple[EventTrace, ...] = ()
 
     def numbered(self, frames: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
         """`frames` as Wireshark's numbers, and with several files the position in `files` of each."""
@@ -100,6 +103,8 @@ class Analysis(Struct, frozen=True, eq=False):
     With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`); what the whole capture
     states of them (names, the state of handles, earlier readings of a counter) is used all the same.
 
+    `files` are those of SMB sessions, where they were asked for, their frames as ids.
+
     `packets` are none until somebody wants to look at them (`pipeline.packets`). `given` is what the command line asked for, None
     where none did.
     """
@@ -119,6 +124,7 @@ class Analysis(Struct, frozen=True, eq=False):
     connections: Mapping[str, int] = field(default_factory=dict)
     part: Part | None = None
     packets: Packets | None = None
+    files: FoundFiles | None = None
     given: Given | None = None
 
     @property
@@ -139,6 +145,15 @@ class Analysis(Struct, frozen=True, eq=False):
         first = self.calls.first_of_contexts(self.part.numbers)
         channels = {self.calls[number - 1].channel for number in first}
         return [one for one in self.logons if (one.session in sessions if one.by == "smb" else one.channel in channels)]
+
+    @property
+    def shown_files(self) -> Sequence[FileRecord]:
+        """The files of the sessions that were asked for, none where files were not."""
+        files = self.files.files if self.files is not None else ()
+        if self.part is None:
+            return files
+        sessions = {session.number for session in self.part.sessions}
+        return [one for one in files if one.session in sessions]
 
     @property
     def shown(self) -> Selected:

@@ -21,6 +21,7 @@ from analyzer.results.capture import Decryption
 from analyzer.results.pdus import Fragments, frame_range_of, frames_of, stub_of
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint, FrameFiles, Frames, Kind, PlaceExtent, Record, Value, doc
+from analyzer.results.returns import ReturnKind, return_kind
 from analyzer.results.security import AccountSource, AuthInfo, AuthLevel, Identity
 
 CallState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
@@ -31,7 +32,7 @@ Syntax = Literal["ndr", "ndr64"]
 Transport = Literal["ncacn_np", "ncacn_ip_tcp"]
 
 
-class SmbFacts(Value, frozen=True, cache_hash=True):
+class SmbFacts(Value, frozen=True, cache_hash=True, omit_defaults=True):
     """How SMB carried a call."""
 
     dialect: Annotated[str | None, doc("`3.1.1`, ..., `1.0`; null where the negotiation was not captured")]
@@ -40,6 +41,14 @@ class SmbFacts(Value, frozen=True, cache_hash=True):
     signed: Annotated[bool, doc("with a signature", source="[MS-SMB2] section 3.1.4.1")]
     signature_ok: Annotated[bool | None, doc("whether the signature fits; null where there is none or no key for it")]
     compressed: Annotated[bool, doc("compressed", source="[MS-SMB2] section 2.2.42")]
+    client: Annotated[
+        Endpoint | None,
+        doc(
+            "client's end of the connection that carried it, where that is not the one that the session began on; else left out",
+            source="[MS-SMB2] section 3.3.5.5.2",
+        ),
+    ] = None
+    server: Annotated[Endpoint | None, doc("its other end; left out likewise")] = None
 
 
 class AuthFacts(Value, frozen=True, cache_hash=True):
@@ -185,7 +194,14 @@ class CallKeys(Record, frozen=True, kw_only=True):
         str | None,
         doc("a sentence for every state but `complete`, and where two versions of bytes of the call were captured"),
     ]
-    status: Annotated[int | None, doc("the method's return value, unsigned", kind=Kind.STATUS)]
+    status: Annotated[
+        int | None,
+        doc(
+            "the method's return value, unsigned: a Win32 code, an NTSTATUS or an HRESULT. Of an interface that is not decoded it "
+            "is the end of the response; null where this program does not know that the method returns one",
+            kind=Kind.STATUS,
+        ),
+    ]
     fault: Annotated[int | None, doc("status of a DCERPC fault", source="C706 section 12.6.4.7", kind=Kind.FAULT)]
 
 
@@ -239,7 +255,7 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
             unit="ns",
         ),
     ] = UNSET
-    status_name: Annotated[str | None, doc("name of `status`", source="[MS-ERREF] section 2.2")]
+    status_name: Annotated[str | None, doc("name of `status`", source="[MS-ERREF] section 2")]
     fault_name: Annotated[str | None, doc("name of `fault`", source="[MS-RPCE] section 2.2.2.10 and C706 appendix E")]
     latency_ns: Annotated[
         int | None,
@@ -444,14 +460,28 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
         return self.security.caller(self.smb_identity)
 
     @property
+    def return_kind(self) -> ReturnKind:
+        """What `status` is a number of."""
+        return return_kind(self.interface.uuid, self.opnum)
+
+    @property
+    def carriers(self) -> tuple[Endpoint, Endpoint]:
+        """Client's and server's end of the connection that carried it: another of its session than the one that `client` and
+        `server` are of, where there are several."""
+        smb = self.smb
+        if smb is None or smb.client is None or smb.server is None:
+            return self.client, self.server
+        return smb.client, smb.server
+
+    @property
     def outcome(self) -> CallOutcome:
         """What became of it. Whatever says that a call failed, was read or was not read asks here.
 
-        `refused`: a fault, or a return value that is not 0. `asked`: no answer was captured.
-        `unreadable`: the answer is sealed, cut or malformed, or its request was not captured.
+        `refused`: a fault, or a return value that says so: a Win32 code that is not 0, an NTSTATUS that is a warning or an error.
+        `asked`: no answer was captured. `unreadable`: the answer is sealed, cut or malformed, or its request was not captured.
         `answered`: all others.
         """
-        if self.fault is not None or self.status:
+        if self.fault is not None or (self.status and self.return_kind.is_failure(self.status)):
             return "refused"
         if self.state == "complete":
             return "answered"

@@ -24,6 +24,7 @@ from analyzer.results.call import (
     Transport,
 )
 from analyzer.results.record import Endpoint, doc
+from analyzer.results.returns import return_kind
 from analyzer.results.security import AuthInfo, Identity
 
 
@@ -166,6 +167,23 @@ def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
     latency = column("end_time") - column("begin_time")
     is_known = (latency >= 0) & (column("response_flags") & AFTER_SET_BACK == 0)
     return is_known & (column("request_side") >= 0) & (column("response_side") >= 0), latency
+
+
+def return_kinds_in(column: Callable[[str], Any], contexts: Sequence["Context"]) -> Any:
+    """What the status of each call is a number of (`Call.return_kind`), as an array: by the columns of calls."""
+    import numpy as np
+
+    from analyzer.core.arrays import distinct  # what is printed while it is read needs no arrays
+
+    # A case may state any number.
+    codes = column("context").astype(np.int64) * _METHODS + np.clip(column("opnum"), -1, _METHODS - 2) + 1
+    different = distinct(codes)
+    found = [return_kind(contexts[one // _METHODS].interface.uuid, one % _METHODS - 1) for one in different.tolist()]
+    return np.array(found, np.int64)[np.searchsorted(different, codes)]
+
+
+# There are fewer numbers of methods (C706 section 12.6.4.9), and -1 for a method that is not known.
+_METHODS = 1 << 17
 
 
 class Context(Struct, array_like=True, frozen=True):

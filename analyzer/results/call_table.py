@@ -16,15 +16,17 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from msgspec import msgpack
+from msgspec import MsgspecError, msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.columns import Columns, GrowingColumns
 from analyzer.core.origins import PackedOrigins, only_frame, pack_origins
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
+from analyzer.results import winreg
 from analyzer.results.call import Call, CallState, Side, SmbFacts
 from analyzer.results.call_rows import (
     AFTER_SET_BACK,
@@ -58,7 +60,7 @@ from analyzer.results.call_rows import (
     trailer_of,
 )
 from analyzer.results.held_call import HeldCall, HeldCalls
-from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, StubSource
+from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, stub_place
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint
@@ -73,6 +75,9 @@ MEMORY_BYTES = 8 << 20
 _READ_AT_ONCE = 2048
 # Bytes beyond this are moved into the log in parts.
 _WRITTEN_AT_ONCE = 1 << 20
+
+# So many different texts are told apart at once.
+_TEXTS_KEPT = 1 << 14
 
 _Item = TypeVar("_Item", bound=Hashable)
 
@@ -206,11 +211,11 @@ class CallTable:
         found: npt.NDArray[np.int64] = numbers[self.column("context")]
         return found
 
-    def is_perflib(self) -> npt.NDArray[np.bool_]:
-        """Of all rows: whether they are of PerflibV2."""
+    def is_of(self, interface: str) -> npt.NDArray[np.bool_]:
+        """Of all rows: whether they are of an interface."""
         import numpy as np
 
-        known = np.array([context.interface.uuid == INTERFACE for context in self.contexts], np.bool_)
+        known = np.array([context.interface.uuid == interface for context in self.contexts], np.bool_)
         found: npt.NDArray[np.bool_] = known[self.column("context")]
         return found
 
@@ -496,7 +501,7 @@ class CallTable:
             bounds, stops = ends[: 2 * row.pdus], ends[2 * row.pdus :]
         if row.unsealed < 0:
             return whole, stops, bounds, step, plains
-        source, start = (origins, row.stub_start) if stops is None else (StubSource(whole, stops, bounds), 0)
+        source, start = (origins, row.stub_start) if stops is None else stub_place(whole, stops, bounds)
         unsealed = self._traced(unsealed_at, row.unsealed, source, start, (*steps, step) if step else steps)
         return whole, stops, bounds, step, plains, unsealed
 
@@ -645,6 +650,26 @@ class OrderedCalls(Sequence[Call]):
         firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
         return firsts
 
+    def first_by_text(self, numbers: Sequence[int], param: str) -> list[int]:
+        """Of calls with these numbers the first of each `Context` whose requests have the same text as a parameter; some of the
+        others where there are very many."""
+        import numpy as np
+
+        chosen = np.asarray(numbers, np.int64) - 1
+        columns = [self.column(name)[chosen].tolist() for name in ("context", "place", "request_params")]
+        firsts, known, read = [], set[tuple[int, Any]](), self.table.log.read
+        for number, context, place, length in zip(numbers, *columns, strict=True):
+            text: Any = read(place, length)
+            with suppress(MsgspecError):  # whoever looks at the call says so
+                found = PARAMS_DECODER.decode(text).get(param)
+                text = found if isinstance(found, str) else None
+            if (context, text) not in known:
+                if len(known) == _TEXTS_KEPT:
+                    known.clear()
+                known.add((context, text))
+                firsts.append(number)
+        return firsts
+
     def shared(self, number: int) -> tuple[int, int]:
         """The numbers of what a call has in common with others: its `context`, and how SMB carried it."""
         at, table = self.order[number - 1], self.table
@@ -677,13 +702,34 @@ class OrderedCalls(Sequence[Call]):
         order = self.order
         return self.table.held([order[number - 1] for number in numbers])
 
+    def with_values(self, numbers: Sequence[int]) -> list[int]:
+        """Which of these calls were answered with performance data."""
+        import numpy as np
+
+        chosen = np.asarray(numbers, np.int64)
+        kinds = [KIND_NUMBERS["perf-data"], KIND_NUMBERS["winperf"]]
+        found: list[int] = chosen[np.isin(self.column("response_buffer_kind")[chosen - 1], kinds)].tolist()
+        return found
+
     def of_perflib(self, opnums: Iterable[int]) -> list[int]:
         """The numbers of the calls of these methods of PerflibV2."""
         import numpy as np
 
         is_of_one = (self.table.column("opnum")[:, None] == np.array([*opnums])).any(axis=1)
-        is_wanted = (self.table.is_perflib() & is_of_one)[np.asarray(self.order, np.int64)]
-        numbers: list[int] = (np.flatnonzero(is_wanted) + 1).tolist()
+        return self._numbers(self.table.is_of(INTERFACE) & is_of_one)
+
+    def readings(self) -> list[int]:
+        """The numbers of the calls that ask for values of counters, as far as columns state it."""
+        table = self.table
+        of_perflib = table.is_of(INTERFACE) & (table.column("opnum") == _POLL)
+        # What is read is among what few calls have.
+        return self._numbers(of_perflib | (table.is_of(winreg.INTERFACE) & (table.column("rare") > 0)))
+
+    def _numbers(self, rows: npt.NDArray[np.bool_]) -> list[int]:
+        """The numbers of the calls of some rows."""
+        import numpy as np
+
+        numbers: list[int] = (np.flatnonzero(rows[np.asarray(self.order, np.int64)]) + 1).tolist()
         return numbers
 
     def __len__(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from analyzer.core.events import ProblemKind
 from analyzer.results.record import Endpoint, FrameFiles, Frames, Record, Value, doc
@@ -26,6 +26,43 @@ Decryption = Annotated[
 ]
 
 
+class TraceInterface(Value, frozen=True, kw_only=True):
+    """What saw packets of an event trace log."""
+
+    provider: Annotated[Literal["ndis", "pktmon", "ras"], doc("which provider says so")]
+    number: Annotated[int, doc("interface index of Windows; of pktmon the id of a component; 0 for a VPN")]
+    link_type: Annotated[int, doc("how its packets begin", source="LINKTYPE_ numbers of the pcap registry")]
+    name: Annotated[str, doc("its name as microsoft/etl2pcapng makes it, or that of the component")]
+    description: Annotated[str, doc("what else is said of it")]
+
+
+class ProcessHint(Value, frozen=True, kw_only=True):
+    """A process that ran when packets were written to the trace. Often it is not the one that sent them."""
+
+    process: Annotated[int, doc("id of the process")]
+    frames: Annotated[int, doc("how many frames were written while it ran")]
+
+
+class EventTrace(Value, frozen=True, kw_only=True):
+    """What an event trace log (`.etl`) says beside packets."""
+
+    file: Annotated[str, doc("the file, as in `files`")]
+    computer: Annotated[str | None, doc("name of the computer; null where the trace does not have it")]
+    os_build: Annotated[int, doc("build of Windows", source="TRACE_LOGFILE_HEADER ProviderVersion")]
+    processors: Annotated[int, doc("processors of the computer")]
+    clock: Annotated[Literal["performance counter", "system time", "cpu cycles"], doc("what its time stamps count")]
+    started_ns: Annotated[int, doc("when the trace was started", unit="ns since 1970 UTC")]
+    ended_ns: Annotated[int | None, doc("when it was stopped; null where it was not", unit="ns since 1970 UTC")]
+    events_lost: Annotated[int, doc("events that were lost while it was written")]
+    buffers_lost: Annotated[int, doc("buffers that were lost while it was written")]
+    appearances: Annotated[int, doc("frames left out: packets that pktmon saw before at another component")]
+    interfaces: Annotated[tuple[TraceInterface, ...], doc("what saw packets")]
+    process_hints: Annotated[
+        tuple[ProcessHint, ...],
+        doc("processes that ran when packets were written, those with most frames first, 64 at most: a hint, no proof"),
+    ]
+
+
 class CaptureRecord(Record, frozen=True, kw_only=True, tag="capture"):
     """What was read: files as given, frames, captured bytes, first and last time."""
 
@@ -35,6 +72,10 @@ class CaptureRecord(Record, frozen=True, kw_only=True, tag="capture"):
     bytes: Annotated[int, doc("how many bytes of them were captured", unit="bytes")]
     first_time_ns: Annotated[int | None, doc("time of the first frame", unit="ns since 1970 UTC")]
     last_time_ns: Annotated[int | None, doc("time of the last frame", unit="ns since 1970 UTC")]
+    traces: Annotated[
+        tuple[EventTrace, ...] | UnsetType,
+        doc("what event trace logs among the files say; left out where there are none"),
+    ] = UNSET
 
 
 class StreamRecord(Record, frozen=True, kw_only=True, tag="stream"):
@@ -215,8 +256,31 @@ class HostClaim(Value, frozen=True):
     ]
 
 
+# What a machine is known by.
+MarkKind = Literal[
+    "DNS name", "NetBIOS name", "server GUID", "client GUID", "server OS version", "workstation", "client OS version"
+]
+
+
+class HostMark(Value, frozen=True):
+    """What a machine is known by: what it states of itself."""
+
+    kind: Annotated[
+        MarkKind,
+        doc(
+            "what it is: names and VERSION of NTLM, as server (`DNS name`, `NetBIOS name`, `server OS version`) and as client "
+            "(`workstation`, `client OS version`); ServerGuid and ClientGuid of SMB, which are others after a restart",
+            source="[MS-NLMP] section 2.2.2, [MS-SMB2] sections 2.2.3 and 2.2.4",
+        ),
+    ]
+    value: Annotated[str, doc("its value")]
+    frames: Annotated[tuple[int, ...], doc("numbers of the first frames of sessions and logons that show it")]
+    frame_files: FrameFiles = UNSET
+
+
 class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
-    """One address, with everything that the traffic states about who it is."""
+    """One machine at one address, with everything that the traffic states about who it is. An address that was several machines
+    has several records."""
 
     ip: Annotated[str, doc("address")]
     roles: Annotated[tuple[str, ...], doc("`SMB client`, `SMB server`, `DCERPC client`, `DCERPC server`")]
@@ -225,6 +289,20 @@ class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     claims: Annotated[tuple[HostClaim, ...], doc("accounts that were claimed from there and not granted")]
     os_versions: Annotated[tuple[str, ...], doc("versions of the operating system that it sent")]
     dialects: Annotated[tuple[str, ...], doc("SMB dialects that it negotiated as a server")]
+    machine: Annotated[
+        int | None,
+        doc("number of the machine, from 1: its addresses share it; null where no session or logon shows it"),
+    ] = None
+    first_time_ns: Annotated[
+        int | None, doc("first frame of the sessions and logons that show it there", unit="ns since 1970 UTC")
+    ] = None
+    last_time_ns: Annotated[int | None, doc("last frame of these", unit="ns since 1970 UTC")] = None
+    marks: Annotated[tuple[HostMark, ...], doc("what it is known by")] = ()
+    apart: Annotated[
+        str | None, doc("why it is not the machine before it at this address; null where there is none before it")
+    ] = None
+    other_ips: Annotated[tuple[str, ...], doc("other addresses of this machine, at most 64")] = ()
+    joined_by: Annotated[str | None, doc("what shows that these are of one machine")] = None
 
 
 class OmissionRecord(Record, frozen=True, kw_only=True, tag="omission"):

@@ -23,8 +23,12 @@ from analyzer.results.capture import (
     StreamRecord,
     SummaryRecord,
 )
+from analyzer.results.difference import DifferenceRecord, DiffSummaryRecord, NotComparedRecord
+from analyzer.results.file import FileRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord
+from analyzer.results.observation import AttackRecord, Observation
+from analyzer.results.process import ProcessRecord
 from analyzer.results.record import Record
 from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.results.statistics import (
@@ -36,16 +40,16 @@ from analyzer.results.statistics import (
     PollStatsRecord,
 )
 from analyzer.results.tree import BufferRecord, PlaceRecord, ShowRecord
-from analyzer.results.triage import TriageFile, TriageFinding, TriageProcess, TriageSummary
+from analyzer.results.triage import TriageFile, TriageProcess, TriageSummary
 
 COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
-    "triage": (TriageFile, TriageFinding, TriageProcess, TriageSummary),
+    "triage": (TriageFile, Observation, TriageProcess, TriageSummary),
     "timeline": (CaptureRecord, CallRecord, ProblemRecord, SummaryRecord, StreamRecord),
     "samples": (SampleRecord,),
     "counters": (CounterRecord, BucketRecord),
     "sessions": (SessionRecord, LogonRecord),
     "hosts": (HostRecord,),
-    "handles": (HandleRecord,),
+    "handles": (HandleRecord, PollStatsRecord),
     "stats": (
         MethodStatsRecord,
         PollStatsRecord,
@@ -56,6 +60,9 @@ COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
         ImageRecord,
         OmissionRecord,
     ),
+    "processes": (ProcessRecord,),
+    "diff": (DifferenceRecord, NotComparedRecord, DiffSummaryRecord),
+    "files": (FileRecord, OmissionRecord),
     "show": (ShowRecord, PlaceRecord),
     "decode": (BufferRecord, SampleRecord),
     "export-metadata": (MetadataRecord,),
@@ -64,4 +71,5 @@ COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
     "audit": (FindingRecord, CoverageRecord, AuditSummaryRecord),
     "audit --matrix": (MatrixRecord,),
     "audit --list": (RuleRecord,),
+    "explain": (AttackRecord,),
 }

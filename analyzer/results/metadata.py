@@ -12,11 +12,14 @@ from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name
 from analyzer.core.output.json import dumps
+from analyzer.results import perflib, winreg
+from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.results.name_tables import NameTable, NameTables
 from analyzer.results.record import Record, Value, doc
@@ -273,6 +276,14 @@ class _Differences(Struct):
     def name(self, known: Name | None, what: str, given: str) -> None:
         if known is not None:
             self.add(what, known.text, given)
+
+
+def filled(analysis: Analysis, given: Sequence[Metadata], instead: str | None) -> Analysis:
+    """The analysis, what its servers did not report taken from metadata files (`fill`); the notes are among its problems."""
+    known = analysis.calls.contexts_by_last_call()
+    servers = {one.server.ip for one in known if one.interface.uuid in (perflib.INTERFACE, winreg.INTERFACE)}
+    notes = fill(analysis.catalogs, analysis.name_tables, servers, given, instead=instead)
+    return replace(analysis, problems=(*analysis.problems, *notes))
 
 
 def fill(

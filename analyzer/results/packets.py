@@ -45,7 +45,7 @@ class SmbMessage(Struct, frozen=True):
     reason: str
 
 
-class _Packed(Struct, array_like=True):
+class _PackedMessage(Struct, array_like=True):
     """A message in the log. `data` is None where the message is as it was sent: then its bytes are those of the frames."""
 
     sent: bytes
@@ -90,7 +90,7 @@ class Packets:
     def add_message(self, sent: TracedBytes, message: TracedBytes, reason: str = "") -> None:
         """A message as it was sent and as it could be read; its frames are to be added too."""
         data = message.data if message.steps else None
-        record = _Packed(
+        record = _PackedMessage(
             pack_origins(sent), len(sent), pack_origins(message), len(message), data, message.steps, reason
         )
         packed = msgpack.encode(record)
@@ -127,7 +127,7 @@ class Packets:
             first = bisect_left(ids, frame)
             found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
-            record = msgpack.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]), type=_Packed)
+            record = msgpack.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]), type=_PackedMessage)
             sent = self._captured(record.sent, record.sent_length)
             if sent is None:
                 continue

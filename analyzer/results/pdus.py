@@ -7,7 +7,6 @@ begins, and a `Fragment` is made when it is asked for. The stub is read out of t
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import overload
@@ -15,7 +14,7 @@ from typing import overload
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.traced import Extent, Source, TracedBytes, spanned
+from analyzer.core.traced import NOWHERE, Source, TracedBytes, spanned
 
 
 class Fragment(Struct, frozen=True):
@@ -75,8 +74,8 @@ class Pdus(Sequence[Fragment]):
         found = [plain for plain in plains if isinstance(plain, bytes)]
         if len(found) < len(plains):
             return cls(whole, stops, bounds, step, plains)
-        source = StubSource(whole, stops, bounds)
-        return cls(whole, stops, bounds, step, None, TracedBytes(b"".join(found), source, 0, (*whole.steps, step)))
+        place = stub_place(whole, stops, bounds)
+        return cls(whole, stops, bounds, step, None, TracedBytes(b"".join(found), *place, (*whole.steps, step)))
 
     def __len__(self) -> int:
         return len(self.bounds) // 2
@@ -97,14 +96,26 @@ class Pdus(Sequence[Fragment]):
         if isinstance(where, slice):
             return [self[at] for at in range(*where.indices(len(self)))]
         at = range(len(self))[where]
+        return self._fragment(at, sum(self.bounds[1 : 2 * at : 2]) - sum(self.bounds[0 : 2 * at : 2]))
+
+    def __iter__(self) -> Iterator[Fragment]:
+        first = 0
+        for at in range(len(self)):
+            yield self._fragment(at, first)
+            first += self.bounds[2 * at + 1] - self.bounds[2 * at]
+
+    def _fragment(self, at: int, first: int) -> Fragment:
+        """One of them, whose stub begins at `first` of those of all."""
         start, stop = self.bounds[2 * at], self.bounds[2 * at + 1]
         plain: Plain = self.plains[at] if self.plains is not None else None
         if self.unsealed is not None:
-            first = sum(self.bounds[1 : 2 * at : 2]) - sum(self.bounds[0 : 2 * at : 2])
             plain = self.unsealed.part(first, first + stop - start)
+        return fragment_of(self.pdu(at), start, stop, plain, self.step)
+
+    def pdu(self, at: int) -> TracedBytes:
+        """One PDU as it was captured."""
         stops = self.stops
-        pdu = self.whole[:] if stops is None else self.whole[stops[at - 1] if at else 0 : stops[at]]
-        return fragment_of(pdu, start, stop, plain, self.step)
+        return self.whole[:] if stops is None else self.whole[stops[at - 1] if at else 0 : stops[at]]
 
     def __reduce__(self) -> tuple[type[Pdus], tuple[object, ...]]:
         return Pdus, (self.whole, self.stops, self.bounds, self.step, self.plains, self.unsealed)
@@ -136,9 +147,11 @@ class Pdus(Sequence[Fragment]):
             return self._stub
         if self.plains is not None:
             return TracedBytes.rejoined([one.plain for one in self if isinstance(one.plain, TracedBytes)])
-        if self.stops is not None:
-            return _ClearStub(self)
-        self._stub = self.whole.view(self.bounds[0], self.bounds[1])
+        if self.stops is None:
+            self._stub = self.whole.view(self.bounds[0], self.bounds[1])
+        else:
+            stubs = _stubs(self.whole, self.stops, self.bounds)
+            self._stub = TracedBytes.rejoined([whole.view(start, stop) for whole, start, stop in stubs])
         return self._stub
 
 
@@ -151,6 +164,16 @@ def stub_of(fragments: Fragments) -> TracedBytes:
     if not isinstance(fragments, tuple):
         return fragments.stub()
     return TracedBytes.rejoined([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
+
+
+def pdu_at(fragments: Fragments, at: int) -> TracedBytes:
+    """One of these PDUs as it was captured."""
+    return fragments[at].pdu if isinstance(fragments, tuple) else fragments.pdu(at)
+
+
+def pdus_alone(fragments: Fragments) -> Iterator[TracedBytes]:
+    """Each of these PDUs as it was captured, without what became of its stub."""
+    return (pdu_at(fragments, at) for at in range(len(fragments)))
 
 
 def stub_length_of(fragments: Fragments) -> int:
@@ -181,89 +204,15 @@ def fragment_of(pdu: TracedBytes, start: int, stop: int, plain: Plain, step: str
     return Fragment(pdu, start, stop, pdu[start:stop].replaced(plain, step) if isinstance(plain, bytes) else plain)
 
 
-def _stubs(stops: array[int] | None, bounds: array[int]) -> list[tuple[int, int]]:
+def _stubs(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> list[tuple[TracedBytes, int, int]]:
     """Where the stub of each PDU lies in them all, by where each PDU ends (None: there is but one), and where its stub begins and
-    ends in it."""
+    ends in it; those that are empty are left out."""
     bases = [0, *stops[:-1]] if stops is not None else [0]
-    return [(base + start, base + stop) for base, start, stop in zip(bases, bounds[::2], bounds[1::2], strict=True)]
+    stubs = zip(bases, bounds[::2], bounds[1::2], strict=True)
+    return [(whole, base + start, base + stop) for base, start, stop in stubs if start < stop]
 
 
-class StubSource(Source):
-    """The stubs of PDUs, one behind the other: byte i was captured where byte i of those parts of the PDUs was."""
-
-    __slots__ = ("_bounds", "_starts", "_stops", "_whole")
-
-    def __init__(self, whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> None:
-        """See `_stubs`."""
-        self._whole, self._stops, self._bounds = whole, stops, bounds
-        # Where each stub begins in them all, and where in the PDUs; looked for when somebody asks.
-        self._starts: tuple[list[int], list[int]] | None = None
-
-    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        if stop <= start:
-            return
-        if self._starts is None:
-            ranges = _stubs(self._stops, self._bounds)
-            lengths = [last - first for first, last in ranges]
-            self._starts = [0, *accumulate(lengths)], [first for first, _ in ranges]
-        (starts, firsts), base = self._starts, self._whole.start
-        at = bisect_right(starts, start) - 1
-        while at < len(firsts) and starts[at] < stop:
-            first = base + firsts[at] - starts[at]
-            if starts[at] < starts[at + 1]:
-                yield first + max(start, starts[at]), first + min(stop, starts[at + 1])
-            at += 1
-
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
-        for first, last in self._pieces(start, stop):
-            yield from self._whole.source.extents(first, last)
-
-
-class _ClearStub(TracedBytes):
-    """A stub that was never sealed: it is read out of its PDUs whenever somebody asks."""
-
-    __slots__ = ("_length", "_pdus", "_source")
-
-    def __init__(self, pdus: Pdus) -> None:
-        self.start, self.steps = 0, pdus.whole.steps
-        self._pdus = pdus
-        self._source: Source | None = None
-        self._length = sum(pdus.bounds[1::2]) - sum(pdus.bounds[::2])
-
-    @property
-    def source(self) -> Source:  # type: ignore[override]
-        if self._source is None:
-            self._source = StubSource(self._pdus.whole, self._pdus.stops, self._pdus.bounds)
-        return self._source
-
-    @property
-    def data(self) -> bytes:  # type: ignore[override]
-        return self.part(0, self._length)
-
-    def part(self, start: int, stop: int) -> bytes:
-        pdus = self._pdus
-        bounds, stops = pdus.bounds, pdus.stops
-        assert stops is not None
-        if 0 <= start < stop <= bounds[1] - bounds[0]:
-            return pdus.whole.part(bounds[0] + start, bounds[0] + stop)
-        if self._length - bounds[-1] + bounds[-2] <= start < stop <= self._length:
-            shift = stops[-2] + bounds[-1] - self._length
-            return pdus.whole.part(shift + start, shift + stop)
-        ranges = _stubs(stops, bounds)
-        if start == 0 and stop == self._length:
-            data = memoryview(pdus.whole.data)
-            return b"".join([data[first:last] for first, last in ranges])
-        wanted = []
-        for first, last in ranges:
-            length = last - first
-            if start < length and stop > 0:
-                wanted.append((first + max(start, 0), first + min(stop, length)))
-            start, stop = start - length, stop - length
-        if not wanted:
-            return b""
-        base = wanted[0][0]
-        data = memoryview(pdus.whole.part(base, wanted[-1][1]))
-        return b"".join([data[first - base : last - base] for first, last in wanted])
-
-    def __len__(self) -> int:
-        return self._length
+def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
+    """Where the stubs of PDUs were captured, one behind the other: a source, and their first position in it."""
+    stubs = _stubs(whole, stops, bounds)
+    return TracedBytes.place(stubs)[:2] if stubs else (NOWHERE, 0)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from analyzer.core.labels import label
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Call
-from analyzer.results.winreg import ERROR_SUCCESS, Opnum, ValueType
+from analyzer.results.winreg import ERROR_SUCCESS, ValueType, WinregOpnum
 
 
 class RegistryValue(Struct, frozen=True):
@@ -52,14 +52,14 @@ def registry_value(call: Call) -> RegistryValue | None:
     has_answer = call.status == ERROR_SUCCESS
     answer = call.response.buffer if call.response is not None and has_answer else None
     match call.opnum:
-        case Opnum.BASE_REG_QUERY_VALUE:
+        case WinregOpnum.BASE_REG_QUERY_VALUE:
             return RegistryValue(asked.get("lpValueName"), given.get("lpType") if has_answer else None, answer)
-        case Opnum.BASE_REG_ENUM_VALUE:
+        case WinregOpnum.BASE_REG_ENUM_VALUE:
             name, kind = (given.get("lpValueNameOut"), given.get("lpType")) if has_answer else (None, None)
             return RegistryValue(name, kind, answer)
-        case Opnum.BASE_REG_SET_VALUE:
+        case WinregOpnum.BASE_REG_SET_VALUE:
             data = call.request.buffer if call.request is not None else None
             return RegistryValue(asked.get("lpValueName"), asked.get("dwType"), data)
-        case Opnum.BASE_REG_DELETE_VALUE:
+        case WinregOpnum.BASE_REG_DELETE_VALUE:
             return RegistryValue(asked.get("lpValueName"), None, None)
     return None

@@ -28,21 +28,21 @@ CONTRADICTIONS = (msgspec.MsgspecError, LookupError, ValueError, TypeError, Arit
 _Row = TypeVar("_Row")
 
 
-class _Part(Struct, frozen=True):
+class _ValueType(Struct, frozen=True):
     """The values of a type: what they are in a table, what parts a value is taken into, and what makes it of them."""
 
     kind: ColumnKind
     nullable: bool
     take: Callable[[Any], Any] = lambda value: value
     make: Callable[..., Any] | None = None
-    fields: tuple[tuple[str, _Part], ...] = ()
+    fields: tuple[tuple[str, _ValueType], ...] = ()
 
     # What lies in the place of a value that is not there.
     nothing: Any = 0
 
 
 @cache
-def _part_of(kind: Any) -> _Part:
+def _part_of(kind: Any) -> _ValueType:
     """How values of a type lie in a table."""
     choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     plain = [one for one in choices if one is not NoneType]
@@ -50,25 +50,25 @@ def _part_of(kind: Any) -> _Part:
     origin, arguments = get_origin(plain[0]), get_args(plain[0])
     first = plain[0] if origin is None else origin
     if len(plain) > 1 or first is Any or (first in (dict, Mapping) and arguments[1] is Any):
-        return _Part(
+        return _ValueType(
             "text", nullable, lambda value: msgspec.json.encode(value).decode(), msgspec.json.decode, nothing="null"
         )
     if first is Literal:
-        return _Part("text", nullable, make=_one_of(arguments), nothing=arguments[0])
+        return _ValueType("text", nullable, make=_one_of(arguments), nothing=arguments[0])
     if first in (dict, Mapping):
-        pair = _Part("struct", False, tuple, lambda *pair: pair, _fields_of(("key", "value"), arguments))
-        return _Part("list", nullable, lambda value: tuple(value.items()), dict, (("item", pair),), ())
+        pair = _ValueType("struct", False, tuple, lambda *pair: pair, _fields_of(("key", "value"), arguments))
+        return _ValueType("list", nullable, lambda value: tuple(value.items()), dict, (("item", pair),), ())
     if first in (list, Sequence) or (first is tuple and arguments[1:] == (...,)):
         make = list if first is list else None
-        return _Part("list", nullable, make=make, fields=(("item", _part_of(arguments[0])),), nothing=())
+        return _ValueType("list", nullable, make=make, fields=(("item", _part_of(arguments[0])),), nothing=())
     if first is tuple:
         names = [f"field_{number}" for number in range(len(arguments))]
-        return _Part("struct", nullable, make=lambda *parts: parts, fields=_fields_of(names, arguments))
+        return _ValueType("struct", nullable, make=lambda *parts: parts, fields=_fields_of(names, arguments))
     if issubclass(first, Enum):
-        return _Part("text", nullable, lambda value: value.value, first, nothing=next(iter(first)).value)
+        return _ValueType("text", nullable, lambda value: value.value, first, nothing=next(iter(first)).value)
     if issubclass(first, Struct):
         hints, names = get_type_hints(first), first.__struct_fields__
-        return _Part(
+        return _ValueType(
             "struct",
             nullable,
             lambda value: tuple([getattr(value, name) for name in names]),
@@ -76,10 +76,10 @@ def _part_of(kind: Any) -> _Part:
             _fields_of(names, [hints[name] for name in names]),
         )
     kinds: dict[Any, ColumnKind] = {bool: "flag", int: "number", str: "text", bytes: "bytes"}
-    return _Part(kinds[first], nullable, nothing=first())
+    return _ValueType(kinds[first], nullable, nothing=first())
 
 
-def _fields_of(names: Sequence[str], kinds: Sequence[Any]) -> tuple[tuple[str, _Part], ...]:
+def _fields_of(names: Sequence[str], kinds: Sequence[Any]) -> tuple[tuple[str, _ValueType], ...]:
     return tuple([(name, _part_of(kind)) for name, kind in zip(names, kinds, strict=True)])
 
 
@@ -95,7 +95,7 @@ def _one_of(words: Sequence[str]) -> Callable[[str], str]:
 # ----------------------------------------------------------------------------------------------------------- writing
 
 
-def _values(part: _Part, found: Sequence[Any]) -> ArrowValues:
+def _values(part: _ValueType, found: Sequence[Any]) -> ArrowValues:
     """The values of a column."""
     count = len(found)
     present = np.array([one is not None for one in found], np.bool_) if part.nullable else None
@@ -128,7 +128,7 @@ def narrowest(low: int, high: int, within: str | None = None) -> str:
     return next(width for width, held in kinds if held.min <= low and high <= held.max)
 
 
-def _column(name: str, part: _Part, values: ArrowValues) -> tuple[ArrowColumn, ArrowValues]:
+def _column(name: str, part: _ValueType, values: ArrowValues) -> tuple[ArrowColumn, ArrowValues]:
     """A column that is as narrow as its numbers are, with its values."""
     width = "i8"
     if part.kind == "number":
@@ -178,7 +178,7 @@ def _widths(columns: Sequence[ArrowColumn]) -> Iterator[str]:
 # ----------------------------------------------------------------------------------------------------------- reading
 
 
-def _columns(part: _Part, widths: Iterator[str]) -> tuple[ArrowColumn, ...]:
+def _columns(part: _ValueType, widths: Iterator[str]) -> tuple[ArrowColumn, ...]:
     return tuple(
         [
             ArrowColumn(name, inner.kind, _width(widths) if inner.kind == "number" else "i8", inner.nullable,
@@ -268,7 +268,7 @@ class Rows(Sequence[_Row], Generic[_Row]):
             raise CaseError(f"the case is damaged: {self._name} cannot be read ({error})") from None
 
 
-def _read(part: _Part, node: ColumnNode, table: ArrowTable, number: int, start: int, stop: int) -> list[Any]:
+def _read(part: _ValueType, node: ColumnNode, table: ArrowTable, number: int, start: int, stop: int) -> list[Any]:
     """The values of rows of a batch."""
     found: list[Any]
     make = part.make
@@ -303,7 +303,7 @@ def _read(part: _Part, node: ColumnNode, table: ArrowTable, number: int, start: 
     return found if make is None else [make(one) for one in found]
 
 
-def _pairs(part: _Part, node: ColumnNode) -> Iterator[tuple[tuple[str, _Part], ColumnNode]]:
+def _pairs(part: _ValueType, node: ColumnNode) -> Iterator[tuple[tuple[str, _ValueType], ColumnNode]]:
     return zip(part.fields, node.children, strict=True)
 
 

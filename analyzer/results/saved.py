@@ -7,48 +7,40 @@ of the bytes of calls. Of a table, the rows and columns are read that somebody a
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from ipaddress import ip_address
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from analyzer.core.arrow import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.cached import cached_property
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of
 from analyzer.core.naming import Name, Texts
-from analyzer.core.origins import pack_origins, packed_length
 from analyzer.core.saved_columns import SavedColumns
 from analyzer.core.spill import Readable, ReadLog
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call, SmbFacts
+from analyzer.results.call import SmbFacts
 from analyzer.results.call_rows import (
     FORMATS,
-    STATES,
     STORED,
     Context,
-    PdusRow,
-    RareOfSide,
     SharedValues,
     Stored,
 )
-from analyzer.results.call_table import CallTable, OrderedCalls, Tally, together
+from analyzer.results.call_table import OrderedCalls
+from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
-from analyzer.results.held_call import HeldCall
 from analyzer.results.name_tables import NameTable, NameTables
-from analyzer.results.pdus import Pdus
-from analyzer.results.perflib import PARAMS
 from analyzer.results.query import Held, Identifier, InOrder, QueryView
 from analyzer.results.record import Endpoint
-from analyzer.results.rows import CONTRADICTIONS, ROWS_OF_BATCH, Rows, SavedTable, narrowest, saved
+from analyzer.results.rows import ROWS_OF_BATCH, Rows, SavedTable, narrowest, saved
 from analyzer.results.sample import IdSource
+from analyzer.results.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
 
 _Row = TypeVar("_Row")
 _INTERFACE_VERSION = re.compile(r"[0-9]{1,5}(\.[0-9]{1,5})?")
@@ -59,7 +51,7 @@ class _Smb(Struct, frozen=True):
     facts: SmbFacts | None
 
 
-class _Text(Struct, frozen=True):
+class _SavedText(Struct, frozen=True):
     text: str | None
 
 
@@ -92,7 +84,7 @@ class _Held(Struct, frozen=True):
     items: list[Identifier]
 
 
-class _View(Struct, frozen=True):
+class _SavedState(Struct, frozen=True):
     """A state of a query handle. Where blocks are of the counters at their places among some (`in_order`), `blocks` has none."""
 
     handle: str
@@ -105,7 +97,7 @@ class _View(Struct, frozen=True):
     blocks: dict[int, Identifier]
 
 
-class _Texts(Struct, frozen=True):
+class _SavedTexts(Struct, frozen=True):
     english: Name | None
     names: dict[int, Name]
     helps: dict[int, Name]
@@ -114,7 +106,7 @@ class _Texts(Struct, frozen=True):
 class _Counterset(Struct, frozen=True):
     server: str
     guid: str
-    texts: _Texts
+    texts: _SavedTexts
     provider_name: str | None
     provider_guid: str | None
     instance_type: int | None
@@ -125,7 +117,7 @@ class _Counter(Struct, frozen=True):
     server: str
     guid: str
     counter: int
-    texts: _Texts
+    texts: _SavedTexts
     info: dict[str, Any] | None
     info_source: str | None
 
@@ -165,6 +157,7 @@ class CaseFacts(Struct, frozen=True, kw_only=True):
     secrets_given: bool
     connections: dict[str, int]
     tables: dict[str, TableFacts]
+    traces: tuple[EventTrace, ...] | UnsetType = UNSET
 
 
 class CaseContents(NamedTuple):
@@ -178,10 +171,10 @@ class CaseContents(NamedTuple):
 RECORDS: Mapping[str, type[Struct]] = {
     "contexts": Context,
     "smbs": _Smb,
-    "texts": _Text,
+    "texts": _SavedText,
     "steps": _Steps,
     "handles": _Handle,
-    "views": _View,
+    "views": _SavedState,
     "held": _Held,
     "problems": Problem,
     "sessions": SmbSession,
@@ -203,9 +196,8 @@ _FEWEST_BYTES, _FREE_BYTES = 32, 32 << 10
 # Rows of a batch of calls: one column of them is some 200 KB.
 _CALLS_OF_BATCH = 1 << 16
 # The columns of the table, and which state of a query handle a call saw.
-_VIEW = "view"
 ColumnsOfCalls = dict[str, npt.NDArray[Any]]
-SAVED: Mapping[str, Stored] = {**STORED, _VIEW: Stored("i", may_lack=True)}
+SAVED: Mapping[str, Stored] = {**STORED, VIEW: Stored("i", may_lack=True)}
 
 
 def dump(analysis: Analysis) -> CaseContents:
@@ -216,7 +208,7 @@ def dump(analysis: Analysis) -> CaseContents:
     records: dict[str, Sequence[Any]] = {
         "contexts": shared.contexts,
         "smbs": [_Smb(facts) for facts in shared.smbs],
-        "texts": [_Text(text) for text in shared.texts],
+        "texts": [_SavedText(text) for text in shared.texts],
         "steps": [_Steps(steps) for steps in shared.steps],
         "handles": [_Handle(*handle) for handle in shared.handles],
         "views": views,
@@ -239,6 +231,7 @@ def dump(analysis: Analysis) -> CaseContents:
         bytes=capture.bytes,
         first_time_ns=capture.first_time_ns,
         last_time_ns=capture.last_time_ns,
+        traces=capture.traces or UNSET,
         secrets_given=analysis.secrets_given,
         connections=dict(analysis.connections),
         tables={name: TableFacts(table.rows, table.widths) for name, table in tables.items()},
@@ -257,7 +250,7 @@ def _saved_calls(calls: OrderedCalls) -> SavedTable:
     def batches() -> Iterator[ColumnsOfCalls]:
         for cut in cuts:
             rows = calls.table.rows(order[cut])
-            yield {name: rows[name] for name in FORMATS} | {_VIEW: views[cut]}
+            yield {name: rows[name] for name in FORMATS} | {VIEW: views[cut]}
 
     return saved_calls(len(order), batches)
 
@@ -305,12 +298,12 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         source = entries[f"tables/{name}.arrow"]
         return Rows(name, kind, source, table.rows, table.widths, check=check, at_once=at_once)
 
-    def check_frames(one: Problem | SmbSession | Logon | Bound | Pdu | FeaturesOffered) -> None:
-        _check_frames(one.frames, len(facts.files))
+    def check_place(one: Problem | SmbSession | Logon | Bound | Pdu | FeaturesOffered) -> None:
+        check_frames(one.frames, len(facts.files))
 
     def check_session(one: SmbSession | Logon) -> None:
         _check_ends(one)
-        check_frames(one)
+        check_place(one)
 
     log, count = entries[LOG], facts.tables[CALLS].rows
     if not 0 <= count * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
@@ -318,14 +311,14 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
     shared = SharedValues(
         _Kept(rows("contexts", Context, _check_context), lambda one: one),
         _Kept(rows("smbs", _Smb, _check_session), lambda one: one.facts),
-        [one.text for one in rows("texts", _Text, at_once=ROWS_OF_BATCH)],
+        [one.text for one in rows("texts", _SavedText, at_once=ROWS_OF_BATCH)],
         [one.steps for one in rows("steps", _Steps, at_once=ROWS_OF_BATCH)],
         _Kept(rows("handles", _Handle, _check_handle), lambda one: (one.server, one.uuid)),
     )
     lists = _Kept(rows("held", _Held, at_once=16), lambda one: one.items)
-    states = _Kept(rows("views", _View, lambda one: _check_uuid(one.handle)), lambda one: _view(one, lists))
+    states = _Kept(rows("views", _SavedState, lambda one: _check_uuid(one.handle)), lambda one: _view(one, lists))
     columns = saved_columns(facts.tables[CALLS], entries[f"tables/{CALLS}.arrow"])
-    table = _SavedCalls.over(columns, ReadLog(log), shared)
+    table = SavedCalls.over(columns, ReadLog(log), shared)
     table.files = len(facts.files)
     return Analysis(
         capture=CaptureFacts(
@@ -335,19 +328,20 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
             facts.first_time_ns,
             facts.last_time_ns,
             {one.ip: one.name for one in rows("names", _HostName, at_once=ROWS_OF_BATCH)},
+            traces=facts.traces or (),
         ),
-        calls=OrderedCalls(table, range(count), _Views(table, len(states)), states),
-        problems=rows("problems", Problem, check_frames),
+        calls=OrderedCalls(table, range(count), SavedViews(table, len(states)), states),
+        problems=rows("problems", Problem, check_place),
         sessions=rows("sessions", SmbSession, check_session),
         logons=rows("logons", Logon, check_session),
-        bounds=rows("binds", Bound, check_frames),
-        pdus=rows("pdus", Pdu, check_frames),
+        bounds=rows("binds", Bound, check_place),
+        pdus=rows("pdus", Pdu, check_place),
         catalogs=_SavedCatalogs(
             rows("countersets", _Counterset), rows("counters", _Counter), rows("instances", _Instance)
         ),
         name_tables=_SavedNameTables(rows("titles", _Title)),
         secrets_given=facts.secrets_given,
-        features=rows("features", FeaturesOffered, check_frames),
+        features=rows("features", FeaturesOffered, check_place),
         closed=frozenset([one.number for one in rows("closed", _Number, at_once=ROWS_OF_BATCH)]),
         connections=facts.connections,
     )
@@ -370,12 +364,6 @@ def _check_address(end: Endpoint) -> None:
     ip_address(end.ip)
     if not 0 <= end.port < 1 << 16:
         raise ValueError(f"{end.port} is no port")
-
-
-def _check_frames(frames: Iterable[int], files: int) -> None:
-    """Raises `ValueError` where frames are of none of so many files; of captures without a name there is one."""
-    if any(not 0 <= file_of(frame) < max(files, 1) for frame in frames):
-        raise ValueError("frames of a file that is not there")
 
 
 def _check_uuid(text: str) -> None:
@@ -429,174 +417,11 @@ class _Kept(Sequence[_Row]):
     def __getitem__(self, where: int | slice) -> _Row | Sequence[_Row]:
         if isinstance(where, slice):
             return [self[at] for at in range(*where.indices(len(self)))]
-        if where not in self._made:
-            first, rows = self._rows.beside(range(len(self))[where])
+        at = range(len(self))[where]
+        if at not in self._made:
+            first, rows = self._rows.beside(at)
             self._made.update(enumerate(map(self._make, rows), first))
-        return self._made[where]
-
-
-class _Views(Sequence[int]):
-    """For each call the number of the state of its query handle, -1 for none."""
-
-    def __init__(self, calls: CallTable, states: int) -> None:
-        self._calls, self._states = calls, states
-
-    def __len__(self) -> int:
-        return len(self._calls)
-
-    @overload
-    def __getitem__(self, where: int) -> int: ...
-
-    @overload
-    def __getitem__(self, where: slice) -> Sequence[int]: ...
-
-    def __getitem__(self, where: int | slice) -> int | Sequence[int]:
-        if isinstance(where, slice):
-            return [self[at] for at in range(*where.indices(len(self)))]
-        found = self._calls.number(_VIEW, where)
-        if not -1 <= found < self._states:
-            raise CaseError(f"the case is damaged: call {where + 1} refers to a state of a handle that is not there")
-        return found
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        found = self._calls.column(_VIEW)
-        if len(found) and not (found.min() >= -1 and found.max() < self._states):
-            raise CaseError("the case is damaged: a call refers to a state of a handle that is not there")
-        return found.astype(dtype)
-
-
-def _check_params(call: Call) -> None:
-    """Raises `ValueError` where a call that decoded lacks parameters of its method, or has some of another type."""
-    is_whole = call.state == "complete" and call.is_perflib and call.opnum is not None
-    for name, side in (("request", call.request), ("response", call.response)):
-        if side is None:
-            continue
-        wanted = PARAMS.get((call.opnum or 0, name), {}) if is_whole and side.problem is None else {}
-        if name == "response" and (call.fault is not None or not side.params):
-            wanted = {}
-        for key, kind in wanted.items():
-            value = side.params.get(key)
-            is_null = key == "szMachine" and key in side.params and value is None
-            if not isinstance(value, kind) and not is_null:
-                raise ValueError(f"its {key} is not what its method has")
-        for key, value in side.params.items():
-            if isinstance(value, dict) and not (
-                isinstance(value.get("uuid"), str) and isinstance(value.get("attributes"), int)
-            ):
-                raise ValueError(f"its {key} is no handle")
-
-
-class _SavedCalls(CallTable):
-    """Calls of a case: what does not fit together is a `CaseError`."""
-
-    _is_checked = False
-    files = 0
-
-    def read(self, at: int, number: int, query: QueryView | None) -> Call:
-        try:
-            if not self._is_checked:
-                self._check_lengths()
-            call = super().read(at, number, query)
-            _check_params(call)
-            for side in (call.request, call.response):
-                if side is not None:
-                    _check_frames((*side.frames_of_dropped, *side.frame_range), self.files)
-            return call
-        except CONTRADICTIONS as error:
-            raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
-
-    def held(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
-        # Whether what somebody saved fits together is seen by looking at it.
-        return iter([None] * len(places))
-
-    def column(self, name: str) -> npt.NDArray[Any]:
-        try:
-            found = super().column(name)
-        except CONTRADICTIONS as error:
-            raise CaseError(f"the case is damaged: {error}") from None
-        if name == "context" and len(found) and found.max() >= len(self.contexts):
-            raise CaseError("the case is damaged: a call refers to a context that is not there")
-        return found
-
-    def number(self, name: str, at: int) -> int:
-        try:
-            return super().number(name, at)
-        except CONTRADICTIONS as error:
-            raise CaseError(f"the case is damaged: {name} of call {at + 1} cannot be read ({error})") from None
-
-    def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        try:
-            return super().rows(places)
-        except CONTRADICTIONS as error:
-            raise CaseError(f"the case is damaged: {error}") from None
-
-    @cached_property
-    def tally(self) -> Mapping[Tally, int]:
-        """Counted when somebody asks."""
-        columns = [self.column(name).tolist() for name in ("state", "context", "method", "opnum")]
-        found: Counter[Tally] = Counter()
-        try:
-            for (state, context, method, opnum), count in Counter(zip(*columns, strict=True)).items():
-                interface = self.shared.contexts[context].interface
-                what = self.shared.texts[method] or (opnum if opnum >= 0 else None)
-                found[STATES[state], interface.name or interface.uuid or "unknown", what] += count
-        except LookupError as error:
-            raise CaseError(f"the case is damaged: {error}") from None
-        return found
-
-    def context(self, at: int) -> Context:
-        try:
-            return super().context(at)
-        except CONTRADICTIONS as error:
-            raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
-
-    def meaning(self, name: str) -> Callable[[int], Any]:
-        meaning = super().meaning(name)
-
-        def found(number: int) -> Any:
-            try:
-                return meaning(number)
-            except LookupError as error:
-                raise CaseError(f"the case is damaged: {name} of a call cannot be read ({error})") from None
-
-        return found
-
-    def _check_lengths(self) -> None:
-        """Raises `ValueError` where all calls together have more bytes than there are. Otherwise a case of a megabyte, each call of
-        which has it whole, would be a gigabyte."""
-        stated = sum(int(np.maximum(self.column(name), 0).sum()) for name in FORMATS if name.endswith(_LENGTHS))
-        if stated > self.log.end:
-            raise ValueError(f"calls have {stated} bytes together, more than there are")
-        self._is_checked = True
-
-    def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
-        if together([one for one, _ in rare.apart]) != row:
-            raise ValueError("PDUs that are not its own")
-        return super()._apart(row, rare)
-
-    def _stored(self, row: PdusRow, plains: Any) -> Pdus:
-        found = super()._stored(row, plains)
-        if packed_length(pack_origins(found.whole)) < len(found.whole):
-            raise ValueError("bytes without an origin")
-        _check(found)
-        return found
-
-
-# Columns that state how many bytes of the log a call has.
-_LENGTHS = ("rare", "params", "origins", "whole", "unsealed", "ends")
-
-
-def _check(pdus: Pdus) -> None:
-    """Raises `ValueError` where stubs do not lie in their PDUs, or PDUs not in the bytes of all."""
-    bounds, stops = pdus.bounds, [*pdus.stops] if pdus.stops is not None else [len(pdus.whole)]
-    sizes = [stop - start for start, stop in pairwise((0, *stops))]
-    starts, ends = bounds[::2], bounds[1::2]
-    if not len(starts) == len(ends) == len(sizes) > 0 or stops[-1] > len(pdus.whole) or min(sizes) < 0:
-        raise ValueError("PDUs that do not lie in their bytes")
-    if any(start > end or end > size for start, end, size in zip(starts, ends, sizes, strict=True)):
-        raise ValueError("stubs that do not lie in their PDUs")
-    if pdus.plains is not None and len(pdus.plains) != len(sizes):
-        raise ValueError("more or fewer stubs than PDUs")
+        return self._made[at]
 
 
 class _SavedCatalogs(Catalogs):
@@ -606,7 +431,7 @@ class _SavedCatalogs(Catalogs):
         self._rows = countersets, counters, instances
 
     @cached_property
-    def _by_ip(self) -> dict[str, Catalog]:  # type: ignore[override]
+    def _by_ip(self) -> dict[str, Catalog]:
         countersets, counters, instances = self._rows
         found: dict[str, Catalog] = {}
         for one in countersets:
@@ -638,7 +463,7 @@ class _SavedNameTables(NameTables):
         self._rows = titles
 
     @cached_property
-    def _by_ip(self) -> dict[str, NameTable]:  # type: ignore[override]
+    def _by_ip(self) -> dict[str, NameTable]:
         found: dict[str, NameTable] = {}
         for one in self._rows:
             table = found.setdefault(one.server, NameTable())
@@ -668,14 +493,14 @@ class _Lists:
         return _First(number, len(held))
 
 
-def _packed_view(view: QueryView, lists: _Lists) -> _View:
+def _packed_view(view: QueryView, lists: _Lists) -> _SavedState:
     in_order = lists.first(view.blocks.held) if isinstance(view.blocks, InOrder) else None
     held = lists.first(view.held) if view.held is not None else None
     blocks = {} if in_order is not None else dict(view.blocks)
-    return _View(view.handle, view.number, view.counterset, view.id_source, view.unknown, held, in_order, blocks)
+    return _SavedState(view.handle, view.number, view.counterset, view.id_source, view.unknown, held, in_order, blocks)
 
 
-def _view(view: _View, lists: Sequence[list[Identifier]]) -> QueryView:
+def _view(view: _SavedState, lists: Sequence[list[Identifier]]) -> QueryView:
     def first(part: _First | None) -> Held | None:
         if part is None:
             return None
@@ -702,11 +527,11 @@ def _packed_catalogs(catalogs: Catalogs) -> dict[str, list[Any]]:
     return {"countersets": countersets, "counters": counters, "instances": instances}
 
 
-def _texts(entry: Described) -> _Texts:
-    return _Texts(entry.english, dict(entry.names), dict(entry.helps))
+def _texts(entry: Described) -> _SavedTexts:
+    return _SavedTexts(entry.english, dict(entry.names), dict(entry.helps))
 
 
-def _describe(entry: Described, texts: _Texts) -> None:
+def _describe(entry: Described, texts: _SavedTexts) -> None:
     entry.english = texts.english
     entry.names, entry.helps = Texts.of(texts.names.items()), Texts.of(texts.helps.items())
 

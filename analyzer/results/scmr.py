@@ -9,7 +9,7 @@ ERROR_SUCCESS = 0
 SERVICE_NO_CHANGE = 0xFFFFFFFF
 
 
-class Opnum(IntEnum):
+class ScmrOpnum(IntEnum):
     """The methods that are decoded."""
 
     CLOSE_SERVICE_HANDLE = 0
@@ -33,21 +33,21 @@ class Opnum(IntEnum):
     CREATE_WOW_SERVICE = 60
 
 
-DECODED = frozenset(Opnum)
+DECODED = frozenset(ScmrOpnum)
 CREATING = frozenset(
     {
-        Opnum.CREATE_SERVICE_W,
-        Opnum.CREATE_SERVICE_A,
-        Opnum.CREATE_SERVICE_WOW64_A,
-        Opnum.CREATE_SERVICE_WOW64_W,
-        Opnum.CREATE_WOW_SERVICE,
+        ScmrOpnum.CREATE_SERVICE_W,
+        ScmrOpnum.CREATE_SERVICE_A,
+        ScmrOpnum.CREATE_SERVICE_WOW64_A,
+        ScmrOpnum.CREATE_SERVICE_WOW64_W,
+        ScmrOpnum.CREATE_WOW_SERVICE,
     }
 )
-CHANGING = frozenset({Opnum.CHANGE_SERVICE_CONFIG_W, Opnum.CHANGE_SERVICE_CONFIG_A})
-OPENING = frozenset({Opnum.OPEN_SERVICE_W, Opnum.OPEN_SERVICE_A})
-OPENING_MANAGER = frozenset({Opnum.OPEN_SC_MANAGER_W, Opnum.OPEN_SC_MANAGER_A})
-STARTING = frozenset({Opnum.START_SERVICE_W, Opnum.START_SERVICE_A})
-QUERYING = frozenset({Opnum.QUERY_SERVICE_CONFIG_W, Opnum.QUERY_SERVICE_CONFIG_A})
+CHANGING = frozenset({ScmrOpnum.CHANGE_SERVICE_CONFIG_W, ScmrOpnum.CHANGE_SERVICE_CONFIG_A})
+OPENING = frozenset({ScmrOpnum.OPEN_SERVICE_W, ScmrOpnum.OPEN_SERVICE_A})
+OPENING_MANAGER = frozenset({ScmrOpnum.OPEN_SC_MANAGER_W, ScmrOpnum.OPEN_SC_MANAGER_A})
+STARTING = frozenset({ScmrOpnum.START_SERVICE_W, ScmrOpnum.START_SERVICE_A})
+QUERYING = frozenset({ScmrOpnum.QUERY_SERVICE_CONFIG_W, ScmrOpnum.QUERY_SERVICE_CONFIG_A})
 
 START_TYPES = {0: "boot", 1: "system", 2: "automatic", 3: "on demand", 4: "disabled"}
 STATES = {

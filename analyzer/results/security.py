@@ -25,11 +25,11 @@ LogonOutcome = Literal["account", "guest", "anonymous", "bound", "refused", "una
 
 def who_words(account: str | None, claimed: str | None, later: str | None = None) -> str:
     """An account in words, with the name that the client claimed where the server granted another, and with who was logged on to
-    the session `later` than the pipe was opened, as whom the server may have served the call."""
+    the session `later` than the pipe was opened, as whom the server may have served the call, where that is somebody else."""
     words = account if account is not None else "unknown user"
     if account is not None and claimed is not None:
         words += f" (claimed to be {claimed})"
-    return f"{words}, or {later}, who logged on later" if later is not None else words
+    return f"{words}, or {later}, who logged on later" if later not in (None, account) else words
 
 
 class AuthType(IntEnum):

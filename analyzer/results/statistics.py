@@ -37,11 +37,18 @@ class Who(Value, frozen=True):
     claimed_user: Annotated[str | None, doc("the account that it claimed to be, where the server granted another")] = (
         None
     )
+    later_user: Annotated[
+        str | None,
+        doc(
+            "account that logged on to the SMB session later than the pipe was opened, as which the server may have served it",
+            source="[MS-SMB2] section 3.3.5.5.2",
+        ),
+    ] = None
 
     @property
     def name(self) -> str:
         """The account in words."""
-        return who_words(self.user, self.claimed_user)
+        return who_words(self.user, self.claimed_user, self.later_user)
 
 
 class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
@@ -51,7 +58,7 @@ class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
     method: Annotated[str, doc("name of the method, else its number")]
     opnum: Annotated[int | None, doc("number of the method")]
     calls: Annotated[int, doc("all calls")]
-    failed: Annotated[int, doc("answered with a fault or a return value that is not 0")]
+    failed: Annotated[int, doc("answered with a fault, or a return value that is an error")]
     retried: Annotated[int, doc("of these, those whose only error was a buffer that was too small")]
     unanswered: Annotated[int, doc("without an answer in the capture")]
     unread: Annotated[int, doc("sealed, cut, malformed, or with a damaged buffer")]
@@ -87,13 +94,21 @@ class IdentityStatsRecord(Record, frozen=True, kw_only=True, tag="identity-stats
 
     user: Annotated[str | None, doc("account; null where nothing shows it, `guest` for a guest")]
     claimed_user: Annotated[str | None, doc("the account that it claimed to be, where the server granted another")]
+    later_user: Annotated[
+        str | None,
+        doc(
+            "account that logged on to the SMB session later than the pipe was opened, as which the server may have served it",
+            source="[MS-SMB2] section 3.3.5.5.2",
+        ),
+    ]
     workstation: Annotated[str | None, doc("the client's name for itself")]
     client_ip: Annotated[str, doc("address of the client")]
     server_ip: Annotated[str, doc("address of the server")]
     security: Annotated[tuple[str, ...], doc("mechanism and level of the calls, `spnego-ntlm/privacy`")]
     sessions: Annotated[tuple[str, ...], doc("ids of the SMB sessions, in hexadecimal")]
+    logons: Annotated[tuple[str, ...], doc("logons that state the account, as `logon` of `logons` names them")]
     calls: Annotated[int, doc("all calls")]
-    failed: Annotated[int, doc("answered with a fault or a return value that is not 0")]
+    failed: Annotated[int, doc("answered with a fault, or a return value that is an error")]
     unread: Annotated[int, doc("sealed, cut, malformed, or with a damaged buffer")]
     polls: Annotated[int, doc("answered with performance data")]
     first_call: Annotated[int, doc("number of the first call")]

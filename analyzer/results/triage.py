@@ -4,30 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from analyzer.results.process import ProcessMark
 from analyzer.results.record import Frames, Record, Value, doc
 from analyzer.results.statistics import Who
 
-Severity = Literal["high", "medium", "info"]
-SEVERITIES: tuple[Severity, ...] = ("high", "medium", "info")
-TriageKind = Literal[
-    "process-list",
-    "anonymous",
-    "guest",
-    "foreign-handle",
-    "service",
-    "logged-on-sessions",
-    "network",
-    "attempt",
-    "enumeration",
-    "refused-logon",
-    "refused-call",
-    "irregular-polling",
-    "encrypted",
-    "counters",
-    "polling",
-    "losses",
-    "other-calls",
-]
 Outcome = Literal["performance traffic", "nothing", "unclear", "unreadable"]
 
 
@@ -65,23 +45,6 @@ class TriageFile(Record, frozen=True, kw_only=True, tag="triage-file"):
     findings: Annotated[dict[str, int], doc("findings by severity")]
 
 
-class TriageFinding(Record, frozen=True, kw_only=True, tag="triage-finding"):
-    """Something to look at, the gravest first."""
-
-    file: Annotated[str, doc("the file, as given")]
-    rank: Annotated[int, doc("position among the findings of the file, from 1")]
-    severity: Annotated[Severity, doc("how much it matters")]
-    kind: Annotated[TriageKind, doc("what it is")]
-    text: Annotated[str, doc("the same in one sentence")]
-    who: Annotated[Who | None, doc("who did it")]
-    count: Annotated[int, doc("how many calls or sessions it is about")]
-    call_numbers: Annotated[tuple[int, ...], doc("numbers of the first of these calls")]
-    frames: Frames
-    first_time_ns: Annotated[int | None, doc("the first time", unit="ns since 1970 UTC")]
-    last_time_ns: Annotated[int | None, doc("the last time", unit="ns since 1970 UTC")]
-    command: Annotated[str, doc("the command that shows more")]
-
-
 class TriageProcess(Record, frozen=True, kw_only=True, tag="triage-process"):
     """A process that was to be seen on a server."""
 
@@ -90,9 +53,12 @@ class TriageProcess(Record, frozen=True, kw_only=True, tag="triage-process"):
     server_name: Annotated[str | None, doc("a name that the traffic gives it")]
     name: Annotated[str, doc("image name")]
     pid: Annotated[int | None, doc("process id, where a counter shows it")]
+    parent_pid: Annotated[int | None, doc("process id of the process that created it (Creating Process ID)")]
+    parent_name: Annotated[str | None, doc("name of that process, where it was seen and is not younger")]
     answers: Annotated[int, doc("in how many answers it was")]
     first_time_ns: Annotated[int, doc("first sighting", unit="ns since 1970 UTC")]
     last_time_ns: Annotated[int, doc("last sighting", unit="ns since 1970 UTC")]
+    oddities: Annotated[tuple[ProcessMark, ...], doc("what is odd about it")]
     seen_by: Annotated[tuple[Who, ...], doc("who received the answers")]
     frames: Frames
 

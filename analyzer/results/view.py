@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator
-from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
+from analyzer.core.cached import cached_property
 from analyzer.core.discreet import Discreet
 from analyzer.results.call import CallState, SideName
 from analyzer.results.record import Endpoint, Value, doc
@@ -143,14 +143,13 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
             if node.words is not None and (node.reads or node.children)
         )
 
-    @cached_property
-    def bytes_of_spots(self) -> Callable[[bytes], Hashable]:
-        """Returns the bytes of the spots in a layer: layers that have the same have the same meanings."""
-        slices = [slice(spot.start, spot.stop) for spot in self.spots]
+    def bytes_of_spots_at(self, at: int) -> Callable[[bytes], Hashable]:
+        """What returns the bytes of the spots, of a layer that begins at `at`: layers that have the same have the same meanings."""
+        slices = [slice(at + spot.start, at + spot.stop) for spot in self.spots]
         return itemgetter(*slices) if slices else lambda _: ()
 
 
-class Layer(Discreet, frozen=True, kw_only=True):
+class LayerBytes(Discreet, frozen=True, kw_only=True):
     """A run of bytes of a call as one layer sees it, and the fields in it.
 
     `parent` is the layer it lies in and `offset` where, None for what was put together of others. Its `repr` shows no bytes.
@@ -214,11 +213,11 @@ class SideView(Value, frozen=True, kw_only=True):
     name: Annotated[SideName, doc("which side")]
     missing: Annotated[str | None, doc("why there is no stub: `not captured`, `sealed`, `undecodable`")]
     buffer_kind: Annotated[str | None, doc("how `lpData` is laid out; null where there is none or it is not known")]
-    layers: Annotated[tuple[Layer, ...], doc("its layers")]
+    layers: Annotated[tuple[LayerBytes, ...], doc("its layers")]
     problem: Annotated[str | None, doc("why the stub does not decode, in a sentence")] = None
     lacking: Annotated[str | None, doc("why there are no frames, TCP payload and SMB messages")] = None
 
-    def layer(self, kind: LayerKind) -> Layer | None:
+    def layer(self, kind: LayerKind) -> LayerBytes | None:
         """The first layer of a kind."""
         return next((layer for layer in self.layers if layer.kind == kind), None)
 
@@ -255,7 +254,7 @@ class SeriesView(Value, frozen=True, kw_only=True):
     ]
 
 
-class FindingView(Value, frozen=True, kw_only=True):
+class FindingView(Value, frozen=True, kw_only=True, cache_hash=True):
     """A finding of the audit, and where it is to be seen."""
 
     rule: Annotated[str, doc("code of the rule")]
@@ -286,6 +285,21 @@ class SectionCoverage(Value, frozen=True):
     verdicts: Annotated[dict[str, int], doc("number of its requirements by verdict")]
 
 
+class AccountLine(Value, frozen=True, kw_only=True):
+    """What was observed of one kind at one machine: sums over observations."""
+
+    machine: Annotated[str, doc("name and address of the machine")]
+    severity: Annotated[Literal["high", "medium", "info"], doc("how much the gravest of it matters")]
+    kind: Annotated[str, doc("what it is, as `triage` has it")]
+    words: Annotated[str, doc("what it was done to, by whom, how often, and what became of it")]
+    count: Annotated[int, doc("how many calls, logons or messages it is about")]
+    observations: Annotated[int, doc("how many observations there are")]
+    first_time_ns: Annotated[int | None, doc("the first time, since 1970 UTC", unit="ns")]
+    last_time_ns: Annotated[int | None, doc("the last time, since 1970 UTC", unit="ns")]
+    call_numbers: Annotated[tuple[int, ...], doc("numbers of the first 16 calls")]
+    frames: Annotated[tuple[int, ...], doc("the first 16 frames")]
+
+
 class FileView(Value, frozen=True):
     """A file of the capture."""
 
@@ -314,6 +328,20 @@ class IdentityView(Value, frozen=True):
     calls: Annotated[int, doc("calls made so")]
     failed: Annotated[int, doc("how many of these failed")]
     unread: Annotated[int, doc("how many of these could not be read in whole")]
+
+
+class ProcessView(Value, frozen=True):
+    """A process that was to be seen on a server."""
+
+    server: Annotated[str, doc("address of the server")]
+    name: Annotated[str, doc("image name")]
+    pid: Annotated[int | None, doc("process id, where a counter shows it")]
+    parent: Annotated[str, doc("process id and name of its parent, as far as counters show them")]
+    oddities: Annotated[tuple[str, ...], doc("what is odd about it, a sentence each")]
+    answers: Annotated[int, doc("in how many answers it was")]
+    first_time_ns: Annotated[int, doc("first sighting, since 1970 UTC", unit="ns")]
+    last_time_ns: Annotated[int, doc("last sighting, since 1970 UTC", unit="ns")]
+    call: Annotated[int, doc("number of the first call whose answer shows it")]
 
 
 class ProblemView(Value, frozen=True):
@@ -347,6 +375,8 @@ class Overview(Value, frozen=True, kw_only=True):
     failed: Annotated[int, doc("of these, answered with a fault or a return value that is not 0, as `stats` counts")]
     unanswered: Annotated[int, doc("without an answer in the capture, as `stats` counts")]
     unread: Annotated[int, doc("sealed, cut, malformed, or with a damaged buffer, as `stats` counts")]
+    account: Annotated[tuple[AccountLine, ...], doc("what was observed, a line for each machine and kind")]
+    processes: Annotated[tuple[ProcessView, ...], doc("processes that were to be seen in answers")]
     methods: Annotated[dict[str, int], doc("calls by interface and method")]
     sessions: Annotated[tuple[str, ...], doc("SMB sessions, a sentence each")]
     hosts: Annotated[tuple[HostView, ...], doc("every address")]

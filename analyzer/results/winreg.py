@@ -11,7 +11,7 @@ REG_MULTI_SZ = 7
 SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 
 
-class Opnum(IntEnum):
+class WinregOpnum(IntEnum):
     """The methods that are decoded."""
 
     OPEN_CLASSES_ROOT = 0
@@ -58,17 +58,17 @@ class ValueType(IntEnum):
 
 # Methods that give out a handle of a predefined key, and that key's usual short name.
 PREDEFINED_KEYS = {
-    Opnum.OPEN_CLASSES_ROOT: "HKCR",
-    Opnum.OPEN_CURRENT_USER: "HKCU",
-    Opnum.OPEN_LOCAL_MACHINE: "HKLM",
-    Opnum.OPEN_USERS: "HKU",
-    Opnum.OPEN_CURRENT_CONFIG: "HKCC",
+    WinregOpnum.OPEN_CLASSES_ROOT: "HKCR",
+    WinregOpnum.OPEN_CURRENT_USER: "HKCU",
+    WinregOpnum.OPEN_LOCAL_MACHINE: "HKLM",
+    WinregOpnum.OPEN_USERS: "HKU",
+    WinregOpnum.OPEN_CURRENT_CONFIG: "HKCC",
 }
 
 
 # Methods that give out a handle of a performance key, and that key's predefined name.
 PERFORMANCE_KEYS = {
-    Opnum.OPEN_PERFORMANCE_DATA: "HKEY_PERFORMANCE_DATA",
-    Opnum.OPEN_PERFORMANCE_TEXT: "HKEY_PERFORMANCE_TEXT",
-    Opnum.OPEN_PERFORMANCE_NLS_TEXT: "HKEY_PERFORMANCE_NLSTEXT",
+    WinregOpnum.OPEN_PERFORMANCE_DATA: "HKEY_PERFORMANCE_DATA",
+    WinregOpnum.OPEN_PERFORMANCE_TEXT: "HKEY_PERFORMANCE_TEXT",
+    WinregOpnum.OPEN_PERFORMANCE_NLS_TEXT: "HKEY_PERFORMANCE_NLSTEXT",
 }

@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth import ntlm_context
-from analyzer.auth.context import Handshake, SearchBudget
-from analyzer.auth.handshake import begin
+from analyzer.auth.context import SearchBudget
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm_context import _Keystream
 from analyzer.results.security import Decryption
+from tests.auth.test_handshake import followed
 from tests.build.auth import (
     ESS,
     INTEGRITY,
@@ -37,13 +37,6 @@ from tests.build.auth import (
 
 PASSWORD = "correct horse"
 RING = Keyring.build(passwords=[PASSWORD])
-
-
-def followed(conversation: NtlmConversation | KerberosConversation, keyring: Keyring = RING) -> Handshake:
-    handshake = begin(keyring)
-    for sender, token in conversation.legs:
-        handshake.feed(sender, token)
-    return handshake
 
 
 def bodies(count: int = 6) -> list[tuple[Sender, bytes]]:

@@ -19,10 +19,10 @@ from analyzer.results.security import Decryption, Identity
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.tcp.events import Connection, Gap, StreamBatch, StreamClosed
-from analyzer.transport.tcp.recognition import Recognition
 from tests.build.auth import KerberosConversation, kdc_reply, kerberos_handshake
 from tests.build.chain import through
 from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp
+from tests.transport.smb.test_smb2 import recognised
 
 CLIENT, KDC = Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.9", 88)
 CONNECTION = Connection(0, CLIENT, KDC, True)
@@ -47,12 +47,6 @@ def tickets_of(events: Iterable[Event]) -> Tickets:
     layer = KdcLayer()
     assert through([layer], recognised(events)) == []
     return layer.tickets
-
-
-def recognised(events: Iterable[Event]) -> list[Event]:
-    """What reassembly gives out of the events of connections."""
-    out, _ = Recognition().feed(list(events))
-    return out
 
 
 def identity(tickets: Tickets, talk: KerberosConversation = TALK, keyring: Keyring | None = None) -> Identity:

@@ -10,8 +10,9 @@ import numpy as np
 
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.core.events import Event, Problem
+from analyzer.core.tcpip import ACK, PSH
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.packet.segment import ACK, PSH, Segment, SegmentBatch
+from analyzer.transport.packet.segment import Segment, SegmentBatch
 
 CLIENT, SERVER = "192.0.2.10", "198.51.100.20"
 CLIENT6, SERVER6 = "2001:db8::10", "2001:db8::20"

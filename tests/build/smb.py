@@ -105,13 +105,28 @@ def tree_response(share_type: int = 2) -> bytes:
     return struct.pack("<HBBIII", 16, share_type, 0, 0, 0, 0x1F01FF)
 
 
-def create_request(name: str) -> bytes:
+def create_contexts(*items: tuple[bytes, bytes]) -> bytes:
+    """A list of SMB2_CREATE_CONTEXT, [MS-SMB2] 2.2.13.2."""
+    out = b""
+    for number, (name, data) in enumerate(items, 1):
+        body = struct.pack("<HHHHI", 16, len(name), 0, 24, len(data)) + name.ljust(8, b"\0") + data
+        body += bytes(-(len(body) + 4) % 8)
+        out += struct.pack("<I", len(body) + 4 if number < len(items) else 0) + body
+    return out
+
+
+def create_request(name: str, *asked: tuple[bytes, bytes]) -> bytes:
     raw = name.encode("utf-16-le", "surrogatepass")
-    return struct.pack("<HBBIQQIIIIIHHII", 57, 0, 0, 2, 0, 0, 3, 0, 3, 1, 0, 120, len(raw), 0, 0) + (raw or b"\0")
+    listed = create_contexts(*asked)
+    at = 120 + len(raw) + -len(raw) % 8 if listed else 0
+    fixed = struct.pack("<HBBIQQIIIIIHHII", 57, 0, 0, 2, 0, 0, 3, 0, 3, 1, 0, 120, len(raw), at, len(listed))
+    return fixed + (raw or b"\0") + (bytes(-len(raw) % 8) + listed if listed else b"")
 
 
-def create_response(file_id: bytes = FILE_ID) -> bytes:
-    return struct.pack("<HBBI32xQQII16sII", 89, 0, 0, 1, 0, 0, 0x80, 0, file_id, 0, 0) + b"\0"
+def create_response(file_id: bytes = FILE_ID, *granted: tuple[bytes, bytes]) -> bytes:
+    listed = create_contexts(*granted)
+    fixed = struct.pack("<HBBI32xQQII16s", 89, 0, 0, 1, 0, 0, 0x80, 0, file_id)
+    return fixed + struct.pack("<II", 152 if listed else 0, len(listed)) + (listed or b"\0")
 
 
 def close_request(file_id: bytes = FILE_ID) -> bytes:

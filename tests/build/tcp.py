@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
-from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.tcp.events import Connection
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.reassembler import Reassembler

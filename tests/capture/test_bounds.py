@@ -35,7 +35,7 @@ from analyzer.capture.reader import (
     MERGE_BYTES,
     MOST_FRAMES,
     CaptureReader,
-    _File,
+    _CaptureFile,
 )
 from analyzer.capture.streams import (
     _COSTS,
@@ -232,7 +232,7 @@ def test_a_file_is_named_by_its_path_or_what_it_says(monkeypatch: pytest.MonkeyP
     memory = DecompressorMemory(DEFAULTS)
 
     def name(source: Path | BinaryIO) -> str:
-        return _File(source, DEFAULTS, memory).name
+        return _CaptureFile(source, DEFAULTS, memory).name
 
     named = BytesIO()
     named.name = "socket"  # type: ignore[attr-defined]
@@ -249,7 +249,7 @@ def test_a_file_is_named_by_its_path_or_what_it_says(monkeypatch: pytest.MonkeyP
 
 
 def test_only_a_live_source_can_have_nothing_for_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = _File(BytesIO(pcap(FRAMES)), DEFAULTS, DecompressorMemory(DEFAULTS))
+    file = _CaptureFile(BytesIO(pcap(FRAMES)), DEFAULTS, DecompressorMemory(DEFAULTS))
     asked: list[Any] = []
 
     def select(*given: Any) -> tuple[list[Any], list[Any], list[Any]]:

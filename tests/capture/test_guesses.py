@@ -11,10 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from analyzer.capture import speculative
-from analyzer.capture.pcap import MAX_FRAME_BYTES, PcapHeader
-from analyzer.capture.pcap import _Guess as PcapGuess
-from analyzer.capture.pcapng import MAX_BLOCK_BYTES
-from analyzer.capture.pcapng import _Guess as PcapngGuess
+from analyzer.capture.pcap import MAX_FRAME_BYTES, PcapHeader, _RecordFinder
+from analyzer.capture.pcapng import MAX_BLOCK_BYTES, _PacketBlockFinder
 from analyzer.capture.speculative import (
     FEWEST_BEHIND,
     FEWEST_PARTITION_BYTES,
@@ -37,8 +35,8 @@ def pcap_chain(order: Order = "<", header: int = 16, length_at: int = 8) -> Chai
     return Chain(order, length_at, header, header, smallest=0, largest=MAX_FRAME_BYTES)
 
 
-def pcap_guess(order: Order = "<", fraction_ns: int = 1000, chain: Chain | None = None) -> PcapGuess:
-    return PcapGuess(chain or pcap_chain(order), PcapHeader(order, fraction_ns, 16, 1, lengths_swapped=False))
+def pcap_guess(order: Order = "<", fraction_ns: int = 1000, chain: Chain | None = None) -> _RecordFinder:
+    return _RecordFinder(chain or pcap_chain(order), PcapHeader(order, fraction_ns, 16, 1, lengths_swapped=False))
 
 
 def record(order: Order, seconds: int, fraction: int, length: int, body: bytes = b"") -> bytes:
@@ -132,7 +130,7 @@ def test_in_a_sound_pcapng_the_first_packet_of_each_partition_is_found(order: Or
             places.append(len(data))
         data += block(order, kind, 12 + 4 * (number % 25))
     starts = range(base + 500, len(data) - 500, 700)
-    guess = PcapngGuess(order, base)
+    guess = _PacketBlockFinder(order, base)
     expected = [next(place for place in places if place >= start) for start in starts]
     assert guess(data, starts).tolist() == expected
 
@@ -154,20 +152,20 @@ def test_two_blocks_in_a_row_have_their_lengths_at_both_ends(
     order: Order, lengths: tuple[int, ...], lasts: tuple[int, ...], expected: bool
 ) -> None:
     data = b"".join(block(order, 6, length, last) for length, last in zip(lengths, lasts, strict=True))
-    guess = PcapngGuess(order, 0)
+    guess = _PacketBlockFinder(order, 0)
     at = np.array([0, -4, 4, 2, len(data) - 8, len(data)], np.int64)
     assert guess._look_right(data, at).tolist() == [expected, *[False] * 5]
     # Blocks begin at multiples of 4 from where the walk began.
     moved = np.array([2], np.int64)
-    assert PcapngGuess(order, 2)._look_right(b"\0\0" + data, moved).tolist() == [expected]
-    assert not PcapngGuess(order, 0)._look_right(b"\0\0" + data, moved).any()
-    assert not PcapngGuess(order, 3)._look_right(b"\0\0" + data, moved).any()
+    assert _PacketBlockFinder(order, 2)._look_right(b"\0\0" + data, moved).tolist() == [expected]
+    assert not _PacketBlockFinder(order, 0)._look_right(b"\0\0" + data, moved).any()
+    assert not _PacketBlockFinder(order, 3)._look_right(b"\0\0" + data, moved).any()
 
 
 @pytest.mark.parametrize(("length", "expected"), [(8, False), (11, False), (12, True), (0, False)])
 def test_a_block_has_12_bytes_at_least(length: int, expected: bool) -> None:
     data = block("<", 6, 12) + pack("<III", 6, length, length) + bytes(20)
-    assert PcapngGuess("<", 0)._look_right(data, np.array([0], np.int64)).tolist() == [expected]
+    assert _PacketBlockFinder("<", 0)._look_right(data, np.array([0], np.int64)).tolist() == [expected]
 
 
 @pytest.mark.parametrize(("length", "expected"), [(MAX_BLOCK_BYTES, True), (MAX_BLOCK_BYTES + 4, False)])
@@ -175,7 +173,7 @@ def test_a_block_has_16_mib_at_most(length: int, expected: bool) -> None:
     data = bytearray(length + 12)
     data[:8] = pack("<II", 6, length)
     data[length - 4 : length + 12] = pack("<IIII", length, 6, 12, 12)
-    assert PcapngGuess("<", 0)._look_right(bytes(data), np.array([0], np.int64)).tolist() == [expected]
+    assert _PacketBlockFinder("<", 0)._look_right(bytes(data), np.array([0], np.int64)).tolist() == [expected]
 
 
 @pytest.mark.parametrize(

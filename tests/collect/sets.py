@@ -16,7 +16,7 @@ import polars as pl
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.reader import CaptureReader
-from analyzer.collect.collection import Done, Request, collect
+from analyzer.collect.collection import CollectRequest, Done, collect
 from analyzer.collect.facts import Window
 from analyzer.collect.keys import forget, hold
 from analyzer.collect.manifest import read_manifest
@@ -114,7 +114,7 @@ def collected(
     sources = find_sources(directory if isinstance(directory, list) else [str(directory)], missing)
     try:
         return collect(
-            Request(sources, missing, str(dataset), DEFAULTS, window, **more),
+            CollectRequest(sources, missing, str(dataset), DEFAULTS, window, **more),
             executor if executor is not None else Here(),
         )
     finally:
@@ -189,7 +189,10 @@ def same_rows(
     def replaced(row: dict[str, Any]) -> dict[str, Any]:
         out = {}
         for key, value in row.items():
-            if key in ("series", "read_number", "channel", "channels", "site") or (key == "time_delta" and not alone):
+            if key in ("series", "read_number", "channel", "channels", "site"):
+                continue
+            # A dataset numbers machines site by site, and joins addresses within one.
+            if key in ("time_delta", "machine", "other_ips", "joined_by") and not alone:
                 continue
             if key in ("number", "call", "previous_call", "opened", "closed"):
                 value = call_of.get(value) if value is not None else None
@@ -205,8 +208,12 @@ def same_rows(
                 value = _named(row, files, key)
             elif key in _IN_WORDS and isinstance(value, str):
                 value = _IN_WORDS[key].sub(lambda match: str(call_of[int(match[1])]), value)
-            elif key in ("roles", "names", "users", "os_versions", "dialects", "reasons") and isinstance(value, list):
-                value = sorted(map(str, value))
+            elif key in ("roles", "names", "users", "os_versions", "dialects", "reasons", "marks") and isinstance(
+                value, list
+            ):
+                value = sorted(
+                    str(replaced(one) if isinstance(one, dict) and "frames" in one else one) for one in value
+                )
             elif isinstance(value, list):
                 value = [replaced(one) if isinstance(one, dict) else one for one in value]
             out[key] = value

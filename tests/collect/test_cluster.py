@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.collection import Request, collect
+from analyzer.collect.collection import CollectRequest, collect
 from analyzer.collect.sources import find_sources
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, of_dataset, rotated, same_rows, single
+from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, rotated, same_rows, single
+from tests.collect.test_workers import rows
 from tests.commands.test_commands import process
 from tests.secrets import leaks
 
@@ -73,10 +74,6 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def rows(dataset: Path) -> Any:
-    return same_rows(*of_dataset(dataset), alone=True)
-
-
 def _names_of_keys() -> tuple[str, ...]:
     from analyzer.collect import keys
 
@@ -106,7 +103,7 @@ def test_no_key_is_in_logs_or_tasks(scheduler: str, ring: Path, tmp_path: Path) 
 
     seen: list[tuple[str, int]] = []
     with cluster(keyring_of(SEALED), scheduler) as client:
-        request = Request(find_sources([str(ring)], []), [], str(tmp_path / "out"), DEFAULTS)
+        request = CollectRequest(find_sources([str(ring)], []), [], str(tmp_path / "out"), DEFAULTS)
         executor = DaskExecutor(client, 3, lambda stage, done, total, tasks, of: seen.append((stage, tasks)))
         done = collect(request, executor)
         assert done.manifest.tables["samples"].rows > 0

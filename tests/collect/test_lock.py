@@ -30,11 +30,11 @@ from tests.collect.sets import (
     collected,
     difference,
     frames_of,
-    of_dataset,
     rotated,
     same_rows,
     single,
 )
+from tests.collect.test_workers import rows
 
 pytestmark = pytest.mark.needs("fsspec")
 # A time at which a machine was started.
@@ -53,10 +53,6 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected(ring: Path) -> Any:
     return same_rows(*single(ring, Keyring()), alone=True)
-
-
-def rows(dataset: Path) -> Any:
-    return same_rows(*of_dataset(dataset), alone=True)
 
 
 @contextmanager

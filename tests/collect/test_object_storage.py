@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.collect.collection import Request, collect
+from analyzer.collect.collection import CollectRequest, collect
 from analyzer.collect.lock import LEASE_S, LockLostError, locked
 from analyzer.collect.manifest import MANIFEST, Manifest, read_manifest
 from analyzer.collect.sources import find_sources
@@ -70,14 +70,14 @@ def test_object_storage_is_read_and_written(bucket: Any, ring: Path, tmp_path: P
     try:
         found = find_sources(["s3://sensors/day"], [])
         assert len(found) == 3
-        done = collect(Request(found, [], "s3://sensors/tables", DEFAULTS), Here())
+        done = collect(CollectRequest(found, [], "s3://sensors/tables", DEFAULTS), Here())
         assert not done.problems
         ds = pcq.open("s3://sensors/tables")
         expected = single(tmp_path / "in", keyring_of(SEALED))[0]
         assert ds.calls.collect().height == expected["calls"].height
         assert ds.samples.collect()["raw"].sort().to_list() == expected["samples"]["raw"].sort().to_list()
         assert ds.conversation(1).calls.height == expected["calls"].height
-        assert not collect(Request(found, [], "s3://sensors/tables", DEFAULTS), Here()).read
+        assert not collect(CollectRequest(found, [], "s3://sensors/tables", DEFAULTS), Here()).read
     finally:
         forget()
 
@@ -109,7 +109,7 @@ def test_a_run_that_goes_on_after_its_last_look_does_not_replace_the_manifest_of
     from analyzer.collect import lock as module
 
     def run(**more: Any) -> Any:
-        return collect(Request(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
+        return collect(CollectRequest(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
 
     if not is_new:
         run(profile="spec")
@@ -151,7 +151,7 @@ def test_a_manifest_that_changes_before_it_is_fenced_is_left(bucket: Any, monkey
 
 def test_what_is_damaged_in_object_storage_is_made_anew(bucket: Any, ring: Path) -> None:
     def run(**more: Any) -> Any:
-        return collect(Request(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
+        return collect(CollectRequest(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
 
     first = run()
     for below in ("_pieces", "_state", "calls"):

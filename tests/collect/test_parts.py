@@ -36,8 +36,16 @@ from analyzer.collect.facts import (
 )
 from analyzer.collect.keys import forget, held, hold
 from analyzer.collect.manifest import Facts, StageEntry
-from analyzer.collect.pieces import PieceFile, PieceWriter, Place, pack
-from analyzer.collect.render import NO_DAY, NO_SERVER, NUMBER_SHIFT, ROWS_OF_FILE, Numbering, _Tables, partition
+from analyzer.collect.pieces import PieceFile, PiecePlace, PieceWriter, pack
+from analyzer.collect.render import (
+    NO_DAY,
+    NO_SERVER,
+    NUMBER_SHIFT,
+    ROWS_OF_FILE,
+    Numbering,
+    _ConversationTables,
+    partition,
+)
 from analyzer.collect.schemas import STORED, TABLES, restored, stored
 from analyzer.collect.sources import FIRST_WAIT_S, RetriedFile, SourceFile, _reason, find_sources
 from analyzer.core.errors import InputError
@@ -50,7 +58,7 @@ from analyzer.results import perflib, scmr, winreg
 from analyzer.results.handle import HandleEvent, HandleRecord
 from analyzer.results.record import Endpoint
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.transport.packet.sorting import Kind
+from analyzer.transport.packet.sorting import FrameKind
 from analyzer.transport.rpc.events import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.build.capture import NANO, frames_of, pcap
@@ -194,7 +202,7 @@ def test_a_pattern_stands_for_files_and_not_for_directories(tmp_path: Path) -> N
     assert [one.hint for one in failures] == [
         "Check the pattern and the directory it starts in.",
         "Check the path; quote it if it has spaces.",
-        "Names that end in .pcap, .pcapng, .cap, .pcapng1 are.",
+        "Names that end in .pcap, .pcapng, .cap, .pcapng1, .etl are.",
     ]
 
 
@@ -404,12 +412,12 @@ def test_flows_that_a_file_has_met(tmp_path: Path) -> None:
 
 
 def test_kinds_are_in_the_order_of_their_hosts() -> None:
-    kinds = [Kind(B, None), Kind(A, "10.0.0.2"), Kind(A, None), Kind(A, "10.0.0.1")]
+    kinds = [FrameKind(B, None), FrameKind(A, "10.0.0.2"), FrameKind(A, None), FrameKind(A, "10.0.0.1")]
     assert [one for one, _ in sorted(((kind, 0) for kind in kinds), key=_order)] == [
-        Kind(A, None),
-        Kind(A, "10.0.0.1"),
-        Kind(A, "10.0.0.2"),
-        Kind(B, None),
+        FrameKind(A, None),
+        FrameKind(A, "10.0.0.1"),
+        FrameKind(A, "10.0.0.2"),
+        FrameKind(B, None),
     ]
 
 
@@ -420,9 +428,9 @@ def test_pieces_of_a_file_come_in_order_with_its_number(tmp_path: Path) -> None:
         writer = PieceWriter(out)
         writer.put(b"before")
         for count in (2, 3):
-            writer.add(Kind(A, None), placed(blocks(count)))
+            writer.add(FrameKind(A, None), placed(blocks(count)))
             writer.finish()
-    file = PieceFile(store, "p", writer.places[Kind(A, None)], 6, 99)
+    file = PieceFile(store, "p", writer.places[FrameKind(A, None)], 6, 99)
     assert (file.number, file.first_time_ns) == (6, 99)
     found = list(file.items())
     assert [len(block) for block in found] == [2, 3]
@@ -432,7 +440,7 @@ def test_pieces_of_a_file_come_in_order_with_its_number(tmp_path: Path) -> None:
 
 def test_places_and_pieces_are_stored_as_arrays() -> None:
     """Later runs read them: they have no names, which every one of very many would repeat."""
-    assert msgpack.encode(Place(1, 2, 3, 4)) == b"\x94\1\2\3\4"
+    assert msgpack.encode(PiecePlace(1, 2, 3, 4)) == b"\x94\1\2\3\4"
     stored_piece = msgpack.decode(zstandard.ZstdDecompressor().decompress(pack([placed(blocks(2, 101))])))
     assert (len(stored_piece), stored_piece[0]) == (7, 101)
     assert np.frombuffer(stored_piece[1], "<i8").tolist() == [1, 2]
@@ -508,7 +516,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     for number, count, start in ((4, 3, 50), (7, 2, 90)):
         with store.writing(f"p{number}-abc") as out:
             writer = PieceWriter(out)
-            writer.add(Kind(A, None), placed(blocks(count)))
+            writer.add(FrameKind(A, None), placed(blocks(count)))
             writer.finish()
         (places,) = writer.places.values()
         parts.append(FilePart(number, f"f{number}", start, f"p{number}-abc", [places], [] if number == 4 else [places]))
@@ -698,7 +706,7 @@ def test_rows_are_written_when_they_are_many(tmp_path: Path, monkeypatch: pytest
     job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
     store = Store(str(tmp_path))
     facts = RowsFacts("k")
-    tables = _Tables(store, job, conversation(12, A), facts)
+    tables = _ConversationTables(store, job, conversation(12, A), facts)
 
     def names() -> list[tuple[str, int]]:
         return [(re.sub("[0-9a-f]{32}", "DIGEST", file.name), file.rows) for file in facts.files]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import cluster as module
 from analyzer.collect.analyse import analyse
-from analyzer.collect.collection import Request, _Run, collect, reason_of
+from analyzer.collect.collection import CollectRequest, _Run, collect, reason_of
 from analyzer.collect.cut import cut_file, flows_met
 from analyzer.collect.facts import (
     ConversationFacts,
@@ -26,15 +26,15 @@ from analyzer.collect.facts import (
 )
 from analyzer.collect.keys import held
 from analyzer.collect.manifest import Facts, Manifest, SkippedEntry
-from analyzer.collect.pieces import Place
-from analyzer.collect.plan import Reading
+from analyzer.collect.pieces import PiecePlace
+from analyzer.collect.plan import RunSources
 from analyzer.collect.render import render
 from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import StoreError
 from analyzer.results.metadata import Metadata
-from analyzer.transport.packet.sorting import Kind
+from analyzer.transport.packet.sorting import FrameKind
 from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
 
 pytestmark = pytest.mark.needs("distributed")
@@ -65,12 +65,12 @@ class Stages:
 def run_of(stages: Any = None, facts: Facts | None = None, **request: Any) -> _Run:
     given: dict[str, Any] = {"sources": [], "missing": [], "dataset": "out", "limits": DEFAULTS, "run": "abc"}
     damaged = frozenset(request.pop("damaged", ()))
-    asked = Request(**{**given, **request})
+    asked = CollectRequest(**{**given, **request})
     return _Run(asked, stages or Stages(), None, None, JOB, facts or Facts(), damaged)  # type: ignore[arg-type]
 
 
 def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = None, digest: bytes = b"") -> FileFacts:
-    facts.kinds = [KindFacts(Kind(pair, client), True, [Place(0, 1, 1, 7)], digest) for pair in pairs]
+    facts.kinds = [KindFacts(FrameKind(pair, client), True, [PiecePlace(0, 1, 1, 7)], digest) for pair in pairs]
     return facts
 
 
@@ -193,7 +193,7 @@ def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
     new[3] = replace(new[3], size=None)
     run = run_of(stages, sources=[*new, source("ssh://me:secret@host/k")])
     known = [file_facts(9, "ssh://me:secret@host/k", frames=3), file_facts(1, "old", frames=1)]
-    plan = Reading(list(zip((2, 3, 4, 5), new, strict=True)), known)
+    plan = RunSources(list(zip((2, 3, 4, 5), new, strict=True)), known)
     files = run._cut(plan, (5, None))
     assert stages.functions is cut_file
     assert [(stage, task.number, task.window, task.job, task.wanted) for stage, task in stages.ran] == [
@@ -216,7 +216,7 @@ def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
 @pytest.mark.parametrize(("window", "skipped"), [((None, None), 0), ((None, 5), 1), ((5, None), 1)])
 def test_a_file_without_frames_is_stated_where_a_time_was_asked_for(window: Any, skipped: int) -> None:
     run = run_of(Stages(cut=lambda task: FileFacts(task.number, task.source, task.window, "read", [])))
-    run._cut(Reading([(0, source("a"))], []), window)
+    run._cut(RunSources([(0, source("a"))], []), window)
     assert len(run._skipped) == skipped
 
 
@@ -607,7 +607,7 @@ def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_directory_that_is_no_dataset_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "notes.txt").write_text("mine")
-    request = Request([], [], str(tmp_path), DEFAULTS)
+    request = CollectRequest([], [], str(tmp_path), DEFAULTS)
     with pytest.raises(InputError, match="exists and is no dataset") as caught:
         collect(request, Stages())
     assert caught.value.hint == "Name a directory that is new, or the dataset that is to grow."
@@ -615,7 +615,7 @@ def test_a_directory_that_is_no_dataset_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_runs_have_names_of_their_own_and_defaults_as_documented() -> None:
-    one, other = (Request([], [], "out", DEFAULTS) for _ in range(2))
+    one, other = (CollectRequest([], [], "out", DEFAULTS) for _ in range(2))
     assert one.run != other.run
     assert len(one.run) == 12
     assert (one.window, one.retries, one.profile, one.metadata, one.keys) == ((None, None), 3, "windows", (), "")

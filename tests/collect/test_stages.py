@@ -29,16 +29,16 @@ from analyzer.collect.facts import (
     Window,
 )
 from analyzer.collect.manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
-from analyzer.collect.pieces import PieceWriter, Place, pack, unpack
-from analyzer.collect.plan import Groups, Index, hull, linked, reading
+from analyzer.collect.pieces import PiecePlace, PieceWriter, pack, unpack
+from analyzer.collect.plan import Groups, PieceIndex, hull, linked, reading
 from analyzer.collect.shared import coverage_of, hosts_of, merged_hosts, problems_of
 from analyzer.collect.sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown, time_of
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.output.store import Store
-from analyzer.results.capture import HostName, HostRecord
-from analyzer.transport.packet.sorting import Kind
+from analyzer.results.capture import HostMark, HostName, HostRecord
+from analyzer.transport.packet.sorting import FrameKind
 from tests.build.capture import NANO, frames_of, pcap
 from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset
 from tests.collect.sets import frames_of as captured_frames
@@ -146,16 +146,16 @@ def test_conversations_that_share_a_server_or_a_session_are_one(
 
 
 def test_a_conversation_is_read_from_its_pieces_and_from_those_of_the_kdcs_its_hosts_asked() -> None:
-    places = [Place(at, 1, 1, 10 * at) for at in range(6)]
-    kdc = Kind(("10.0.0.2", "10.0.0.53"), "10.0.0.2")
+    places = [PiecePlace(at, 1, 1, 10 * at) for at in range(6)]
+    kdc = FrameKind(("10.0.0.2", "10.0.0.53"), "10.0.0.2")
     late = file_facts(0, "late.pcap", pieces="p0", opens_ns=50)
-    late.kinds = [KindFacts(Kind(A, None), True, [places[0]]), KindFacts(kdc, False, [places[1]], b"one")]
+    late.kinds = [KindFacts(FrameKind(A, None), True, [places[0]]), KindFacts(kdc, False, [places[1]], b"one")]
     early = file_facts(1, "s3://who:secret@early.pcap", pieces="p1", opens_ns=10)
-    early.kinds = [KindFacts(Kind(A, None), False, [places[2]]), KindFacts(Kind(B, None), False, [places[3]])]
+    early.kinds = [KindFacts(FrameKind(A, None), False, [places[2]]), KindFacts(FrameKind(B, None), False, [places[3]])]
     other = file_facts(2, "other.pcap", pieces="p2", opens_ns=50)
     other.kinds = [KindFacts(kdc, True, [places[4]], b"two")]
     empty, lost = file_facts(3, "empty.pcap", pieces="p3"), file_facts(4, "lost.pcap", opens_ns=1)
-    index = Index([late, early, other, empty, lost], dict.fromkeys(range(5), 0))
+    index = PieceIndex([late, early, other, empty, lost], dict.fromkeys(range(5), 0))
     assert [facts.number for facts in index.files] == [1, 0, 2]
     assert index.nodes == {(0, *A), (0, *kdc.pair)}
     parts = index.parts([(0, *A)])
@@ -170,7 +170,7 @@ def test_a_conversation_is_read_from_its_pieces_and_from_those_of_the_kdcs_its_h
     assert [one.content == other.content for one, other in zip(parts, both, strict=True)] == [True, False, False]
     assert [part.number for part in index.parts([(0, *B)])] == [1]
     # Of another site, neither frames nor answers of a KDC are read.
-    apart = Index([late, early, other], {0: 0, 1: 1, 2: 2})
+    apart = PieceIndex([late, early, other], {0: 0, 1: 1, 2: 2})
     assert [part.number for part in apart.parts([(0, *A)])] == [0]
     assert apart.nodes == {(0, *A), (2, *kdc.pair)}
 
@@ -427,7 +427,7 @@ def test_pieces_are_written_when_they_are_large(
     monkeypatch.setattr(pieces, "WAITING_BYTES", waiting_bytes)
     out = _Out()
     writer = PieceWriter(out)
-    kinds = {"A": Kind(A, None), "B": Kind(B, None)}
+    kinds = {"A": FrameKind(A, None), "B": FrameKind(B, None)}
     for name in ("A", "B", "A", "A"):
         writer.add(kinds[name], placed(blocks(2)))
     writer.finish()
@@ -447,9 +447,9 @@ def test_pieces_are_written_when_they_are_large(
 def test_frames_of_another_link_type_begin_a_piece() -> None:
     writer = PieceWriter(_Out())
     for link_type in (1, 1, 101, 1):
-        writer.add(Kind(A, None), placed(blocks(2, link_type)))
+        writer.add(FrameKind(A, None), placed(blocks(2, link_type)))
     writer.finish()
-    assert [place.frames for place in writer.places[Kind(A, None)]] == [4, 2, 2]
+    assert [place.frames for place in writer.places[FrameKind(A, None)]] == [4, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -540,6 +540,20 @@ def test_hosts_are_merged_each_thing_once_in_the_order_it_was_stated() -> None:
     assert [one.ip for one in of_sites[0]] == ["10.0.0.1", "10.0.0.9"]
     assert of_sites[0][1].names == (HostName("first", "a test"), HostName("nine", in_file))
     assert [one.names for one in of_sites[1]] == [(HostName("of another site", in_file),)]
+
+
+def test_hosts_of_several_captures_that_contradict_each_other_stay_apart() -> None:
+    """Networks of two customers, say, that have the same private addresses, in files of one site."""
+
+    def shown(name: str, time_ns: int) -> HostRecord:
+        mark = HostMark(kind="NetBIOS name", value=name, frames=(time_ns,), frame_files=(0,))
+        times = {"first_time_ns": time_ns, "last_time_ns": time_ns}
+        return host("10.0.0.1", name, machine=1, marks=(mark,), **times)
+
+    one, other = merged_hosts([shown("FILES", 1), shown("PRINT", 5), shown("FILES", 9)])
+    assert (one.first_time_ns, one.last_time_ns, one.machine, one.apart) == (1, 9, 1, None)
+    assert (other.first_time_ns, other.machine, other.apart) == (5, 2, "another NetBIOS name: PRINT, not FILES")
+    assert [[name.name for name in host.names] for host in (one, other)] == [["FILES"], ["PRINT"]]
 
 
 def test_coverage_is_added_up() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import workers as module
-from analyzer.collect.collection import Request, collect
+from analyzer.collect.collection import CollectRequest, collect
 from analyzer.collect.manifest import read_manifest
 from analyzer.collect.sources import find_sources
 from analyzer.collect.workers import KILLED, LocalWorkers, TaskError, memory_of
@@ -51,8 +51,8 @@ def rows(dataset: Path) -> Any:
     return same_rows(*of_dataset(dataset), alone=True)
 
 
-def request(ring: Path, dataset: Path) -> Request:
-    return Request(find_sources([str(ring)], []), [], str(dataset), DEFAULTS)
+def request(ring: Path, dataset: Path) -> CollectRequest:
+    return CollectRequest(find_sources([str(ring)], []), [], str(dataset), DEFAULTS)
 
 
 def results(workers: LocalWorkers, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:

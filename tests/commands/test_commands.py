@@ -53,6 +53,51 @@ def states(result: Result) -> set[str]:
     return {str(record["state"]) for record in records(result.stdout) if record["record"] == "call"}
 
 
+# ------------------------------------------------------------------------------------------------ as tshark has it
+
+
+def test_a_capture_may_be_named_by_r() -> None:
+    plain = run("timeline", CLEAR, "--format", "jsonl")
+    assert run("timeline", "-r", CLEAR, "--format", "jsonl").stdout == plain.stdout
+    assert run("timeline", "--read", CLEAR, "--format", "jsonl", "--hash").exit_code == 0
+    both, either = (run("stats", *words).stdout for words in ((CLEAR, "-r", PCQ), (CLEAR, PCQ)))
+    assert both == either
+    missing = run("timeline")
+    assert (missing.exit_code, missing.stdout) == (2, "")
+
+
+def test_only_the_first_calls() -> None:
+    numbers = [
+        record["number"]
+        for record in records(run("timeline", CLEAR, "--head", "2", "--format", "jsonl").stdout)
+        if record["record"] == "call"
+    ]
+    assert numbers == [1, 2]
+    streamed = run("timeline", CLEAR, "--head", "2", "--format", "jsonl", "--names-from", "now").stdout
+    assert [record["number"] for record in records(streamed) if record["record"] == "call"] == [1, 2]
+
+
+def test_only_some_columns_in_the_order_they_are_named(tmp_path: Path) -> None:
+    table = run("timeline", CLEAR, "--head", "2", "--format", "csv", "--columns", "opnum, number").stdout
+    whole = pl.read_csv(io.StringIO(run("timeline", CLEAR, "--head", "2", "--format", "csv").stdout))
+    assert table == whole.select("opnum", "number").write_csv()
+    parquet = tmp_path / "x.parquet"
+    assert run("samples", CLEAR, "--format", "parquet", "--columns", "raw,time", "-o", parquet).exit_code == 0
+    assert pl.read_parquet(parquet).columns == ["raw", "time"]
+    wrong = run("timeline", CLEAR, "--format", "csv", "--columns", "number,numbers")
+    assert isinstance(wrong.exception, InputError)
+    assert str(wrong.exception) == "the table has no column numbers"
+    assert run("timeline", CLEAR, "--columns", "number").exit_code == 2
+
+
+@pytest.mark.parametrize(("zone", "time"), [("UTC", "T22:30:16.248807Z"), ("+02:00", "T00:30:16.248807+02:00")])
+def test_text_shows_times_of_the_zone_that_is_asked_for_and_records_do_not(zone: str, time: str) -> None:
+    one = ("timeline", PCQ, "--secrets", SECRETS, "--head", "1", "--tz", zone)
+    assert time in run(*one, "--time", "absolute").stdout
+    assert run(*one, "--format", "csv").stdout == run(*one[:-2], "--format", "csv").stdout
+    assert run("timeline", PCQ, "--tz", "Nowhere/Nothing").exit_code == 2
+
+
 # ------------------------------------------------------------------------------------------------ exit codes
 
 
@@ -465,7 +510,8 @@ def modules_of(*arguments: str) -> set[str]:
 
 def test_the_version_loads_no_more_than_the_command_line() -> None:
     ours = {name for name in modules_of("--version") if name.startswith("analyzer.")}
-    line = ("__main__", "commands", "commands.commands", "commands.examples", "commands.exits", "commands.guard")
+    ends = ("about", "exits", "guard", "help")
+    line = ("__main__", "commands", "commands.commands", *(f"commands.{name}" for name in ends))
     below = ("core", "core.errors", "core.output", "core.output.gate", "core.paths", "core.printable")
     assert ours == {f"analyzer.{name}" for name in (*line, *below)}
 
@@ -488,7 +534,15 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
     }
     assert not loaded & {"lark", "polars", "pyshark", "rich", "scapy", "textual"}
     assert "transport.rpc.layer" in ours
-    assert len(ours) <= 210
+    assert len(ours) <= 213
+
+
+def test_a_password_loads_no_more_than_what_uses_it() -> None:
+    capture = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+    loaded = modules_of("timeline", "--format", "jsonl", "--secrets", str(SECRETS), str(capture))
+    assert not loaded & {"lark", "polars", "pyshark", "rich", "scapy", "textual"}
+    assert "analyzer.auth.ntlm_context" in loaded
+    assert len([name for name in loaded if name.startswith("analyzer.")]) <= 216
 
 
 def test_every_command_is_in_the_help() -> None:

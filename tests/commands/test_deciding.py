@@ -121,7 +121,7 @@ def test_triage_ends_by_its_gravest_finding(facts: dict[str, Any], high: int, me
     summary: Any = SimpleNamespace(
         **{"findings": {}, "unreadable": 0, "with_performance_traffic": 0, "unclear": 0, **facts}
     )
-    assert [triage._exit_of(summary, triage.FailOn(word)) for word in ("high", "medium", "never")] == [
+    assert [triage._exit_of(summary, triage.FailOnSeverity(word)) for word in ("high", "medium", "never")] == [
         high,
         medium,
         never,
@@ -544,13 +544,10 @@ def test_what_is_completed_begins_as_it_was_written_and_is_sorted() -> None:
 def test_accounts_are_completed_from_calls_and_sessions_with_and_without_their_domain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def of(*names: str | None) -> list[Any]:
-        return [
-            SimpleNamespace(auth=SimpleNamespace(user=name), identities=(SimpleNamespace(account=name),))
-            for name in names
-        ]
-
-    analysis = SimpleNamespace(calls=of("LAB\\Ann", None, "bob"), sessions=of("LAB\\Cyd", "bob", None))
+    contexts = [SimpleNamespace(auth=SimpleNamespace(user=name)) for name in ("LAB\\Ann", None, "bob")]
+    sessions = [SimpleNamespace(identities=(SimpleNamespace(account=name),)) for name in ("LAB\\Cyd", "bob", None)]
+    calls = SimpleNamespace(contexts_by_last_call=lambda: contexts)
+    analysis = SimpleNamespace(calls=calls, sessions=sessions)
     monkeypatch.setattr(completion, "_analysis", lambda context: analysis)
     found = list(completion.complete_account(on_the_line(), ""))
     assert found == [

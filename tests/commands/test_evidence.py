@@ -25,6 +25,7 @@ COMMANDS: dict[str, list[object]] = {
     "samples": ["samples"],
     "counters": ["counters"],
     "handles": ["handles"],
+    "processes": ["processes"],
     "stats": ["stats"],
     "sessions": ["sessions"],
     "hosts": ["hosts"],

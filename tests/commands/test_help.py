@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import typer.main
 
+from analyzer.commands.about import ABOUT
 from analyzer.commands.commands import command_line
 from analyzer.commands.docs import pages
-from analyzer.commands.examples import EXAMPLES
 from analyzer.commands.manual import manual_page
 from analyzer.core.errors import InputError
 from tests.commands.test_commands import run
@@ -24,15 +24,16 @@ PAGE = ROOT / "docs" / "pcq-analyzer.1"
 COMMAND: Any = typer.main.get_command(command_line())
 
 
-def test_every_command_has_a_group_and_examples() -> None:
-    assert set(EXAMPLES) == set(COMMAND.commands)
-    shown = run("--help").stdout
-    for group, examples in EXAMPLES.values():
-        assert group in shown
-        assert examples
+def test_every_command_has_a_group_one_line_of_80_columns_and_examples() -> None:
+    shown = run("--help", env={"COLUMNS": "80"}).stdout.splitlines()
+    for name, about in ABOUT.items():
+        assert f"{about.group}:" in shown
+        assert f"  {name:15}  {about.line}" in shown
+        assert about.examples
+    assert len(shown) < 60
 
 
-@pytest.mark.parametrize("words", [words for _, examples in EXAMPLES.values() for _, words in examples])
+@pytest.mark.parametrize("words", [words for about in ABOUT.values() for _, words in about.examples])
 def test_every_example_is_a_command_line_that_is_understood(words: str) -> None:
     name, *arguments = shlex.split(words)
     command = COMMAND.commands[name]
@@ -45,6 +46,28 @@ def test_every_example_is_a_command_line_that_is_understood(words: str) -> None:
 def test_help_shows_the_examples_of_a_command() -> None:
     shown = " ".join(run("timeline", "--help").stdout.split())
     assert "Every call, encrypted ones opened: pcq-analyzer timeline x.pcapng --secrets keys.toml" in shown
+
+
+def test_help_explains_the_options_of_the_task_and_names_the_others() -> None:
+    brief, whole = (run("timeline", word).stdout for word in ("--help", "--help-all"))
+    assert "--max-ratio" in brief
+    assert "Bytes that each byte of a compressed capture may become" not in " ".join(brief.split())
+    assert "Bytes that each byte of a compressed capture may become" in " ".join(whole.split())
+    assert "Only the last N calls." in brief
+    assert "Only the last N calls." in whole
+
+
+@pytest.mark.parametrize("words", ["timeline", "audit", "stats", "counters", "keys wireshark", "probe", "docs"])
+def test_help_names_every_option_and_none_is_wider_than_a_terminal(words: str) -> None:
+    """Examples are to be copied, and stand in one line whatever its length."""
+    command = COMMAND
+    for word in words.split():
+        command = command.commands[word]
+    shown, _, _ = run(*words.split(), "--help", env={"COLUMNS": "80"}).stdout.partition("Examples:")
+    assert max(map(len, shown.splitlines())) <= 80
+    for item in command.params:
+        if item.param_type_name == "option":
+            assert any(name in shown for name in item.opts), item.opts
 
 
 def commands(command: Any = COMMAND, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -27,7 +27,7 @@ COMMANDS = (
     *(f"audit --format {form}" for form in (*ENTRIES, "sarif", "junit")),
     *(
         f"{command} --hash --format {form}"
-        for command in ("triage", "stats", "samples", "counters", "hosts", "handles")
+        for command in ("triage", "stats", "samples", "counters", "hosts", "handles", "processes")
         for form in TABLES
     ),
     "timeline --engine tshark",
@@ -76,7 +76,8 @@ def test_a_name_that_is_no_text_changes_nothing_but_the_name(line: str, capfd: p
 
 
 @pytest.mark.parametrize(
-    "command", ["timeline", "samples", "counters", "sessions", "hosts", "handles", "stats", "triage", "audit"]
+    "command",
+    ["timeline", "samples", "counters", "sessions", "hosts", "handles", "stats", "processes", "triage", "audit"],
 )
 def test_tables_hold_a_name_that_is_no_text(command: str, folder: Path) -> None:
     for name in (PLAIN, RAW):

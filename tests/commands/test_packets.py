@@ -23,7 +23,8 @@ def layer_kinds(path: Path) -> tuple[set[str], set[str | None]]:
             continue
         outlines = found[f"shared-{block['shared']}"]["outlines"]
         for _, *sides in block["calls"]:
-            for outline, *layers in sides:
+            for template, *_ in sides:
+                outline, layers = outlines[template]
                 lacking.add(outlines[outline][-1])
                 kinds |= {outlines[layer[0]][1] for layer in layers}
     return kinds, lacking

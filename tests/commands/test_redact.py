@@ -56,6 +56,7 @@ EVERY = (
     "hosts",
     "audit --format jsonl",
     "handles",
+    "processes",
     "handles --format jsonl",
     "stats",
     "stats --format jsonl",
@@ -163,8 +164,8 @@ def unpacked_page(page: str) -> bytes:
     """What is in a page, its blocks decompressed, without its script and style."""
     shown = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
     found = blocks(page)
-    data = [block.pop("data") for name, block in found.items() if name.startswith("details-")]
-    return shown.encode() + json.dumps(found, ensure_ascii=False).encode() + b"".join(data)
+    texts = json.dumps(found, ensure_ascii=False, default=lambda data: "").encode()
+    return b"\n".join([shown.encode(), texts, *(block["data"] for block in found.values() if "data" in block)])
 
 
 def unpacked_case(path: Path) -> bytes:

@@ -47,7 +47,7 @@ def refused(
         ("collect {clear} -o {tmp}/out --redact", "a dataset keeps frames as they were captured"),
         ("collect {clear} -o {tmp}/out --read-frames 3", "collect reads each capture as a whole"),
         ("decode {clear} --at nowhere", "nowhere is no offset"),
-        ("export {clear}", "say what to write: --pcapng OUT, --slice OUT, or both"),
+        ("export {clear}", "say what to write: --pcapng OUT, --slice OUT or --frames OUT"),
         ("export {clear} --pcapng {tmp}/a --slice {tmp}/a", "it is the file of --pcapng too"),
         ("export - --slice {tmp}/a", "standard input cannot be read twice; write --pcapng instead"),
         ("export {clear} --slice {tmp}/a --engine tshark", "--engine tshark gives no packets"),

@@ -17,7 +17,7 @@ from analyzer.pipeline.run import smb_session_keys
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, VECTORS, run
 from tests.secrets import forms_of_bytes, leaks
 
-MANY = ("timeline", "samples", "counters", "handles", "stats", "sessions", "hosts")
+MANY = ("timeline", "samples", "counters", "handles", "stats", "processes", "sessions", "hosts")
 LINES: list[list[object]] = [
     *(
         [command, PCQ, "--secrets", SECRETS, "--hash", "--format", form]

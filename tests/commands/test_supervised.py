@@ -311,7 +311,7 @@ def test_a_command_line_of_no_words_is_2_and_shows_the_help(capfd: pytest.Captur
     assert capfd.readouterr().err.splitlines()[-1].endswith(" --help shows how it is used.")
     assert commands.run(["timeline"]) == 2
     sentence, way = capfd.readouterr().err.splitlines()
-    assert sentence == "pcq-analyzer: Missing argument 'FILE...'."
+    assert sentence == "pcq-analyzer: Invalid value for FILE: name a capture"
     assert way.endswith(" timeline --help shows how it is used.")
 
 

@@ -69,7 +69,9 @@ WRITERS: dict[str, list[object]] = {
     "samples": ["samples", CLEAR, "--format", "csv"],
     "counters": ["counters", CLEAR],
     "handles": ["handles", CLEAR],
+    "processes": ["processes", CLEAR],
     "stats": ["stats", CLEAR],
+    "diff": ["diff", CLEAR, CLEAR],
     "sessions": ["sessions", CLEAR],
     "hosts": ["hosts", CLEAR],
     "show": ["show", CLEAR, "--call", "1"],
@@ -186,7 +188,16 @@ def test_files_that_cannot_be_read_are_problems_and_the_rest_is_read(folder: Pat
 
 
 def test_every_command_goes_on_without_files_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
-    for words in (["samples"], ["counters"], ["handles"], ["stats"], ["sessions"], ["hosts"], ["keys", "wireshark"]):
+    for words in (
+        ["samples"],
+        ["counters"],
+        ["handles"],
+        ["stats"],
+        ["processes"],
+        ["sessions"],
+        ["hosts"],
+        ["keys", "wireshark"],
+    ):
         assert run(*words, *given(folder)).exit_code == 6, words
     assert run("show", *given(folder), "--call", "1").exit_code == 6
     assert run("export-metadata", *given(folder)).exit_code == 6

@@ -42,12 +42,13 @@ def number(stated: str) -> int:
 
 
 def test_an_analysis_takes_the_limits_of_the_page() -> None:
-    """Layers ask for limits by these names; what is not met in this capture is compressed SMB, names, and what waits."""
+    """Layers ask for limits by these names; what is not met in this capture is compressed SMB, names, what waits, and traces."""
     limits = Asked()
     capture = gzip.compress((ROOT / "captures" / "n_v1_pcapng.pcapng").read_bytes())
     calls = list(stream([io.BytesIO(capture)], limits=limits))  # type: ignore[arg-type]
     assert calls
     seldom = {"smb_ratio", "smb_decompressed_free", "compound", "address_names", "waiting", "waiting_bytes", "started"}
+    seldom |= {"trace_buffers", "trace_waiting", "trace_packets"}
     assert limits.names | seldom == set(ABOUT)
     assert limits.values == structs.asdict(Limits())
 

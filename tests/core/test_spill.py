@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.spill import Log, LoggedBytes, LoggedParts, ReadLog, SpillFile
-from analyzer.core.traced import Extent, FrameSource, TracedBytes
+from analyzer.core.spill import Log, LoggedBytes, ReadLog, SpillFile
+from analyzer.core.traced import FrameExtent, FrameSource, TracedBytes
 
 SEGMENT = 1 << 18
 
@@ -76,7 +76,8 @@ def test_a_part_of_a_long_entry_is_read_alone(disk: Disk) -> None:
     place = log.append(b"0123456789" * SEGMENT)
     held = LoggedBytes(log, place, 10 * SEGMENT, FrameSource(1, 0, 0))
     assert held.view(1_000_000, 1_000_020).part(5, 10) == b"56789"
-    assert disk.read == [5]
+    assert held[1_000_003:1_000_007].data == b"3456"
+    assert disk.read == [5, 4]
 
 
 def test_bytes_stay_in_memory_where_no_file_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +103,9 @@ def test_what_was_appended_in_parts_is_read_at_once(lengths: list[int], room: in
     start = draw.draw(st.integers(0, len(stated)))
     stop = draw.draw(st.integers(start, len(stated)))
     assert log.read(start, stop - start) == stated[start:stop]
-    turned = LoggedParts(log, [(stop, len(stated) - stop), (start, stop - start)], FrameSource(1, 0, 0), 0)
+    source = FrameSource(1, 0, 0)
+    places = [(stop, len(stated) - stop), (start, stop - start)]
+    turned = TracedBytes.rejoined([LoggedBytes(log, *place, source) for place in places])
     swapped = stated[stop:] + stated[start:stop]
     assert turned.data == swapped
     assert turned.part(1, len(swapped) - 1) == swapped[1:-1]
@@ -121,8 +124,8 @@ def test_logged_bytes_lie_at_the_beginning_of_their_source_unless_it_is_said_oth
     log = Log(100)
     position = log.append(b"abcdef")
     source = FrameSource(3, 40, 7000)
-    assert LoggedBytes(log, position, 6, source).origin(0, 6) == (Extent(3, 40, 6),)
-    assert LoggedBytes(log, position + 2, 4, source, 2).origin(0, 4) == (Extent(3, 42, 4),)
+    assert LoggedBytes(log, position, 6, source).origin(0, 6) == (FrameExtent(3, 40, 6),)
+    assert LoggedBytes(log, position + 2, 4, source, 2).origin(0, 4) == (FrameExtent(3, 42, 4),)
     assert LoggedBytes(log, position + 2, 4, source, 2, ("unseal",)).steps == ("unseal",)
 
 

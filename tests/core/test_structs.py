@@ -21,7 +21,7 @@ from rich.pretty import pretty_repr
 import analyzer
 from analyzer.core.discreet import Discreet
 from analyzer.core.events import CaptureEnds, Event, Problem
-from analyzer.core.traced import Extent
+from analyzer.core.traced import FrameExtent
 
 # Packages of extras, without which the modules that use them at once cannot be loaded.
 OF_EXTRAS = {"dask", "distributed", "textual"}
@@ -78,10 +78,10 @@ CHANGING = """
     collect.collection: Done
     collect.facts: ConversationFacts FileFacts Judged RowsFacts
     collect.manifest: Facts Manifest
-    collect.pieces: _Packed _Waiting
-    collect.plan: Reading
+    collect.pieces: _PackedPiece _Waiting
+    collect.plan: RunSources
     interfaces.pcq.follow: _Watch
-    interfaces.pcq.queries: Query _Channel _Use
+    interfaces.pcq.queries: Happened Query _Channel _Use
     pipeline.slicing: _Exchange _Link _Needs
     probe.record: Captured
     probe.script: Counterset Known Script
@@ -90,37 +90,48 @@ CHANGING = """
     questions.audit.identifiers: IdentifierList
     questions.audit.rule: Rule
     questions.audit.rules.counter_values: _Constant
+    questions.differences.conversations: _Talk
+    questions.differences.fields: FieldComparison
+    questions.films.film: Film FilmRow
+    questions.films.making: _Lane
+    questions.observations.scene: Draft
+    questions.processes.records: _Sighted _Values
     questions.series.answers: Answer _Viewer
     questions.series.counters: Bucket
-    questions.series.plans: Plan Rows
+    questions.series.plans: PlanRows ValuePlan
     questions.series.readings: Batch _Last _Work
     questions.statistics.activity: _Deeds _Sightings
+    questions.statistics.machines: Machine Sighting _AddressesOfMachine
     questions.statistics.summary: _Errors _Polled
-    questions.statistics.triage: _Item
     results.catalog: CounterEntry CountersetEntry Described
     results.metadata: _Differences
-    results.packets: _Packed
-    screens.browse.panes: _Line
+    results.packets: _PackedMessage
+    screens.browse.panes: _TreeLine
     screens.formats.conversation: Unwritten
-    screens.formats.junit: _Found
+    screens.formats.junit: _Reported
+    screens.formats.page_sides: _AlikeSides
     screens.formats.schema: _Plan
     screens.viewmodel.forms: _Alike
     screens.viewmodel.series: _PlottedReadings
-    screens.views.audit: _Group
-    screens.views.counters: _Line
+    screens.views.audit: _AlikeFindings
+    screens.views.counters: _SeriesLine
     screens.views.legend: _Pair
-    screens.views.runs: Run
-    transport.packet.dissector: Held
+    screens.views.runs: CallRun
+    transport.packet.dissector: DissectedBlock
     transport.packet.fragments: Datagram
     transport.packet.tallies: Tallies Tally
     transport.packet.tunnels: Inner
     transport.rpc.calls: CallSide PendingCall
-    transport.smb.smb1: Request
-    transport.smb.smb1_message: Block
-    transport.smb.smb1_sessions: Setup
-    transport.smb.smb2: Compound Request
-    transport.smb.smb2_sessions: Setup
-    transport.smb.state: ConnectionState Open SharedState Tally Tree Undecrypted
+    transport.smb.file_opens: FileOpen
+    transport.smb.reopening: SentData
+    transport.smb.smb1: Smb1Request
+    transport.smb.smb1_files: _Smb1FileRequest
+    transport.smb.smb1_message: Smb1Block
+    transport.smb.smb1_sessions: Smb1Setup
+    transport.smb.smb2: Compound Smb2Request
+    transport.smb.smb2_files: _Smb2FileRequest
+    transport.smb.smb2_sessions: Smb2Setup
+    transport.smb.state: ConnectedTree ConnectionState Open ProblemTally SharedState Undecrypted
 """
 
 
@@ -151,6 +162,7 @@ def test_only_what_is_built_up_may_be_changed() -> None:
 
 # Types with columns (numpy gives no truth of a comparison), and such as are what they are and not what they hold.
 BY_IDENTITY = """
+    capture.etl: TracedBlock
     capture.frame: FrameBlock PlacedBlock
     core.arrow: ArrowValues
     interfaces.buffers.derived: PerfColumns
@@ -162,24 +174,27 @@ BY_IDENTITY = """
     questions.audit.findings: FindingPattern
     questions.audit.plans: Plan
     questions.audit.rule: Rule
+    questions.films.film: Film FilmFrame Films PollCells
+    questions.films.making: _FilmPart _Lane
     questions.series.answers: Answer
     questions.series.columns: Quotients
-    questions.series.plans: Plan
+    questions.series.plans: ValuePlan
     questions.series.readings: Batch
     results.analysis: Analysis Part
     results.call_rows: SharedValues
     results.rows: SavedTable
     results.view: Form
+    screens.formats.page_sides: Template
     screens.formats.tables: _Entries
     transport.packet.batches: Batches
-    transport.packet.columns: Columns Payloads
-    transport.packet.dissector: Held
+    transport.packet.columns: Payloads SegmentColumns
+    transport.packet.dissector: DissectedBlock
     transport.packet.fast: TcpFrames
     transport.packet.fragments: Datagram
     transport.packet.reordering: _Side
     transport.packet.runs: Runs _Parted
     transport.packet.segment: SegmentBatch
-    transport.packet.sorting: Chosen
+    transport.packet.sorting: ChosenFrames
 """
 
 
@@ -208,7 +223,7 @@ def test_signatures_name_the_fields_and_which_may_be_left_out() -> None:
         assert {each.name for each in parameters} == set(kind.__struct_fields__), kind
         optional = {each.name for each in parameters if each.default is not each.empty}
         assert optional == {each.name for each in msgspec.structs.fields(kind) if not each.required}, kind
-    assert str(inspect.signature(Extent)) == "(frame: int, start: int, length: int, time_ns: int = 0)"
+    assert str(inspect.signature(FrameExtent)) == "(frame: int, start: int, length: int, time_ns: int = 0)"
 
 
 def test_values_go_through_pickle_and_copy() -> None:
@@ -244,10 +259,10 @@ def test_values_match_patterns_by_position() -> None:
 
 
 def test_extents_of_one_place_are_equal_whatever_time_they_know() -> None:
-    assert Extent(1, 2, 3, 4) == Extent(1, 2, 3)
-    assert hash(Extent(1, 2, 3, 4)) == hash(Extent(1, 2, 3))
-    assert Extent(1, 2, 3) != Extent(1, 2, 4)
-    assert repr(Extent(1, 2, 3, 4)) == "Extent(frame=1, start=2, length=3)"
+    assert FrameExtent(1, 2, 3, 4) == FrameExtent(1, 2, 3)
+    assert hash(FrameExtent(1, 2, 3, 4)) == hash(FrameExtent(1, 2, 3))
+    assert FrameExtent(1, 2, 3) != FrameExtent(1, 2, 4)
+    assert repr(FrameExtent(1, 2, 3, 4)) == "FrameExtent(frame=1, start=2, length=3)"
 
 
 def test_hidden_fields_are_shown_by_nothing() -> None:

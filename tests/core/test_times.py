@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -14,6 +16,8 @@ from analyzer.core.times import (
     iso_time,
     parse_duration,
     parse_time,
+    show_times_in,
+    shown_second,
     shown_time,
     systemtime_culprit,
 )
@@ -165,3 +169,47 @@ def test_a_time_for_people_has_nine_decimals_only_where_it_needs_them(ns: int, t
 def test_a_time_is_read_to_the_nanosecond_and_in_its_zone(text: str, iso: str | None) -> None:
     time_ns = parse_time(text)
     assert (iso_time(time_ns) if time_ns is not None else None) == iso
+
+
+@pytest.fixture
+def utc_afterwards() -> Iterator[None]:
+    yield
+    show_times_in(UTC)
+
+
+@pytest.mark.usefixtures("utc_afterwards")
+@pytest.mark.parametrize(
+    ("zone", "time_ns", "shown", "second"),
+    [
+        (UTC, 0, "1970-01-01T00:00:00.000000Z", "1970-01-01T00:00:00Z"),
+        (UTC, 1_001, "1970-01-01T00:00:00.000001001Z", "1970-01-01T00:00:00Z"),
+        (
+            timezone(timedelta(hours=-5, minutes=-30)),
+            0,
+            "1969-12-31T18:30:00.000000-05:30",
+            "1969-12-31T18:30:00-05:30",
+        ),
+        # Summer and winter of one zone.
+        (
+            ZoneInfo("Europe/Berlin"),
+            1_784_592_000 * NS_PER_S,
+            "2026-07-21T02:00:00.000000+02:00",
+            "2026-07-21T02:00:00+02:00",
+        ),
+        (
+            ZoneInfo("Europe/Berlin"),
+            1_795_305_600 * NS_PER_S,
+            "2026-11-22T01:00:00.000000+01:00",
+            "2026-11-22T01:00:00+01:00",
+        ),
+        # A moment that no date of Python reaches.
+        (ZoneInfo("Europe/Berlin"), 1 << 70, f"{1 << 70} ns after 1970", f"{1 << 70} ns after 1970"),
+    ],
+)
+def test_people_are_shown_times_of_the_zone_that_was_asked_for(
+    zone: tzinfo, time_ns: int, shown: str, second: str
+) -> None:
+    utc = iso_time(time_ns)
+    show_times_in(zone)
+    assert (shown_time(time_ns), shown_second(time_ns)) == (shown, second)
+    assert iso_time(time_ns) == utc

@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.origins import PackedOrigins, pack_origins, packed_length, settled
-from analyzer.core.spill import Log, LoggedBytes, LoggedParts
+from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import (
     EMPTY,
     PACKED_EXTENT,
     PACKED_SHARED,
-    Extent,
+    FrameExtent,
     FrameSource,
     FrameTable,
     Source,
@@ -96,7 +96,6 @@ MAKERS: list[Callable[[list[tuple[bytes, int, int, int]]], TracedBytes]] = [
     picked,
     of_tables,
     lambda pieces: TracedBytes.join(single(pieces)),
-    lambda pieces: TracedBytes.concatenated(single(pieces)),
     lambda pieces: TracedBytes.rejoined(single(pieces)),
     lambda pieces: TracedBytes.join([TracedBytes.join(single(pieces[:2])), TracedBytes.join(single(pieces[2:]))]),
     lambda pieces: TracedBytes.join([untraced(b""), table(pieces)[:4], EMPTY, table(pieces)[4:]]),
@@ -105,7 +104,7 @@ MAKERS: list[Callable[[list[tuple[bytes, int, int, int]]], TracedBytes]] = [
     ),
 ]
 NAMES = [
-    "table", "buffer", "pick", "parts of tables", "join", "concatenation", "rejoined", "join of joins", "halves", "replaced"
+    "table", "buffer", "pick", "parts of tables", "join", "rejoined", "join of joins", "halves", "replaced"
 ]  # fmt: skip
 
 
@@ -123,7 +122,7 @@ def origin_of(item: TracedBytes) -> list[tuple[int, int, int]]:
     return [(extent.frame, extent.start, extent.length) for extent in item.origin(0, len(item))]
 
 
-def singly(extents: Iterable[Extent]) -> list[tuple[int, int]]:
+def singly(extents: Iterable[FrameExtent]) -> list[tuple[int, int]]:
     return [(extent.frame, extent.start + at) for extent in extents for at in range(extent.length)]
 
 
@@ -147,7 +146,7 @@ def check(item: TracedBytes, expected: list[Byte]) -> None:
     item.source.pack(item.start, item.start + len(item), packed)
     assert packed[1:] == pack_origins(item)
     assert packed_length(pack_origins(item)) == len(item)
-    assert singly(Extent(*row) for row in PACKED_EXTENT.iter_unpack(pack_origins(item))) == places
+    assert singly(FrameExtent(*row) for row in PACKED_EXTENT.iter_unpack(pack_origins(item))) == places
 
 
 def check_times(item: TracedBytes, expected: list[Byte]) -> None:
@@ -277,7 +276,7 @@ def test_rows_are_whole() -> None:
 
 def test_packed_origins_of_one_row_begin_within_it() -> None:
     source = PackedOrigins(PACKED_EXTENT.pack(5, 100, 4), 4)
-    assert list(source.extents(1, 3)) == [Extent(5, 101, 2)]
+    assert list(source.extents(1, 3)) == [FrameExtent(5, 101, 2)]
     assert source.frames(1, 3) == (5,)
     assert source.frame_range(1, 3) == (5, 5)
     assert source.located(0, 4) == (PACKED_EXTENT.pack(5, 100, 4), None)
@@ -309,7 +308,7 @@ def test_steps_are_kept_in_their_order_and_once() -> None:
     one = TracedBytes.of_frame(b"abc", 1)
     assert one.replaced(b"xyz", "first").replaced(b"xy", "second").steps == ("first", "second")
     parts = [one, one.replaced(b"xyz", "first"), one.replaced(b"xyz", "second").replaced(b"xyz", "first")]
-    for make in (TracedBytes.join, TracedBytes.concatenated, TracedBytes.rejoined):
+    for make in (TracedBytes.join, TracedBytes.rejoined):
         assert make(parts).steps == ("first", "second")
         assert make([]).steps == ()
     assert TracedBytes.pick([(part, 0, 2) for part in parts]).steps == ("first", "second")
@@ -318,9 +317,7 @@ def test_steps_are_kept_in_their_order_and_once() -> None:
 def test_what_is_joined_of_one_is_that_one() -> None:
     one = TracedBytes.of_frame(b"abc", 1, 10)
     assert TracedBytes.join([EMPTY, one, EMPTY]) is one
-    assert TracedBytes.concatenated([EMPTY, one]) is one
     assert TracedBytes.rejoined([EMPTY, one]) is one
-    assert TracedBytes.concatenated([EMPTY]) is EMPTY
     assert TracedBytes.pick([(one, 0, 3)]) is one
     assert TracedBytes.pick([(one, 1, 3)]) == one[1:3]
     assert TracedBytes.pick([(one, 0, 2)]) == one[:2]
@@ -345,7 +342,7 @@ def test_slices_and_views_end_where_the_bytes_end() -> None:
 
 def test_only_as_much_as_leads_is_joined() -> None:
     pieces = single(PIECES)
-    whole = TracedBytes.concatenated(pieces)
+    whole = buffered(PIECES)
     assert whole.lead(3) is pieces[0].data
     assert whole.lead(4) == b"abcdefghijk"
     assert whole.lead(1) == b"abcdefghijk"
@@ -391,27 +388,30 @@ def test_logged_bytes_are_those_of_their_source() -> None:
 
 
 def test_bytes_in_several_places_of_a_log_are_read_by_place() -> None:
-    log = Log(100)
+    log, source = Log(100), table(PIECES).source
     log.append(b"xghijkxabcdefx")
-    held = LoggedParts(log, [(7, 6), (1, 5)], table(PIECES).source, 0, ("unseal",))
+    held = TracedBytes.rejoined(
+        [LoggedBytes(log, 7, 6, source, 0, ("unseal",)), LoggedBytes(log, 1, 5, source, 6, ("unseal",))]
+    )
     for start in range(12):
         for stop in range(start, 12):
             assert held.part(start, stop) == b"abcdefghijk"[start:stop]
             check(held[start:stop], plain(PIECES)[start:stop])
             moved = held.moved(start, stop, FrameSource(50, 7, 3))
             assert (moved.data, moved.start, moved.steps) == (b"abcdefghijk"[start:stop], 0, ("unseal",))
-            assert isinstance(moved, LoggedParts) == ((start, stop) == (0, 11))
+            assert moved.frames == ((50,) if start < stop else ())
+            # All of them stay where they are.
+            assert (type(moved) is TracedBytes) == ((start, stop) != (0, 11))
     assert (len(held), held.part(-3, 99), held.part(5, 2)) == (11, b"ijk", b"")
-    assert LoggedParts(log, [(7, 2)], FrameSource(1, 0, 0), 0).steps == ()
 
 
 class _Counting(Source):
     """A source that only knows its extents: what all others answer quicker."""
 
-    def extents(self, start: int, stop: int) -> Iterable[Extent]:  # type: ignore[override]
+    def extents(self, start: int, stop: int) -> Iterable[FrameExtent]:  # type: ignore[override]
         for at in range(start, stop):
             byte = plain(PIECES)[at]
-            yield Extent(byte.frame, byte.offset, 1, byte.time_ns)
+            yield FrameExtent(byte.frame, byte.offset, 1, byte.time_ns)
 
 
 def test_a_source_that_states_extents_alone_answers_everything() -> None:

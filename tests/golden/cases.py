@@ -53,7 +53,7 @@ BASES = (
     "pcq_smbd_scapy_scapycli_smb311_ndr64",
     "v1_samba_sambapy_krb5sha384_krb5_seal",
 )
-COMMANDS = ("timeline", "sessions", "hosts", "handles", "stats", "counters", "samples", "triage", "audit")
+COMMANDS = ("timeline", "sessions", "hosts", "handles", "stats", "processes", "counters", "samples", "triage", "audit")
 # Further options, with the sealed capture: those that print text, and those that print another form.
 TEXT_OPTIONS = (
     "timeline --time absolute",
@@ -68,6 +68,7 @@ TEXT_OPTIONS = (
     f"sessions --redact-key {KEY}",
     f"hosts --redact-key {KEY}",
     f"triage --redact-key {KEY}",
+    "triage --verbose",
     f"counters --redact-key {KEY}",
     "counters --interval 200ms",
     "counters --exact",

@@ -21,7 +21,8 @@ from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.results.analysis import Analysis
-from analyzer.screens.formats.page import page_parts, series_text
+from analyzer.screens.formats.page import page_parts, value_blocks
+from analyzer.screens.formats.page_sides import IN_FRAMES
 from analyzer.screens.views.report import Report
 from tests import truth
 
@@ -58,16 +59,28 @@ def blocks_named(file: str) -> dict[str, Any]:
 
 def page_of(analysis: Analysis) -> str:
     report = Report(Audit(analysis, profile=Profile.SPEC))
-    return b"".join(page_parts(report, series_text(report.analysis))).decode()
+    return b"".join(page_parts(report, value_blocks(report.analysis))).decode()
 
 
 def blocks(page: str) -> dict[str, Any]:
     """The blocks of a page by their names; those of details with their bytes as `data`."""
     found = {name: zlib.decompress(b64decode(text), -15) for name, text in _BLOCK.findall(page)}
     return {
-        name: detail_block(content) if name.startswith("details-") else json.loads(content)
+        name: detail_block(content) if name.startswith(("details-", "film-")) else json.loads(content)
         for name, content in found.items()
     }
+
+
+def findings(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The findings of a page, as the script puts them together (web/src/data.ts)."""
+    alike = found["audit"]["alike"]
+    return [alike[number] | {"call": call, "frames": frames} for number, call, frames in found["audit"]["findings"]]
+
+
+def audit_of(found: dict[str, Any]) -> dict[str, Any]:
+    """The block of the audit with these."""
+    rest = {name: value for name, value in found["audit"].items() if name != "alike"}
+    return rest | {"findings": findings(found)}
 
 
 def detail_block(content: bytes) -> dict[str, Any]:
@@ -85,22 +98,31 @@ def layers(found: dict[str, Any], number: int, per_block: int) -> Iterator[tuple
     """The layers of a call with their bytes, as the script puts them together (web/src/calls.ts)."""
     block = found[f"details-{(number - 1) // per_block}"]
     shared = found[f"shared-{block['shared']}"]
-    places = {tuple(block["frames"][at : at + 2]): block["frames"][at + 2] for at in range(0, len(block["frames"]), 4)}
+    frames = [block["frames"][at : at + 4] for at in range(0, len(block["frames"]), 4)]
     _, *sides = block["calls"][(number - 1) % per_block]
-    for _, *some in sides:
+    for template, numbers, own, words in sides:
         before: dict[str, bytes] = {}
-        for outline, form, length, at, runs, words in some:
+        places = iter(own)
+        for outline, form, length, at, runs, position in shared["outlines"][template][1]:
             id, kind, title, steps, undone, parent, notes, problem = shared["outlines"][outline]
-            rows = [tuple(runs[first : first + 6]) for first in range(0, len(runs), 6)]
+            rows, parts = [], []
+            for first in range(0, len(runs), 5):
+                begin, stop, frame, start, size = runs[first : first + 5]
+                file, frame_number, place, _ = frames[numbers[frame]]
+                rows.append((begin, stop, frame_number, file, start, size))
+                parts.append(block["data"][place + start : place + start + size])
+            if kind == "frame":
+                title = f"Frame {rows[0][2]}"
             if parent is not None:
                 data = before[parent][at : at + length]
-            elif at >= 0:
-                data = block["data"][at : at + length]
+            elif at == IN_FRAMES:
+                data = b"".join(parts)
             else:
-                firsts = [(places[file, frame] + start, size) for _, _, frame, file, start, size in rows]
-                data = b"".join(block["data"][first : first + size] for first, size in firsts)
+                place = next(places)
+                data = block["data"][place : place + length]
+            said = shared["outlines"][words[position]] if position >= 0 else []
             before[id] = data
-            named = dict(zip(words[::2], (shared["texts"][one] for one in words[1::2]), strict=True))
+            named = dict(zip(said[::2], (shared["texts"][one] for one in said[1::2]), strict=True))
             made = {"id": id, "kind": kind, "title": title, "steps": steps, "undone": undone, "parent": parent}
             made |= {"notes": notes, "problem": problem, "runs": rows}
             yield made | {"tree": tree(shared["forms"][form], data, named) if form >= 0 else None}, data

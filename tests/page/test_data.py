@@ -34,7 +34,7 @@ from analyzer.screens.views.show import Show
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.build.calls import Calls, analysis_of
-from tests.page import THREE, analysis_named, blocks, blocks_named, layers, page_of, whole
+from tests.page import THREE, analysis_named, blocks, blocks_named, findings, layers, page_of, whole
 
 
 def without_places(tree: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -139,10 +139,8 @@ def test_records_series_and_findings_are_whole(file: str) -> None:
     assert [(one["path"], [whole(value) for value in one["values"]]) for one in found["series"]["series"]] == [
         (one.path, list(one.values)) for one in series
     ]
-    findings = finding_views(analysis, Audit(analysis, profile=Profile.SPEC))
-    assert [
-        (one["rule"], one["call"], one["layer"], one["start"], one["stop"]) for one in found["audit"]["findings"]
-    ] == [(one.rule, one.call, one.layer, one.start, one.stop) for one in findings]
+    views = finding_views(analysis, Audit(analysis, profile=Profile.SPEC))
+    assert findings(found) == [document(view) for view in views]
 
 
 class _Elements(HTMLParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
 from analyzer.pipeline import metadata, verify
 from analyzer.pipeline import packets as module
-from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _why_not, _with_header
+from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
 from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
 from analyzer.results.packets import Packets
 
@@ -79,7 +80,7 @@ def test_so_many_bytes_of_packets_are_held(most: int, kept: list[int]) -> None:
     ],
 )
 def test_why_there_are_no_packets(sources: list[Any], engine: str, why: str | None) -> None:
-    assert _why_not(sources, engine) == why
+    assert why_not(sources, engine) == why
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,13 @@ def test_of_a_case_there_are_no_packets(tmp_path: Path) -> None:
     assert found.lacking == "a case does not hold captured packets"
 
 
+class LookedAt(list[Any]):
+    """Calls of which none is stated without looking at it."""
+
+    def held(self, numbers: Sequence[int]) -> list[None]:
+        return [None] * len(numbers)
+
+
 def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytest.MonkeyPatch) -> None:
     followed: list[Any] = []
     monkeypatch.setattr(module, "follow_messages", lambda sources, *given, **more: followed.append(sources))
@@ -129,7 +137,7 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
             SimpleNamespace(frames=(2,), smb=smb),
             SimpleNamespace(frames=(), smb=None),
         ]
-        analysis: Any = SimpleNamespace(calls=calls, capture=CaptureInfo())
+        analysis: Any = SimpleNamespace(calls=LookedAt(calls), capture=CaptureInfo())
         found = module.packets_of(["a"], analysis, None)  # type: ignore[arg-type]
         assert found.lacking == "it is beyond the first 256 MiB of packets with calls"
         assert followed == expected

@@ -17,6 +17,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -35,7 +36,8 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.pdus import Pdus
-from analyzer.results.saved import ENTRIES, LOG, SAVED, _View, dump
+from analyzer.results.saved import CALLS, ENTRIES, LOG, SAVED, _SavedState, dump, load, saved_columns
+from analyzer.results.saved_calls import SavedCalls
 from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
@@ -48,7 +50,7 @@ from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import View
 from benchmarks import traffic
 from tests.build.calls import Calls, analysis_of
-from tests.build.cases import contents, entries_of, with_columns, with_tables, written
+from tests.build.cases import contents, entries_of, kept, with_columns, with_tables, written
 from tests.commands.test_commands import PCQ, SECRETS, run
 from tests.records_document import case_document
 
@@ -60,8 +62,8 @@ NAMES = [
     "n_v1_reordered.pcap",
     "n_v1_snap160.pcap",
 ]
-# Saved by version 0.1.0, as a case of format 4.
-KEPT = Path(__file__).parent / "case-5.pcq"
+# Saved by version 0.1.0, as a case of version 6.
+KEPT = Path(__file__).parent / "case-6.pcq"
 
 
 def read(name: str, *, sealed: bool = False) -> Analysis:
@@ -345,7 +347,7 @@ def test_no_secret_is_in_it(tmp_path: Path) -> None:
 
 def test_a_case_that_was_kept_still_opens() -> None:
     """When this fails, cases that people saved no longer open: raise the version."""
-    assert manifest_of(KEPT).version == VERSION == 5
+    assert manifest_of(KEPT).version == VERSION == 6
     analysis = open_case(KEPT)
     assert len(analysis.calls) == 103
     assert sum(1 for _ in Counters(analysis).records()) > 0
@@ -362,7 +364,7 @@ def test_a_case_is_for_its_owner_only(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("*.pcq")} == {0o600}
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 99])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 99])
 def test_a_case_of_another_version_is_refused_in_a_sentence(version: int, tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcq", contents(KEPT), version=version)
     assert refusal(path) == f"{path} is a case of version {version}, saved by pcq-analyzer 0.1.0"
@@ -407,7 +409,7 @@ def test_handles_are_uuids(tmp_path: Path) -> None:
     good = open_case(saved(read(NAMES[0]), tmp_path / "good.pcq"))
     state = next(call.query for call in good.calls if call.query is not None)
     for text in (f"{state.handle[:-1]}g", "7", f"{{{state.handle}}}"):
-        view = _View(text, state.number, state.counterset, state.id_source, state.unknown, None, None, {})
+        view = _SavedState(text, state.number, state.counterset, state.id_source, state.unknown, None, None, {})
         changed = with_tables(dump(good), views=[view] * 1000)
         entries = entries_of(changed, contents(tmp_path / "good.pcq")["manifest.json"])
         assert f"views cannot be read ({text} is no UUID)" in refusal(written(tmp_path / "x.pcq", entries))
@@ -432,6 +434,49 @@ def test_calls_have_as_many_bytes_as_they_state(tmp_path: Path) -> None:
         manifest["tables"]["calls"]["rows"] = count
         path = written(tmp_path / "x.pcq", {**entries, "manifest.json": json.dumps(manifest).encode()})
         assert "damaged" in refusal(path)
+
+
+@pytest.mark.parametrize("opnum", [-(1 << 31), -7, 1 << 17, (1 << 31) - 1])
+def test_a_method_of_any_number_is_of_its_own_interface(opnum: int) -> None:
+    facts, entries = kept(with_columns(dump(open_case(KEPT)), {"opnum": np.full(103, opnum, np.int32)}))
+    assert list(Stats(load(facts, entries)).lines(100))
+
+
+@pytest.mark.parametrize("name", [*NAMES, "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_frag256.pcap"])
+def test_calls_that_were_saved_are_read_as_rows_where_those_of_the_capture_are(name: str, tmp_path: Path) -> None:
+    before = read(name)
+    after, numbers = open_case(saved(before, tmp_path / "x.pcq")), range(1, len(before.calls) + 1)
+    as_rows = [one is not None for one in before.calls.held(numbers)]
+    assert [one is not None for one in after.calls.held(numbers)] == as_rows
+    assert any(as_rows) or not before.calls
+
+
+@given(
+    st.sampled_from(sorted(SAVED)),
+    st.integers(0, 102),
+    st.sampled_from((-1, 0, 1, 2, 3, 16, 255, 1 << 31)),
+    st.booleans(),
+)
+def test_what_is_found_to_fit_a_block_at_a_time_fits(name: str, at: int, number: int, is_added: bool) -> None:
+    """Where a column was changed, what is printed or said does not depend on how the row was checked."""
+    dumped = dump(open_case(KEPT))
+    there = saved_columns(dumped.facts.tables[CALLS], kept(dumped)[1][f"tables/{CALLS}.arrow"]).column(name)
+    values, bounds = there.tolist(), np.iinfo(SAVED[name].form)
+    values[at] = max(int(bounds.min), min(number + is_added * values[at], int(bounds.max)))
+    facts, entries = kept(with_columns(dumped, {name: np.array(values, SAVED[name].form)}))
+
+    def said() -> tuple[bytes, str]:
+        try:
+            analysis = load(facts, entries)
+            list(analysis.calls)
+            return b"".join(json_lines(Timeline(analysis))), ""
+        except InputError as error:
+            return b"", str(error)
+
+    by_blocks = said()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SavedCalls, "_row_fits", lambda *_: False)
+        assert said() == by_blocks
 
 
 def test_stubs_lie_in_their_pdus(tmp_path: Path) -> None:

@@ -22,13 +22,13 @@ from analyzer.core.spill import LoggedBytes, ReadLog
 from analyzer.core.traced import FrameSource
 from analyzer.pipeline import container as module
 from analyzer.pipeline.case import check_case, manifest_of, open_case, write_case
-from analyzer.pipeline.container import Container, Entry, EntryReader, _frame, is_case, measured, write
+from analyzer.pipeline.container import CaseEntry, Container, EntryReader, _frame, is_case, measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.saved import ENTRIES, LOG
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, written
 
-KEPT = Path(__file__).parent / "case-5.pcq"
+KEPT = Path(__file__).parent / "case-6.pcq"
 
 
 def made(path: Path, **entries: bytes) -> dict[str, EntryReader]:
@@ -54,7 +54,7 @@ def test_any_program_reads_it_as_a_zip_archive(tmp_path: Path) -> None:
 )
 def test_long_entries_have_numbers_of_64_bits(sizes: tuple[int, ...], tmp_path: Path) -> None:
     """A sparse file: nothing of this size is written."""
-    entries = [Entry(f"e{'abc'[at]}", size, 7, ()) for at, size in enumerate(sizes)]
+    entries = [CaseEntry(f"e{'abc'[at]}", size, 7, ()) for at, size in enumerate(sizes)]
     frame = _frame(b"manifest", entries)
     with (tmp_path / "x").open("wb") as out:
         for at, piece in frame:

@@ -39,14 +39,16 @@ def layer(pdu: Pdu, **more: Any) -> dict[str, Any]:
     }
 
 
-def shown(frame: int, *layers: dict[str, Any], protocols: str = PLAIN, remarks: tuple[str, ...] = ()) -> module._Shown:
-    return module._Shown(frame, protocols, layers, remarks)
+def shown(
+    frame: int, *layers: dict[str, Any], protocols: str = PLAIN, remarks: tuple[str, ...] = ()
+) -> module._ShownFrame:
+    return module._ShownFrame(frame, protocols, layers, remarks)
 
 
 def checked(
     monkeypatch: pytest.MonkeyPatch,
     analysis: Analysis,
-    theirs: Sequence[module._Shown | Complaint],
+    theirs: Sequence[module._ShownFrame | Complaint],
     *,
     bound: bool = True,
     out_of_order: bool = False,

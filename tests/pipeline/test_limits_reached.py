@@ -32,6 +32,13 @@ REACHED: dict[str, tuple[str, int, dict[str, int], str]] = {
         "more than 5 interfaces are described; the rest are not read",
     ),
     "address_names": ("names", 4000, {"address_names": 5}, "more than 5 names of addresses"),
+    "trace_buffers": ("etl-buffers", 9000, {"trace_buffers": 3}, "more than 3 buffers; the rest are not read"),
+    "trace_waiting": (
+        "etl-out-of-order",
+        7_000_000,
+        {"trace_waiting": 9000},
+        "so far apart in the file that some are out of order",
+    ),
     "flows": ("flows-elsewhere", 20_000, {"flows": 5}, "flows were forgotten"),
     "datagrams": ("fragments-alone", 4000, {"datagrams": 5}, "more than 5 datagrams"),
     "datagram_bytes": ("fragments-alone", 20_000, {"datagram_bytes": 9000}, "9000 bytes wait for fragments"),
@@ -75,7 +82,8 @@ REACHED: dict[str, tuple[str, int, dict[str, int], str]] = {
 # These refuse a whole file.
 REFUSED = {"wrappings", "decompressors"}
 # Segments that no longer wait: their flow, should it ever send what is ours, is read as one whose beginning was not captured.
-NOTHING_LOST = {"waiting", "waiting_bytes", "started"}
+# Packets of pktmon that are forgotten: should they come again, TCP takes them for sent again.
+NOTHING_LOST = {"waiting", "waiting_bytes", "started", "trace_packets"}
 # Calls that are printed while a capture is read (tests/pipeline/test_stream.py, tests/interfaces/resolution/test_stream.py).
 OUT_OF_ORDER = {"order_time", "order_calls"}
 

@@ -13,13 +13,14 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureInfo
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.pipeline import slicing
-from analyzer.pipeline.slicing import _IN_MEMORY, _PIECE, _SMB1_HEADER, Slice, _essence, _Needs, _Packets, slice_of
+from analyzer.pipeline.slicing import _IN_MEMORY, _PIECE, _SMB1_HEADER, Slice, _essence, _Needs, _SlicedFrames, slice_of
 from analyzer.results.call import Call
 from analyzer.results.connection import Pdu
 from analyzer.results.record import Endpoint
-from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
 from analyzer.transport.smb.framing import Message
 from analyzer.transport.tcp.events import Connection, Direction
@@ -32,7 +33,7 @@ CONNECTION = Connection(0, CLIENT, SERVER, True)
 
 def frames_for(needed: int, *sent: tuple[Direction, bytes]) -> set[int]:
     """The frames that come with one of these messages, which lie in frames 1, 2, ..."""
-    packets = _Packets(_Needs({needed}, set(), set(), set()))
+    packets = _SlicedFrames(_Needs({needed}, set(), set(), set()))
     for number, (direction, data) in enumerate(sent, 1):
         message = Message.of(TracedBytes.of_frame(data, number, 54, number))
         packets.take_message(CONNECTION, direction, message, message)
@@ -95,7 +96,7 @@ def a_frame(number: int, src: Endpoint, dst: Endpoint, flags: int = ACK, data: b
 def taken(
     needs: _Needs, segments: list[SegmentBatch], messages: Sequence[tuple[Connection, int, Direction, bytes]] = ()
 ) -> set[int]:
-    packets = _Packets(needs)
+    packets = _SlicedFrames(needs)
     for segment in segments:
         packets.take_segments(segment)
     for connection, frame, direction, data in messages:
@@ -221,9 +222,9 @@ def test_of_a_call_are_needed_its_frames_ends_session_and_the_issue_of_its_ticke
     ticket = SimpleNamespace(kdc_frames=(90, 91))
     of_smb = SimpleNamespace(kdc_frames=(92,))
     smb = SimpleNamespace(session_id="0x1d")
-    told = {"frames": (5, 6), "channel": 3, "session": 7, "client": CLIENT, "server": SERVER}
+    told = {"frames": (5, 6), "channel": 3, "session": 7, "carriers": (CLIENT, SERVER)}
     one = SimpleNamespace(**told, smb=smb, security=SimpleNamespace(identity=ticket), smb_identity=of_smb)
-    other = SimpleNamespace(**(told | {"frames": (8,), "channel": 4, "session": None, "client": OTHER}))
+    other = SimpleNamespace(**(told | {"frames": (8,), "channel": 4, "session": None, "carriers": (OTHER, SERVER)}))
     other = SimpleNamespace(**vars(other), smb=None, security=SimpleNamespace(identity=None), smb_identity=None)
     sessions = [SimpleNamespace(number=number, frames=(10 * number,)) for number in (6, 7)]
 
@@ -275,7 +276,7 @@ def sliced(
     """The slice of calls, of which the first, second, ... reading gives these; and which connections were taken whole."""
     given = iter(again)
     whole: list[set[Any]] = []
-    held: list[_Packets] = []
+    held: list[_SlicedFrames] = []
 
     def follow(sources: Any, keyring: Any, limits: Any, *, message_log: Any, segment_log: Any, **more: Any) -> None:
         held.append(message_log.__self__)

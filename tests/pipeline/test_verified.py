@@ -21,7 +21,7 @@ from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.rule import every_rule
 from analyzer.results.evidence import EvidenceRecord, FileDigest, Input
 from analyzer.screens.formats.junit import junit_xml
-from analyzer.screens.formats.page import series_text, write_page
+from analyzer.screens.formats.page import value_blocks, write_page
 from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.write import write
 from analyzer.screens.views.audit import AuditView
@@ -56,7 +56,7 @@ def made(form: str, path: Path, evidence: EvidenceRecord | None = EVIDENCE) -> P
     elif form == "junit":
         write_document(junit_xml(view, evidence=evidence), destination)
     elif form == "html":
-        write_page(Report(audit=Audit(ANALYSIS)), series_text(ANALYSIS), destination, evidence)
+        write_page(Report(audit=Audit(ANALYSIS)), value_blocks(ANALYSIS), destination, evidence)
     else:
         write(Sessions(ANALYSIS), form, destination, evidence=evidence)
     return path

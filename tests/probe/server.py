@@ -9,16 +9,29 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from struct import pack, unpack_from
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID, uuid4
+
+from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import decode_stub
 from tests.build import rpc
-from tests.build.auth import USUAL_FLAGS, NtlmConversation, Rc4, av_pair, challenge_message, hmac_md5, md4
+from tests.build.auth import (
+    OID_NTLM,
+    USUAL_FLAGS,
+    NtlmConversation,
+    Rc4,
+    av_pair,
+    challenge_message,
+    hmac_md5,
+    md4,
+    neg_token_resp,
+)
 from tests.build.buffers import (
     Block,
     Counter,
@@ -42,10 +55,11 @@ ALL, BAD_STUB, BAD_HANDLE, NO_METHOD = 0xFFFFFFFF, 0x6F7, 0x1C00001A, 0x1C010002
 DENIED, INVALID, TOO_SMALL, TWICE, NO_LANGUAGE = 5, 0x57, 8, 0xB7, 1815
 NOT_FOUND, NO_INSTANCES, NO_COUNTER, NO_INSTANCE = 0x1068, 0x1069, 0x106A, 3
 MOST = {0: 256, 1: 134217728, 2: 67108864, 5: 67108864, 6: 1073741824, 7: 67108864}
-INSTANCES = {"a": 0, "b": 1}
-SETS = {MULTIPLE: record(MULTIPLE, 2, *COUNTERS), SINGLE: record(SINGLE, 0, counter(1, RAW))}
 ROW = (u4(5), u8(1 << 20), u4(3), u4(4))
 FREQUENCY = 10_000_000
+_SPNEGO = 9
+# A mechListMIC of 16 bytes in a NegTokenResp (RFC 4178 section 4.2.2).
+_MIC = b"\xa3\x12\x04\x10"
 
 
 class FaultError(Exception):
@@ -56,21 +70,41 @@ class FaultError(Exception):
 
 
 class Acceptor:
-    """The server's end of NTLM. `user` is known, and messages protected, once the last token came."""
+    """The server's end of NTLM, bare or inside SPNEGO. `user` is known, and messages protected, once the last token came."""
 
-    def __init__(self, number: int, level: int) -> None:
-        self.number, self.level = number, level
+    def __init__(self, number: int, level: int, auth_type: int = 10) -> None:
+        self.number, self.level, self.auth_type = number, level, auth_type
         self.user = ""
         self.sealer: rpc.RealSealer | None = None
         self._challenge = b"\1\2\3\4\5\6\7\x08"
 
-    def challenge(self) -> bytes:
+    def answer(self, token: bytes) -> bytes:
+        """What answers a token of the client; nothing where that was the last one, or is sent again."""
+        at = token.find(b"NTLMSSP\0")
+        kind = token[at + 8] if at >= 0 else 0
+        if kind == 1:
+            challenge = self._challenged()
+            if self.auth_type == _SPNEGO:
+                return neg_token_resp(state=1, mechanism=OID_NTLM, token=challenge)
+            return challenge
+        if kind == 3 and self.sealer is None:
+            self._finish(token[at:])
+            if self.auth_type == _SPNEGO:
+                if _MIC not in token:
+                    return neg_token_resp(state=0)
+                # The keystream that mechListMICs spend is given back afterwards ([MS-SPNG] section 3.3.5.1), their numbers are not.
+                spent = NtlmConversation(b"", b"", b"", self._keys.session_key, self._keys.flags)
+                self._keys._ends["acceptor"].number = 1
+                return neg_token_resp(state=0, mic=spent.mech_list_mic("acceptor", [OID_NTLM]))
+        return b""
+
+    def _challenged(self) -> bytes:
         domain = DOMAIN.encode("utf-16-le")
         now = (int(datetime.now(UTC).timestamp()) + 11644473600) * FREQUENCY
         names = av_pair(2, domain) + av_pair(1, domain) + av_pair(3, domain) + av_pair(7, u8(now)) + av_pair(0, b"")
         return challenge_message(USUAL_FLAGS, self._challenge, domain, names)
 
-    def finish(self, token: bytes) -> None:
+    def _finish(self, token: bytes) -> None:
         def part(at: int) -> bytes:
             length, _, start = unpack_from("<HHI", token, at)
             return token[start : start + length]
@@ -82,7 +116,9 @@ class Acceptor:
         assert response[:16] == hmac_md5(key, self._challenge + response[16:]), "the password is wrong"
         session_key = Rc4(hmac_md5(key, response[:16])).update(sealed_key)
         self._keys = NtlmConversation(b"", b"", b"", session_key, flags)
-        self.sealer = rpc.RealSealer(self._keys, "acceptor", level=self.level, context_id=self.number)
+        self.sealer = rpc.RealSealer(
+            self._keys, "acceptor", level=self.level, auth_type=self.auth_type, context_id=self.number
+        )
 
     def opened(self, body: bytes) -> bytes:
         """What the client sealed; its signature has spent keystream as well."""
@@ -92,86 +128,148 @@ class Acceptor:
         return plain
 
 
-class Association:
-    """One connection: its presentation and security contexts, and the handles it was given."""
+class Contents:
+    """What a server has, and what it tells of it. This one has two countersets, whose values stand still."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._held = b""
-        self._contexts: dict[int, tuple[str, bool, Acceptor | None]] = {}
-        self._acceptors: dict[int, Acceptor] = {}
+    sets: ClassVar[Sequence[str]] = (MULTIPLE, SINGLE)
+
+    def registered(self, guid: str, code: int, language: int) -> tuple[int, bytes]:
+        """Status and buffer of a RequestCode."""
+        if not 1 <= code <= 10:
+            return INVALID, b""
+        if guid not in self.sets:
+            return NOT_FOUND, b""
+        if code in (3, 4, 5, 6) and language not in (0, 0x409):
+            return NO_LANGUAGE, b""
+        return self.registration(guid, code, language)
+
+    def registration(self, guid: str, code: int, language: int) -> tuple[int, bytes]:
+        """Status and buffer of a RequestCode of a counterset that there is, in a language that there is."""
+        counters = COUNTERS if guid == MULTIPLE else (counter(1, RAW),)
+        match code:
+            case 1:
+                return 0, record(MULTIPLE, 2, *COUNTERS) if guid == MULTIPLE else record(SINGLE, 0, counter(1, RAW))
+            case 2:
+                found = next((one for one in counters if one[:4] == u4(language)), None)
+                return (0, found) if found is not None else (NO_COUNTER, b"")
+            case 5 | 6 | 10:
+                names = [(int.from_bytes(one[:4], "little"), f"name {one[0]}") for one in counters]
+                return 0, string_table(list(names), from_start=False)
+            case 8:
+                return 0, UUID(guid).bytes_le
+            case _:
+                return 0, wide(f"text {code}")
+
+    def counters(self, guid: str) -> Sequence[int]:
+        """The counters of a counterset, by number."""
+        return (1, 2, 3, 4) if guid == MULTIPLE else (1,)
+
+    def instances(self, guid: str) -> Mapping[str, int] | None:
+        """The instances of a counterset; None of one that has no instances."""
+        return {"a": 0, "b": 1} if guid == MULTIPLE else None
+
+    def status(self, one: bytes, held: list[bytes], *, add: int) -> int:
+        """What becomes of an identifier. One that is held and to be removed is taken as it was added."""
+        same = next((other for other in held if _key(other) == _key(one)), None)
+        if not add:
+            if same is None:
+                return INVALID
+            held[held.index(same)] = one[:16] + u4(0) + one[20:]
+            return 0
+        guid, wanted, name = str(UUID(bytes_le=one[:16])), int.from_bytes(one[24:28], "little"), _name(one)
+        if guid not in self.sets:
+            return NOT_FOUND
+        if wanted != ALL and wanted not in self.counters(guid):
+            return NO_COUNTER
+        instances = self.instances(guid)
+        if instances is not None and name not in ("*", *instances):
+            return NO_INSTANCE
+        return TWICE if same is not None else 0
+
+    def blocks(self, held: list[bytes]) -> list[Block]:
+        """A block for each identifier of a query."""
+        blocks = []
+        for one in held:
+            guid, wanted, name = str(UUID(bytes_le=one[:16])), int.from_bytes(one[24:28], "little"), _name(one)
+            ids = tuple(self.counters(guid))
+            if name == "*":
+                every = tuple((self.instances(guid) or {}).items())
+                rows = tuple(self.row(guid, each, (wanted,) if wanted != ALL else ids) for each, _ in every)
+                block = Block(4 if wanted != ALL else 6, ids=ids, instances=every, values=rows)
+            elif wanted != ALL:
+                block = Block(1, values=(self.row(guid, name, (wanted,)),))
+            else:
+                block = Block(2, ids=ids, values=(self.row(guid, name, ids),))
+            blocks.append(block)
+        return blocks
+
+    def row(self, guid: str, instance: str, counters: Sequence[int]) -> tuple[bytes, ...]:
+        """The values of these counters now."""
+        return tuple(ROW[number - 1] for number in counters)
+
+    def perf_data(self, blocks: list[Block]) -> bytes:
+        """A _PERF_DATA_HEADER with these blocks, as of now."""
+        moment = self.now()
+        data = perf_data(blocks, _clocks(moment))
+        return data[:32] + _system_time(moment) + data[48:]
+
+    def winperf(self, objects: list[PerfObject]) -> bytes:
+        """A PERF_DATA_BLOCK with these objects, as of now."""
+        moment = self.now()
+        ticks, now, frequency = _clocks(moment)
+        data = winperf(objects, clocks=(ticks, frequency, now))
+        return data[:36] + _system_time(moment) + data[52:]
+
+    def now(self) -> datetime:
+        """The time of the server."""
+        return datetime.now(UTC)
+
+    def objects(self) -> list[PerfObject]:
+        """What HKEY_PERFORMANCE_DATA has now."""
+        counters = (Counter(784, RAW, 4), Counter(6, FRACTION, 4), Counter(8, BASE, 4))
+        rows = (Instance("a", 1, (0, 0), (7, 8, 9)), Instance("b", 2, (0, 0), (4, 5, 6)))
+        return [PerfObject(238, counters, rows)]
+
+
+class Answer(Struct, frozen=True):
+    """What a server made of a call: the stub of its response or the status of its fault, and what it told of counters, as blocks
+    of PerflibV2 or as objects of HKEY_PERFORMANCE_DATA."""
+
+    stub: bytes = b""
+    fault: int | None = None
+    blocks: Sequence[Block] | None = None
+    objects: Sequence[PerfObject] | None = None
+
+
+Heed = Callable[[str, int, bytes, Answer], None]
+
+
+class Caller:
+    """Answers the calls of one association, and knows the handles that it gave out there."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
         self._queries: dict[str, list[bytes]] = {}
         self._keys: set[str] = set()
-        self._request = b""
+        self._big = False
+        self._blocks: list[Block] | None = None
+        self._objects: list[PerfObject] | None = None
 
-    def run(self) -> None:
-        with suppress(OSError, EOFError):
-            while True:
-                self._take(self._receive())
-        self._connection.close()
-
-    def _receive(self) -> bytes:
-        while len(self._held) < 16 or len(self._held) < unpack_from("<H", self._held, 8)[0]:
-            more = self._connection.recv(65536)
-            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-            if not more:
-                raise EOFError
-            self._held += more
-        length = unpack_from("<H", self._held, 8)[0]
-        pdu, self._held = self._held[:length], self._held[length:]
-        return pdu
-
-    def _take(self, pdu: bytes) -> None:
-        kind, call_id = pdu[2], unpack_from("<I", pdu, 12)[0]
-        auth_length = unpack_from("<H", pdu, 10)[0]
-        trailer = len(pdu) - auth_length - 8
-        acceptor = None
-        if auth_length:
-            number, level = unpack_from("<I", pdu, trailer + 4)[0], pdu[trailer + 1]
-            acceptor = self._acceptors.setdefault(number, Acceptor(number, level))
-        if kind in (rpc.BIND, rpc.ALTER):
-            self._bind(pdu, call_id, acceptor)
-        elif kind == rpc.AUTH3:
-            assert acceptor is not None
-            acceptor.finish(pdu[-auth_length:])
-        elif kind == rpc.REQUEST:
-            body = pdu[24:]
-            if acceptor is not None:
-                body = acceptor.opened(pdu[24:trailer])[: trailer - 24 - pdu[trailer + 2]]
-            self._request += body
-            if pdu[3] & rpc.LAST:
-                stub, self._request = self._request, b""
-                context, opnum = unpack_from("<HH", pdu, 20)
-                self._answer(call_id, context, opnum, stub)
-
-    def _bind(self, pdu: bytes, call_id: int, acceptor: Acceptor | None) -> None:
-        (number,) = unpack_from("<H", pdu, 28)
-        interface, transfer = (str(UUID(bytes_le=pdu[at : at + 16])) for at in (32, 52))
-        known = {PCQ: (rpc.NDR, NDR64), WINREG: (rpc.NDR,)}.get(interface, ())
-        found = next((one for one in known if one[0] == transfer), None)
-        nothing = ("00000000-0000-0000-0000-000000000000", 0)
-        result = (0, 0, found) if found else (3, 0, nothing) if transfer == rpc.FEATURES[0] else (2, 2, nothing)
-        if found is not None:
-            self._contexts[number] = interface, found == NDR64, acceptor
-        auth = rpc.Auth(acceptor.challenge(), acceptor.level, 10, acceptor.number) if acceptor is not None else None
-        ptype = rpc.BIND_ACK if pdu[2] == rpc.BIND else rpc.ALTER_RESP
-        self._connection.sendall(rpc.bind_ack([result], ptype=ptype, call_id=call_id, auth=auth))
-
-    def _answer(self, call_id: int, context: int, opnum: int, stub: bytes) -> None:
-        interface, ndr64, acceptor = self._contexts[context]
-        sealer = acceptor.sealer if acceptor is not None and acceptor.level >= 3 else None
+    def answer(
+        self, interface: str, opnum: int, stub: bytes, *, allowed: bool = True, ndr64: bool = False, big: bool = False
+    ) -> Answer:
+        """One call; who is not `allowed` gets ERROR_ACCESS_DENIED of PerflibV2."""
+        self._blocks = self._objects = None
+        self._big = big
+        made = Ndr(ndr64=ndr64, order="big" if big else "little")
         try:
             if interface == PCQ:
-                allowed = acceptor is not None and acceptor.level == 6 and acceptor.user == USER
-                answer = self._perflib(opnum, stub, Ndr(ndr64=ndr64), allowed=allowed)
+                answer = self._perflib(opnum, stub, made, allowed=allowed)
             else:
-                answer = self._registry(opnum, stub)
+                answer = self._registry(opnum, stub, made)
         except FaultError as fault:
-            self._connection.sendall(rpc.fault(fault.status, call_id=call_id, context_id=context, sealer=sealer))
-            return
-        for flags, piece in rpc.fragments(answer.data, 4096):
-            made = rpc.response(piece, call_id=call_id, context_id=context, flags=flags, sealer=sealer)
-            self._connection.sendall(made)
+            return Answer(fault=fault.status)
+        return Answer(answer.data, None, self._blocks, self._objects)
 
     # --- PerflibV2 ------------------------------------------------------------------------------------------------------
 
@@ -179,7 +277,9 @@ class Association:
         if opnum > 7:
             raise FaultError(NO_METHOD)
         try:
-            asked = decode_stub("perflib-v2", opnum, "request", stub, ndr64=answer.width == 8)
+            asked = decode_stub(
+                "perflib-v2", opnum, "request", stub, ndr64=answer.width == 8, big_endian=answer.order == "big"
+            )
         except DecodeError:
             raise FaultError(BAD_STUB) from None
         params = asked.params
@@ -203,7 +303,7 @@ class Association:
         element = 16 if opnum == 0 else 1
         needed = len(data) // element
         if status == 0 and needed > room:
-            status, data = TOO_SMALL, b""
+            status, data, self._blocks = TOO_SMALL, b"", None
         answer.uint(len(data) // element).uint(needed if status in (0, TOO_SMALL) else 0)
         return answer.array(data, room, element).uint(status)
 
@@ -228,19 +328,23 @@ class Association:
     def _told(self, opnum: int, params: dict[str, Any], held: list[bytes]) -> tuple[int, bytes]:
         match opnum:
             case 0:
-                return 0, b"".join(UUID(guid).bytes_le for guid in SETS)
+                # NDR marshals these GUIDs; those in buffers are always little-endian.
+                return 0, b"".join(rpc.uuid_bytes(guid, big=self._big) for guid in self._contents.sets)
             case 1:
-                return _registered(params["CounterSetGuid"], params["RequestCode"], params["RequestLCID"])
+                guid, code, language = params["CounterSetGuid"], params["RequestCode"], params["RequestLCID"]
+                return self._contents.registered(guid, code, language)
             case 2:
-                if params["CounterSetGuid"] not in SETS:
+                if params["CounterSetGuid"] not in self._contents.sets:
                     return NOT_FOUND, b""
-                if params["CounterSetGuid"] == SINGLE:
+                instances = self._contents.instances(params["CounterSetGuid"])
+                if instances is None:
                     return NO_INSTANCES, b""
-                return 0, b"".join(instance_header(name, number) for name, number in INSTANCES.items())
+                return 0, b"".join(instance_header(name, number) for name, number in instances.items())
             case 5:
                 return 0, b"".join(one[:16] + u4(0) + one[20:32] + u4(n) + one[36:] for n, one in enumerate(held))
             case _:
-                return 0, _data(held)
+                self._blocks = self._contents.blocks(held)
+                return 0, self._contents.perf_data(self._blocks)
 
     def _validate(self, data: bytes, held: list[bytes], *, add: int) -> tuple[int, bytes]:
         if len(data) < 40:
@@ -255,7 +359,7 @@ class Association:
             at += size
         answered = []
         for one in identifiers:
-            status = _status(one, held, add=add)
+            status = self._contents.status(one, held, add=add)
             if status == 0:
                 (held.append if add else held.remove)(one[:16] + u4(0) + one[20:])
             answered.append(one[:16] + u4(status) + one[20:])
@@ -263,46 +367,124 @@ class Association:
 
     # --- winreg -------------------------------------------------------------------------------------------------------------
 
-    def _registry(self, opnum: int, stub: bytes) -> Ndr:
-        answer = Ndr()
+    def _registry(self, opnum: int, stub: bytes, answer: Ndr) -> Ndr:
         if opnum == 3:
             uuid = str(uuid4())
             self._keys.add(uuid)
             return answer.handle(uuid).uint(0)
-        if opnum not in (5, 17) or str(UUID(bytes_le=stub[4:20])) not in self._keys:
+        if opnum not in (5, 17) or _handle(stub, answer.order) not in self._keys:
             raise FaultError(BAD_HANDLE)
         if opnum == 5:
             return answer.handle(str(UUID(int=0))).uint(0)
-        counters = (Counter(784, RAW, 4), Counter(6, FRACTION, 4), Counter(8, BASE, 4))
-        rows = (Instance("a", 1, (0, 0), (7, 8, 9)), Instance("b", 2, (0, 0), (4, 5, 6)))
-        moment = datetime.now(UTC)
-        ticks, now, frequency = _clocks(moment)
-        data = winperf([PerfObject(238, counters, rows)], clocks=(ticks, frequency, now))
-        data = data[:36] + _system_time(moment) + data[52:]
+        self._objects = self._contents.objects()
+        data = self._contents.winperf(self._objects)
         return value_stub(answer, 3, data, len(data), len(data), len(data)).uint(0)
 
 
-def _registered(guid: str, code: int, language: int) -> tuple[int, bytes]:
-    if not 1 <= code <= 10:
-        return INVALID, b""
-    if guid not in SETS:
-        return NOT_FOUND, b""
-    if code in (3, 4, 5, 6) and language not in (0, 0x409):
-        return NO_LANGUAGE, b""
-    counters = COUNTERS if guid == MULTIPLE else (counter(1, RAW),)
-    match code:
-        case 1:
-            return 0, SETS[guid]
-        case 2:
-            found = next((one for one in counters if one[:4] == u4(language)), None)
-            return (0, found) if found is not None else (NO_COUNTER, b"")
-        case 5 | 6 | 10:
-            names = [(int.from_bytes(one[:4], "little"), f"name {one[0]}") for one in counters]
-            return 0, string_table(list(names), from_start=False)
-        case 8:
-            return 0, UUID(guid).bytes_le
-        case _:
-            return 0, wide(f"text {code}")
+class Association:
+    """One connection: its presentation and security contexts, and the handles it was given. `heed` is told of each call and of
+    what became of it. Some servers protect faults too, others (`seals_faults` is not set) send them bare."""
+
+    def __init__(
+        self, connection: socket.socket, contents: Contents, heed: Heed = lambda *_: None, *, seals_faults: bool = True
+    ) -> None:
+        self._connection, self._heed, self._seals_faults = connection, heed, seals_faults
+        self._caller = Caller(contents)
+        self._held = b""
+        self._contexts: dict[int, tuple[str, bool, Acceptor | None]] = {}
+        self._acceptors: dict[int, Acceptor] = {}
+        self._request = b""
+
+    def run(self) -> None:
+        with suppress(OSError, EOFError):
+            while True:
+                self._take(self._receive())
+        self._connection.close()
+
+    def _receive(self) -> bytes:
+        while len(self._held) < 16 or len(self._held) < unpack_from("<H", self._held, 8)[0]:
+            more = self._connection.recv(65536)
+            if self._connection.family != socket.AF_UNIX:
+                self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            if not more:
+                raise EOFError
+            self._held += more
+        length = unpack_from("<H", self._held, 8)[0]
+        pdu, self._held = self._held[:length], self._held[length:]
+        return pdu
+
+    def _take(self, pdu: bytes) -> None:
+        kind, call_id = pdu[2], unpack_from("<I", pdu, 12)[0]
+        auth_length = unpack_from("<H", pdu, 10)[0]
+        trailer = len(pdu) - auth_length - 8
+        acceptor = None
+        if auth_length:
+            number = unpack_from("<I", pdu, trailer + 4)[0]
+            made = Acceptor(number, pdu[trailer + 1], pdu[trailer])
+            acceptor = self._acceptors.setdefault(number, made)
+        if kind in (rpc.BIND, rpc.ALTER):
+            self._bind(pdu, call_id, acceptor, pdu[len(pdu) - auth_length :])
+        elif kind == rpc.AUTH3:
+            assert acceptor is not None
+            acceptor.answer(pdu[-auth_length:])
+        elif kind == rpc.REQUEST:
+            body = pdu[24:]
+            if acceptor is not None:
+                body = acceptor.opened(pdu[24:trailer])[: trailer - 24 - pdu[trailer + 2]]
+            self._request += body
+            if pdu[3] & rpc.LAST:
+                stub, self._request = self._request, b""
+                context, opnum = unpack_from("<HH", pdu, 20)
+                self._answer(call_id, context, opnum, stub, acceptor)
+
+    def _bind(self, pdu: bytes, call_id: int, acceptor: Acceptor | None, token: bytes) -> None:
+        results = []
+        at = 28
+        for _ in range(pdu[24]):
+            number, transfers = unpack_from("<HB", pdu, at)
+            interface, *offered = (
+                str(UUID(bytes_le=pdu[place : place + 16])) for place in range(at + 4, at + 24 + 20 * transfers, 20)
+            )
+            at += 24 + 20 * transfers
+            known = {PCQ: (rpc.NDR, NDR64), WINREG: (rpc.NDR,)}.get(interface, ())
+            found = next((one for one in known if one[0] in offered), None)
+            nothing = ("00000000-0000-0000-0000-000000000000", 0)
+            refused = (3, 0, nothing) if rpc.FEATURES[0][:18] in offered[0] else (2, 2, nothing)
+            results.append((0, 0, found) if found else refused)
+            if found is not None:
+                self._contexts[number] = interface, found == NDR64, acceptor
+        answer = acceptor.answer(token) if acceptor is not None else None
+        auth = rpc.Auth(answer, acceptor.level, acceptor.auth_type, acceptor.number) if acceptor and answer else None
+        ptype = rpc.BIND_ACK if pdu[2] == rpc.BIND else rpc.ALTER_RESP
+        flags = rpc.WHOLE | pdu[3] & rpc.HEADER_SIGN
+        self._connection.sendall(rpc.bind_ack(results, ptype=ptype, call_id=call_id, auth=auth, flags=flags))
+
+    def _answer(self, call_id: int, context: int, opnum: int, stub: bytes, protecting: Acceptor | None) -> None:
+        interface, ndr64, bound = self._contexts[context]
+        # An alter_context without a token adds an interface to the security context that there is.
+        acceptor = protecting or bound
+        sealer = acceptor.sealer if acceptor is not None and acceptor.level >= 3 else None
+        allowed = acceptor is not None and acceptor.level == 6 and acceptor.user != OTHER
+        answer = self._caller.answer(interface, opnum, without_trailer(stub), allowed=allowed, ndr64=ndr64)
+        self._heed(interface, opnum, stub, answer)
+        if answer.fault is not None:
+            on_faults = sealer if self._seals_faults else None
+            self._connection.sendall(rpc.fault(answer.fault, call_id=call_id, context_id=context, sealer=on_faults))
+            return
+        for flags, piece in rpc.fragments(answer.stub, 4096):
+            made = rpc.response(piece, call_id=call_id, context_id=context, flags=flags, sealer=sealer)
+            self._connection.sendall(made)
+
+
+def without_trailer(stub: bytes) -> bytes:
+    """A stub without the verification trailer that may follow it ([MS-RPCE] section 2.2.2.13)."""
+    at = stub.rfind(rpc.VT_SIGNATURE)
+    return stub if at < 0 else stub[:at]
+
+
+def _handle(stub: bytes, order: str) -> str:
+    """The handle that a request of winreg begins with."""
+    return str(UUID(bytes=stub[4:20]) if order == "big" else UUID(bytes_le=stub[4:20]))
 
 
 def _name(one: bytes) -> str:
@@ -311,45 +493,6 @@ def _name(one: bytes) -> str:
 
 def _key(one: bytes) -> tuple[bytes, bytes, str]:
     return one[:16], one[24:32], _name(one).casefold()
-
-
-def _status(one: bytes, held: list[bytes], *, add: int) -> int:
-    """What becomes of an identifier. One that is held and to be removed is taken as it was added."""
-    same = next((other for other in held if _key(other) == _key(one)), None)
-    if not add:
-        if same is None:
-            return INVALID
-        held[held.index(same)] = one[:16] + u4(0) + one[20:]
-        return 0
-    guid, wanted, name = str(UUID(bytes_le=one[:16])), int.from_bytes(one[24:28], "little"), _name(one)
-    if guid not in SETS:
-        return NOT_FOUND
-    counters = (1, 2, 3, 4) if guid == MULTIPLE else (1,)
-    if wanted != ALL and wanted not in counters:
-        return NO_COUNTER
-    if guid == MULTIPLE and name not in ("*", *INSTANCES):
-        return NO_INSTANCE
-    return TWICE if same is not None else 0
-
-
-def _data(held: list[bytes]) -> bytes:
-    blocks = []
-    for one in held:
-        wanted, name = int.from_bytes(one[24:28], "little"), _name(one)
-        value = ROW[wanted - 1] if wanted != ALL else b""
-        every = tuple(INSTANCES.items())
-        if wanted != ALL:
-            block = (
-                Block(4, instances=every, values=((value,), (value,))) if name == "*" else Block(1, values=((value,),))
-            )
-        elif name == "*":
-            block = Block(6, ids=(1, 2, 3, 4), instances=every, values=(ROW, ROW))
-        else:
-            block = Block(2, ids=(1, 2, 3, 4), values=(ROW,))
-        blocks.append(block)
-    moment = datetime.now(UTC)
-    data = perf_data(blocks, _clocks(moment))
-    return data[:32] + _system_time(moment) + data[48:]
 
 
 def _system_time(moment: datetime) -> bytes:
@@ -383,7 +526,7 @@ class Server:
                 connection, _ = self._listener.accept()
                 self.accepted += 1
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=Association(connection).run, daemon=True).start()
+                threading.Thread(target=Association(connection, Contents()).run, daemon=True).start()
 
     def smb(self) -> int:
         """Starts the file server; its port."""

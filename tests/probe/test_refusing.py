@@ -18,7 +18,7 @@ from analyzer.probe import rehearsal
 from analyzer.probe.rehearsal import Rehearsal
 from analyzer.probe.script import Options, Script
 from analyzer.probe.talk import Impersonation, Lab
-from analyzer.probe.wire import Answer, Association, Context, Credentials, LostError
+from analyzer.probe.wire import BoundStream, Credentials, LostError, OfferedContext, Reply
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls
 from tests.written import is_as_written
@@ -27,7 +27,7 @@ PAGES = Path(__file__).parent / "refusing"
 CALLER, OTHER = Credentials("user", "domain", "password"), Credentials("other", "domain", "password")
 OPTIONS = Options(other=OTHER, polls=2, interval=0.25)
 WINREG = 1 << 8  # added to the opnums of winreg
-Wrong = Callable[[int, Answer], Answer]
+Wrong = Callable[[int, Reply], Reply]
 
 
 class Refusing(Rehearsal):
@@ -38,21 +38,21 @@ class Refusing(Rehearsal):
     ) -> None:
         self._lost, self._wrong, self._bind, self._opened = lost, wrong, bind, 0
 
-    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
         self._opened += 1
         if self._opened in self._lost:
             raise LostError("the server ended the connection")
         association = super().open(credentials, pipe, impersonation)
         bound, call = association.bind, association.call
-        contexts: list[Context] = []
+        contexts: list[OfferedContext] = []
 
-        def bind(context: Context, level: int = 6) -> int | None:
+        def bind(context: OfferedContext, level: int = 6) -> int | None:
             if level == self._bind:
                 return None
             contexts.append(context)
             return bound(context, level)
 
-        def answered(context: int, opnum: int, stub: bytes) -> Answer:
+        def answered(context: int, opnum: int, stub: bytes) -> Reply:
             answer = call(context, opnum, stub)
             is_winreg = contexts[context].interface[0].startswith("338cd001")
             return self._wrong(opnum + (WINREG if is_winreg else 0), answer) if self._wrong is not None else answer
@@ -73,17 +73,17 @@ def done(connector: Rehearsal) -> str:
     return "".join(f"{line}\n" for line in [*lines, *lab.failures])
 
 
-def of(opnum: int, answer: Answer) -> Wrong:
+def of(opnum: int, answer: Reply) -> Wrong:
     return lambda asked, usual: replace(answer, opnum=usual.opnum, ndr64=usual.ndr64) if asked == opnum else usual
 
 
 ANSWERS = {
-    "refused": Answer(pack("<II", 0, 5)),
-    "lost": Answer(lost="gone"),
-    "fault": Answer(fault=5),
-    "short": Answer(b"\0\0"),
-    "empty": Answer(bytes(24)),
-    "small": Answer(pack("<6I", 0, 40, 0, 0, 0, 8)),
+    "refused": Reply(pack("<II", 0, 5)),
+    "lost": Reply(lost="gone"),
+    "fault": Reply(fault=5),
+    "short": Reply(b"\0\0"),
+    "empty": Reply(bytes(24)),
+    "small": Reply(pack("<6I", 0, 40, 0, 0, 0, 8)),
 }
 METHODS = (0, 1, 2, 3, 4, 5, 6, 7, 3 | WINREG, 5 | WINREG, 17 | WINREG)
 
@@ -117,8 +117,8 @@ def test_data_with_blocks_of_every_type() -> None:
     ]
     made = {ndr64: Calls(ndr64=ndr64).sized(perf_data(blocks)).data for ndr64 in (False, True)}
 
-    def wrong(opnum: int, usual: Answer) -> Answer:
-        return Answer(made[usual.ndr64], opnum=opnum, ndr64=usual.ndr64) if opnum == 6 else usual
+    def wrong(opnum: int, usual: Reply) -> Reply:
+        return Reply(made[usual.ndr64], opnum=opnum, ndr64=usual.ndr64) if opnum == 6 else usual
 
     are_as_written("data", [("blocks", Refusing(wrong=wrong))])
 
@@ -149,10 +149,10 @@ def test_a_registry_value_that_needs_more_room() -> None:
     def needing(size: int) -> Refusing:
         sizes = iter([1 << 16, 1 << 18, 1 << 20, 1 << 22] * 2)
 
-        def wrong(opnum: int, usual: Answer) -> Answer:
+        def wrong(opnum: int, usual: Reply) -> Reply:
             if opnum != 17 | WINREG:
                 return usual
-            return Answer(pack("<IIIIII", 0, 0, 0, 0, 0, 234 if next(sizes, 0) < size else 0))
+            return Reply(pack("<IIIIII", 0, 0, 0, 0, 0, 234 if next(sizes, 0) < size else 0))
 
         return Refusing(wrong=wrong)
 

@@ -26,11 +26,11 @@ from analyzer.probe.script import Counterset, Known, Options, Script
 from analyzer.probe.stubs import ANY, context_handle, identifier, query_value
 from analyzer.probe.talk import Impersonation, Lab
 from analyzer.probe.wire import (
-    Answer,
-    Association,
-    Context,
+    BoundStream,
     Credentials,
     LostError,
+    OfferedContext,
+    Reply,
     handle_of,
 )
 from analyzer.results.security import AuthLevel
@@ -51,12 +51,12 @@ class Recording:
         self.opened: list[tuple[str, str, str]] = []
         self.stubs: list[str] = []
 
-    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
         self.opened.append((credentials.username, pipe, impersonation))
         association = Rehearsal().open(credentials, pipe, impersonation)
         original = association.call
 
-        def call(context: int, opnum: int, stub: bytes) -> Answer:
+        def call(context: int, opnum: int, stub: bytes) -> Reply:
             self.stubs.append(f"{context} {opnum} {len(stub)} {sha256(stub).hexdigest()[:12]}")
             return original(context, opnum, stub)
 
@@ -171,7 +171,7 @@ def test_the_request_of_a_value_is_read_as_it_was_meant(ndr64: bool) -> None:
         "lpcbData": 4096,
         "lpcbLen": 0,
     }
-    assert context_handle(HANDLE, 7) == b"\7\0\0\0" + UUID(HANDLE).bytes_le
+    assert context_handle(HANDLE) == bytes(4) + UUID(HANDLE).bytes_le
 
 
 @pytest.mark.parametrize("name", [None, "", "a", "abc", "name"])
@@ -184,15 +184,15 @@ def test_identifiers_are_those_of_another_builder(name: str | None) -> None:
 # Answers
 
 
-def answered(opnum: int, stub: Ndr | bytes, *, ndr64: bool = False) -> Answer:
-    return Answer(stub.data if isinstance(stub, Ndr) else stub, opnum=opnum, ndr64=ndr64)
+def answered(opnum: int, stub: Ndr | bytes, *, ndr64: bool = False) -> Reply:
+    return Reply(stub.data if isinstance(stub, Ndr) else stub, opnum=opnum, ndr64=ndr64)
 
 
 @pytest.mark.parametrize("ndr64", [False, True])
 def test_what_answers_tell(ndr64: bool) -> None:
     make = calls.Calls(ndr64=ndr64)
 
-    def of(opnum: int, data: bytes, status: int = 0, **options: int) -> Answer:
+    def of(opnum: int, data: bytes, status: int = 0, **options: int) -> Reply:
         return answered(opnum, make.sized(data, status, **options), ndr64=ndr64)
 
     guids = UUID(GUID).bytes_le + UUID(HANDLE).bytes_le
@@ -214,12 +214,12 @@ def test_what_answers_tell(ndr64: bool) -> None:
 
 
 def test_answers_have_a_status_where_they_are_answers() -> None:
-    assert Answer(pack("<II", 7, 8)).status == 8
-    assert [one.status for one in (Answer(), Answer(b"1234", fault=5), Answer(b"1234", lost="gone"))] == [None] * 3
-    assert [one.is_answered for one in (Answer(), Answer(fault=5), Answer(lost="gone"))] == [True, True, False]
+    assert Reply(pack("<II", 7, 8)).status == 8
+    assert [one.status for one in (Reply(), Reply(b"1234", fault=5), Reply(b"1234", lost="gone"))] == [None] * 3
+    assert [one.is_answered for one in (Reply(), Reply(fault=5), Reply(lost="gone"))] == [True, True, False]
     handle = context_handle(HANDLE)
-    assert handle_of(Answer(handle + bytes(4))) == handle
-    assert [handle_of(Answer(stub)) for stub in (handle + b"\5\0\0\0", handle[:19] + bytes(4), bytes(4))] == [None] * 3
+    assert handle_of(Reply(handle + bytes(4))) == handle
+    assert [handle_of(Reply(stub)) for stub in (handle + b"\5\0\0\0", handle[:19] + bytes(4), bytes(4))] == [None] * 3
 
 
 # Associations: what is sent, and what comes back in pieces
@@ -243,13 +243,13 @@ class Scripted:
         self.is_closed = True
 
 
-PERFLIB = Context((rpc.PCQ, 1, 0))
+PERFLIB = OfferedContext((rpc.PCQ, 1, 0))
 ACK = rpc.bind_ack()
 
 
-def bound(*answers: bytes) -> tuple[Association, Scripted]:
+def bound(*answers: bytes) -> tuple[BoundStream, Scripted]:
     stream = Scripted(ACK, *answers)
-    association = Association(stream, CALLER)
+    association = BoundStream(stream, CALLER)
     assert association.bind(PERFLIB, AuthLevel.NONE) == 0
     return association, stream
 
@@ -259,7 +259,7 @@ def test_a_bind_is_that_of_another_builder() -> None:
         rpc.bind_ack(ptype=rpc.ALTER_RESP), rpc.bind_ack([(2, 1, rpc.NDR)], ptype=rpc.ALTER_RESP)
     )
     assert stream.sent == [rpc.bind()]
-    second = Context((rpc.WINREG, 1, 0), rpc.NDR64)
+    second = OfferedContext((rpc.WINREG, 1, 0), rpc.NDR64)
     assert association.bind(second, AuthLevel.NONE) == 1
     offered = rpc.context(1, rpc.WINREG, [rpc.NDR64])
     assert stream.sent[1] == rpc.bind([offered], ptype=rpc.ALTER, call_id=2)
@@ -272,7 +272,7 @@ def test_a_bind_is_that_of_another_builder() -> None:
 @pytest.mark.parametrize("address", [b"", b"1\0", b"12\0", b"123\0", b"\\PIPE\\winreg\0"])
 def test_results_of_a_bind_stand_behind_the_address(address: bytes) -> None:
     for result, number in ((0, 0), (2, None)):
-        association = Association(Scripted(rpc.bind_ack([(result, 0, rpc.NDR)], address=address)), CALLER)
+        association = BoundStream(Scripted(rpc.bind_ack([(result, 0, rpc.NDR)], address=address)), CALLER)
         assert association.bind(PERFLIB, AuthLevel.NONE) == number
 
 
@@ -287,9 +287,9 @@ def test_results_of_a_bind_stand_behind_the_address(address: bytes) -> None:
 )
 def test_a_bind_that_is_refused_says_why(answer: bytes, words: str) -> None:
     with pytest.raises(LostError, match=words):
-        Association(Scripted(answer), CALLER).bind(PERFLIB, AuthLevel.NONE)
+        BoundStream(Scripted(answer), CALLER).bind(PERFLIB, AuthLevel.NONE)
     fault = rpc.pdu(rpc.FAULT, bytes(16))
-    assert Association(Scripted(fault), CALLER).bind(PERFLIB, AuthLevel.NONE) is None
+    assert BoundStream(Scripted(fault), CALLER).bind(PERFLIB, AuthLevel.NONE) is None
 
 
 def response(stub: bytes, *, flags: int = rpc.WHOLE, call_id: int = 2) -> bytes:
@@ -300,7 +300,7 @@ def test_calls_go_out_in_pieces_and_answers_come_in_pieces() -> None:
     whole = response(b"first", flags=rpc.FIRST) + response(b"middle", flags=0) + response(b"last", flags=rpc.LAST)
     association, stream = bound(*(whole[at : at + 7] for at in range(0, len(whole), 7)))
     asked = bytes(range(256)) * 40
-    assert association.call(0, 6, asked) == Answer(b"firstmiddlelast", opnum=6)
+    assert association.call(0, 6, asked) == Reply(b"firstmiddlelast", opnum=6)
     pieces = [asked[:4000], asked[4000:8000], asked[8000:]]
     assert stream.sent[1:] == [
         rpc.pdu(rpc.REQUEST, pack("<IHH", len(asked), 0, 6) + piece, flags=flags, call_id=2)
@@ -315,14 +315,14 @@ def test_calls_go_out_in_pieces_and_answers_come_in_pieces() -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (rpc.pdu(rpc.FAULT, bytes(8) + pack("<II", 0x1C010003, 0)), Answer(fault=0x1C010003, opnum=6)),
-        (rpc.pdu(rpc.BIND_ACK, bytes(8)), Answer(lost="a PDU of type 12 came in place of an answer", opnum=6)),
-        (b"", Answer(lost="the server ended the connection", opnum=6)),
-        (response(b"half")[:-1], Answer(lost="the server ended the connection", opnum=6)),
-        (rpc.pdu(rpc.RESPONSE, bytes(8), frag_length=9), Answer(lost="the server sent what is no PDU", opnum=6)),
+        (rpc.pdu(rpc.FAULT, bytes(8) + pack("<II", 0x1C010003, 0)), Reply(fault=0x1C010003, opnum=6)),
+        (rpc.pdu(rpc.BIND_ACK, bytes(8)), Reply(lost="a PDU of type 12 came in place of an answer", opnum=6)),
+        (b"", Reply(lost="the server ended the connection", opnum=6)),
+        (response(b"half")[:-1], Reply(lost="the server ended the connection", opnum=6)),
+        (rpc.pdu(rpc.RESPONSE, bytes(8), frag_length=9), Reply(lost="the server sent what is no PDU", opnum=6)),
     ],
 )
-def test_what_comes_in_place_of_an_answer(answer: bytes, expected: Answer) -> None:
+def test_what_comes_in_place_of_an_answer(answer: bytes, expected: Reply) -> None:
     association, _ = bound(answer)
     assert association.call(0, 6, b"") == expected
 

@@ -10,7 +10,7 @@ import pytest
 from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.probe import wire
 from analyzer.probe.talk import PERFLIB, WINREG
-from analyzer.probe.wire import Answer, Association, Context, Credentials
+from analyzer.probe.wire import BoundStream, Credentials, OfferedContext, Reply
 from tests.build import rpc
 from tests.probe.test_script import Scripted, response
 
@@ -49,7 +49,7 @@ class Inverting:
 
 def bound(
     level: int, *answers: bytes, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Association, Scripted, list[Inverting]]:
+) -> tuple[BoundStream, Scripted, list[Inverting]]:
     made: list[Inverting] = []
 
     def security(*given: Any) -> Inverting:
@@ -58,8 +58,8 @@ def bound(
 
     monkeypatch.setattr(wire, "_Ntlm", security)
     stream = Scripted(rpc.bind_ack(auth=rpc.Auth(CHALLENGE, level, WINNT, 1)), *answers)
-    association = Association(stream, CALLER)
-    assert association.bind(Context(PERFLIB), level) == 0
+    association = BoundStream(stream, CALLER)
+    assert association.bind(OfferedContext(PERFLIB), level) == 0
     return association, stream, made
 
 
@@ -76,7 +76,7 @@ def test_a_bind_with_a_security_context(level: int, monkeypatch: pytest.MonkeyPa
     # One more context: alter_context, and a security context of its own.
     accepted = rpc.bind_ack(ptype=rpc.ALTER_RESP, call_id=2, auth=rpc.Auth(CHALLENGE, 4, WINNT, 2))
     stream.answers.append(accepted)
-    assert association.bind(Context(WINREG, NDR64), 4) == 1
+    assert association.bind(OfferedContext(WINREG, NDR64), 4) == 1
     assert stream.sent[2:] == [
         rpc.bind([rpc.context(1, rpc.WINREG, [rpc.NDR64])], ptype=14, call_id=2, auth=rpc.Auth(FIRST, 4, WINNT, 2)),
         rpc.pdu(16, bytes(4), call_id=2, auth=rpc.Auth(LAST, 4, WINNT, 2)),
@@ -89,7 +89,7 @@ def test_a_bind_with_a_security_context(level: int, monkeypatch: pytest.MonkeyPa
 def test_a_protected_call_is_padded_to_16_and_signed(level: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     association, stream, (made,) = bound(level, response(b"ok"), monkeypatch=monkeypatch)
     stub = bytes(number % 251 for number in range(size))
-    assert association.call(0, 6, stub) == Answer(b"ok", opnum=6)
+    assert association.call(0, 6, stub) == Reply(b"ok", opnum=6)
     pieces = [stub[at : at + 4000] for at in range(0, size, 4000)] or [b""]
     sent = []
     for place, piece in enumerate(pieces):
@@ -136,29 +136,29 @@ def test_the_status_of_a_fault_is_never_sealed(monkeypatch: pytest.MonkeyPatch) 
     auth = rpc.Auth(b"its signature...", 6, WINNT, 1)
     fault = rpc.pdu(rpc.FAULT, pack("<IHBBII", 0, 0, 0, 0, 0x1C010003, 0) + b"rest", call_id=2, auth=auth)
     association, _, (made,) = bound(6, fault, monkeypatch=monkeypatch)
-    assert association.call(0, 6, b"") == Answer(fault=0x1C010003, opnum=6)
+    assert association.call(0, 6, b"") == Reply(fault=0x1C010003, opnum=6)
     assert made.asked[1:] == [b"its signature..."]
 
 
 def test_a_pdu_of_a_header_alone_is_whole() -> None:
     """As shutdown and orphaned are (C706 sections 12.6.4.8 and 12.6.4.11)."""
     stream = Scripted(rpc.bind_ack(), rpc.pdu(17), response(b"never"))
-    association = Association(stream, CALLER)
-    association.bind(Context(PERFLIB), 1)
+    association = BoundStream(stream, CALLER)
+    association.bind(OfferedContext(PERFLIB), 1)
     assert association.call(0, 6, b"").lost == "a PDU of type 17 came in place of an answer"
     assert stream.answers == [response(b"never")]
 
 
 def test_an_error_without_words_is_its_kind() -> None:
     stream = Scripted(rpc.bind_ack())
-    association = Association(stream, CALLER)
-    association.bind(Context(PERFLIB), 1)
+    association = BoundStream(stream, CALLER)
+    association.bind(OfferedContext(PERFLIB), 1)
 
     def send(data: bytes) -> None:
         raise TimeoutError
 
     stream.send = send  # type: ignore[method-assign]
-    assert association.call(0, 3, b"") == Answer(lost="TimeoutError", opnum=3)
+    assert association.call(0, 3, b"") == Reply(lost="TimeoutError", opnum=3)
 
 
 @pytest.mark.needs("impacket")

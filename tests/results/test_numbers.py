@@ -53,8 +53,8 @@ def test_numbers_mean_what_their_specifications_say() -> None:
     assert ours(perflib.Opnum) == by_number(PERFLIB)
     assert ours(perflib.RequestCode) == by_number(REQUEST_CODES)
     assert perflib.NONE_ID == 2**32 - 1
-    assert ours(winreg.Opnum) == by_number(WINREG)
-    assert ours(scmr.Opnum) == by_number(SVCCTL)
+    assert ours(winreg.WinregOpnum) == by_number(WINREG)
+    assert ours(scmr.ScmrOpnum) == by_number(SVCCTL)
     assert set(scmr.DECODED) == set(by_number(SVCCTL))
     # [MS-RRP] section 3.1.1.5.
     assert {kind.value: kind.name for kind in winreg.ValueType} == {

@@ -16,7 +16,7 @@ from analyzer.core import columns
 from analyzer.core.absence import Missing
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
-from analyzer.results import call_table
+from analyzer.results import call_table, perflib
 from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, CallState, PerformanceRead, Side, StubProblem
 from analyzer.results.call_rows import FORMATS
@@ -289,7 +289,7 @@ def test_columns_say_when_each_call_began_and_ended() -> None:
     ]
     assert [tuple(table.number(name, at) for name in MOMENTS) for at in range(8)] == rows
     assert list(zip(*(table.column(name).tolist() for name in MOMENTS), strict=True)) == rows
-    assert table.is_perflib().tolist() == [True, True, True, True, False, False, True, True]
+    assert table.is_of(perflib.INTERFACE).tolist() == [True, True, True, True, False, False, True, True]
     assert (table.column("request_side") >= 0).tolist() == [True, True, False, True, True, True, True, True]
     assert [table.context(at).channel for at in range(8)] == [made[0].channel] * 8
     assert list(table.shared.handles) == [(made[0].server, HANDLE)]
@@ -323,6 +323,17 @@ def test_calls_in_order_have_their_numbers_and_the_states_of_their_handles() -> 
     assert (calls.of_perflib([6]), calls.of_perflib([1, 3]), calls.of_perflib([])) == ([2], [], [])
     plain = OrderedCalls(writer, [0, 1])
     assert [(call.number, call.query) for call in plain] == [(1, None), (2, None)]
+
+
+def test_the_first_call_is_found_of_those_whose_requests_have_the_same_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Calls()
+    other = make.exchange(0, make.stub().string("\\\\OTHER").uint(64), make.sized(b"", element=16))
+    calls = analysis_of(*[make.registration(code, b"") for code in (3, 5)], other, make.close_query()).calls
+    assert calls.first_by_text([1, 2, 3, 4], "szMachine") == [1, 2, 4]
+    assert (calls.first_by_text([3, 4], "szMachine"), calls.first_by_text([], "szMachine")) == ([3, 4], [])
+    assert calls.first_by_text([1, 2, 3], "RequestCode") == [1]
+    monkeypatch.setattr(call_table, "_TEXTS_KEPT", 1)
+    assert calls.first_by_text([2, 1, 3], "szMachine") == [2, 1, 3]
 
 
 def test_long_bytes_are_moved_into_the_log_in_parts_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:

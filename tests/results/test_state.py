@@ -25,7 +25,7 @@ from analyzer.results.pdus import Pdus
 from analyzer.results.query import Held, Identifier, InOrder, QueryView
 from analyzer.results.saved import LOG, RECORDS, dump, load
 from analyzer.results.service import service_facts
-from analyzer.results.view import Layer, Node, Run, SideView
+from analyzer.results.view import LayerBytes, Node, Run, SideView
 from analyzer.screens.viewmodel.service_words import service_answer_words, service_request_words
 from analyzer.transport.rpc.call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
@@ -274,7 +274,7 @@ def test_selected_calls_have_their_numbers() -> None:
 
 def test_bytes_of_a_layer_are_found_in_their_frames() -> None:
     runs = (Run(0, 4, 7, 0, 54, 4), Run(4, 10, 3, 1, 60, 6), Run(10, 40, 9, 0, 20, 5))
-    layer = Layer(id="x", kind="stub", title="x", data=b"secret", runs=runs, steps=())
+    layer = LayerBytes(id="x", kind="stub", title="x", data=b"secret", runs=runs, steps=())
     assert list(layer.runs_at(0, 10)) == list(runs[:2])
     assert list(layer.runs_at(2, 5)) == [Run(2, 4, 7, 0, 56, 2), Run(4, 5, 3, 1, 60, 1)]
     assert list(layer.runs_at(9, 11)) == [Run(9, 10, 3, 1, 65, 1), runs[2]]

@@ -29,8 +29,8 @@ import pytest
 
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import DEFAULTS
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN, URG
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, URG
 from analyzer.transport.tcp.events import StreamBatch
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.reassembler import Reassembler

@@ -182,7 +182,7 @@ def _replaced(
     """A new file beside the target, which takes its place when everything is written."""
     tidy(target.parent)
     with _failing(path):
-        part = Part(target.parent, private=private)
+        part = PartFile(target.parent, private=private)
     beside = part.path
     removed = "; what was written of it has been removed"
     try:
@@ -218,7 +218,7 @@ def _read_back(check: Callable[[Path], None], beside: Path, path: Path) -> None:
         raise InputError(f"{path} is not written: what was written does not read back ({why})") from error
 
 
-class Part:
+class PartFile:
     """A new file in a directory for what is being written. It is locked while somebody writes it, so that `tidy` knows whose it is.
 
     What is `private` can be read by its owner only. Raises `OSError` where no file can be made.

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from analyzer.core.errors import InputError
-from analyzer.core.output.gate import Part
+from analyzer.core.output.gate import PartFile
 from analyzer.core.paths import without_raw_bytes
 
 # What fsspec needs for the URLs of other storage, by their scheme.
@@ -91,7 +91,7 @@ def _spooled() -> Iterator[tuple[Path, BinaryIO]]:
         yield Path(out.name), cast(BinaryIO, out)
 
 
-class Kept:
+class NamedByContent:
     """A file that is named by its content: open for bytes first, then its name and size."""
 
     file: BinaryIO
@@ -192,10 +192,10 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     @contextmanager
-    def keeping(self, pattern: str) -> Iterator[Kept]:
+    def keeping(self, pattern: str) -> Iterator[NamedByContent]:
         """A file open for bytes that takes its place when all is written, with the digest of its content in its name, where the
         pattern has `{}`. Raises `StoreError`."""
-        kept = Kept()
+        kept = NamedByContent()
         try:
             with self._part(pattern) if self.local is not None else _spooled() as (path, out):
                 kept.file = out
@@ -293,7 +293,7 @@ class Store:
         assert self.local is not None
         directory = (self.local / name).parent
         directory.mkdir(parents=True, exist_ok=True)
-        part = Part(directory, private=True)
+        part = PartFile(directory, private=True)
         try:
             with part.opened() as out:
                 yield part.path, out
@@ -338,10 +338,10 @@ class Store:
         except OSError as error:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
-    def prune(self, below: str = "") -> None:
-        """Removes directories that are empty, the one below which they are too; object storage has none."""
+    def prune(self) -> None:
+        """Removes directories that are empty; object storage has none."""
         if self.local is not None:
-            for path, _, _ in os.walk(self.local / below, topdown=False):
+            for path, _, _ in os.walk(self.local, topdown=False):
                 if Path(path) != self.local:
                     with suppress(OSError):
                         Path(path).rmdir()

@@ -38,7 +38,7 @@ PARSER_ERRORS = (KaitaiStructError, EOFError, ValueError, OverflowError)
 TYPE_CLASS_MASK, TYPE_CLASS_TEXT, TEXT_IS_ASCII = 0x00000C00, 0x00000800, 0x00010000
 
 
-class Reading(Struct, frozen=True):
+class Encoding(Struct, frozen=True):
     """What the bytes of a structure mean beyond its description: byte order and the code page of its single-byte names."""
 
     big_endian: bool = False
@@ -56,7 +56,7 @@ def guid_of(value: Any) -> str:
     return f"{value.data1:08x}-{value.data2:04x}-{value.data3:04x}-{tail[:4]}-{tail[4:]}"
 
 
-def scalar_of(field: FieldSpec, value: bytes, reading: Reading) -> str | int:
+def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
     """The value of the bytes of a field."""
     if field.meaning == "counter-value":
         return counter_value(value, big_endian=reading.big_endian)
@@ -76,7 +76,7 @@ def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
     return utf16_text(value, big_endian=big_endian)
 
 
-def v1_value(definition: Any, value: bytes | None, reading: Reading) -> int | str | None:
+def v1_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
     """A value of winperf.h: text where the counter's type is of the text class, else an unsigned integer; None for no bytes."""
     kind = int(definition.counter_type)
     if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
@@ -97,14 +97,14 @@ def check_overlap(values: Any, length: int) -> None:
         raise MalformedError(f"{wanted} bytes of values in a counter block of {length + 4}")
 
 
-def reading_of(compiled: Any, reading: Reading) -> Reading:
+def reading_of(compiled: Any, reading: Encoding) -> Encoding:
     """The reading inside `compiled`: an object of winperf.h announces the code page of its names."""
     if type_of(compiled).path == "winperf.object_body":
-        return Reading(reading.big_endian, getattr(compiled, "code_page", 0))
+        return Encoding(reading.big_endian, getattr(compiled, "code_page", 0))
     return reading
 
 
-def plain_value(compiled: Any, reading: Reading) -> dict[str, JsonValue]:
+def plain_value(compiled: Any, reading: Encoding) -> dict[str, JsonValue]:
     """The tree of a whole object. Fillers are left out, absent optional fields are None. Raises a LazyError for damage."""
     tree: dict[str, JsonValue] = {}
     filler = TreeFiller()
@@ -158,7 +158,7 @@ class TreeFiller:
         self._unfinished = set(unfinished)
         self.damage: list[LazyError] = []
 
-    def fill(self, compiled: Any, tree: dict[str, JsonValue], reading: Reading) -> None:
+    def fill(self, compiled: Any, tree: dict[str, JsonValue], reading: Encoding) -> None:
         cut = id(compiled) in self._unfinished
         reading = reading_of(compiled, reading)
         if type_of(compiled).path == "winperf.counter_values":
@@ -182,7 +182,7 @@ class TreeFiller:
                 continue
             self._put(tree, field, value, reading)
 
-    def _put_contained(self, compiled: Any, field: FieldSpec, tree: dict[str, JsonValue], reading: Reading) -> None:
+    def _put_contained(self, compiled: Any, field: FieldSpec, tree: dict[str, JsonValue], reading: Encoding) -> None:
         value, error = contained(compiled, field.name)
         if error is not None:
             self.damage.append(error)
@@ -195,7 +195,7 @@ class TreeFiller:
         except LazyError as inner:
             self.damage.append(inner)
 
-    def _put(self, tree: dict[str, JsonValue], field: FieldSpec, value: Any, reading: Reading) -> None:
+    def _put(self, tree: dict[str, JsonValue], field: FieldSpec, value: Any, reading: Encoding) -> None:
         if isinstance(value, list):
             items: list[JsonValue] = []
             tree[field.name] = items
@@ -216,7 +216,7 @@ class TreeFiller:
         else:
             tree[field.name] = _number(value)
 
-    def _put_object(self, items: list[JsonValue], value: Any, reading: Reading) -> None:
+    def _put_object(self, items: list[JsonValue], value: Any, reading: Encoding) -> None:
         if is_guid(value):
             if id(value) not in self._unfinished:
                 items.append(guid_of(value))

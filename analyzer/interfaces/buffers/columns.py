@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers._compiled import type_of
 from analyzer.interfaces.buffers.adapt import (
     PARSER_ERRORS,
+    Encoding,
     LazyError,
-    Reading,
     check_overlap,
     contained,
     counter_value,
@@ -97,13 +98,7 @@ def perf_data_columns(data: bytes) -> PerfColumns:
     if columns is not None:
         return columns
     read = perf_data_rows(data)
-    return columns_of(
-        [
-            (row.block, row.block_type, row.status, row.counter_id, row.instance, row.instance_id, row.data)
-            for row in read.rows
-        ],
-        read.problem,
-    )
+    return columns_of([astuple(row) for row in read.rows], read.problem)
 
 
 def columns_of(rows: Sequence[RawRow], problem: DecodeError | None = None) -> PerfColumns:
@@ -147,33 +142,16 @@ def plain_perf_data_rows(data: bytes) -> PerfData:
     rows: list[PerfRow] = []
     for number, block in enumerate(getattr(compiled, "blocks", ())):
         rows.extend(_block_rows(number, block))
-    clock = getattr(compiled, "system_time", None)
-    return PerfData(
-        getattr(compiled, "total_size", None),
-        getattr(compiled, "num_blocks", None),
-        getattr(compiled, "perf_time_stamp", None),
-        getattr(compiled, "perf_time_100ns", None),
-        getattr(compiled, "perf_freq", None),
-        _system_time(clock),
-        tuple(rows),
-        problem,
-        notes_on(plan, compiled),
-    )
+    size, count, stamp, time_100ns, freq = (getattr(compiled, name, None) for name in PerfData.__struct_fields__[:5])
+    clock, notes = _system_time(compiled), notes_on(plan, compiled)
+    return PerfData(size, count, stamp, time_100ns, freq, clock, tuple(rows), problem, notes)
 
 
-def _system_time(clock: Any) -> SystemTime | None:
+def _system_time(header: Any) -> SystemTime | None:
+    clock = getattr(header, "system_time", None)
     if clock is None or not hasattr(clock, "milliseconds"):
         return None
-    return SystemTime(
-        clock.year,
-        clock.month,
-        int(clock.day_of_week),
-        clock.day,
-        clock.hour,
-        clock.minute,
-        clock.second,
-        clock.milliseconds,
-    )
+    return SystemTime(*(int(getattr(clock, name)) for name in SystemTime.__struct_fields__))
 
 
 def _block_rows(number: int, block: Any) -> Iterator[PerfRow]:
@@ -248,7 +226,7 @@ def winperf_rows(data: bytes) -> WinPerf:
         getattr(compiled, "total_byte_length", None),
         getattr(compiled, "num_object_types", None),
         getattr(compiled, "default_object", None),
-        _system_time(getattr(compiled, "system_time", None)),
+        _system_time(compiled),
         getattr(compiled, "perf_time", None),
         getattr(compiled, "perf_freq", None),
         getattr(compiled, "perf_time_100ns", None),
@@ -263,7 +241,7 @@ def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str |
     """The objects as far as they could be read, what ended reading each damaged one, and the name of the system."""
     objects: list[WinPerfObject] = []
     damage: list[LazyError] = []
-    order = Reading(compiled.big_endian)
+    order = Encoding(compiled.big_endian)
     name: str | None = None
     if hasattr(compiled, "header_rest"):
         try:
@@ -282,7 +260,7 @@ def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str |
     return objects, damage, name
 
 
-def _text(compiled: Any, field_name: str, reading: Reading) -> str | None:
+def _text(compiled: Any, field_name: str, reading: Encoding) -> str | None:
     """A name that is read on demand, None for none."""
     try:
         raw = getattr(compiled, field_name)
@@ -296,8 +274,8 @@ def _text(compiled: Any, field_name: str, reading: Reading) -> str | None:
     return utf16_text(raw, big_endian=reading.big_endian)
 
 
-def _read_object(objects: list[WinPerfObject], body: Any, order: Reading) -> None:
-    reading = Reading(order.big_endian, body.code_page)
+def _read_object(objects: list[WinPerfObject], body: Any, order: Encoding) -> None:
+    reading = Encoding(order.big_endian, body.code_page)
     instances: list[WinPerfInstance] = []
     definitions = tuple(
         CounterDefinition(
@@ -347,7 +325,7 @@ def _read_object(objects: list[WinPerfObject], body: Any, order: Reading) -> Non
         )
 
 
-def _values(block: Any, reading: Reading) -> tuple[int | str | None, ...]:
+def _values(block: Any, reading: Encoding) -> tuple[int | str | None, ...]:
     """The values of one counter block, all of them or (where it was cut off) none."""
     body = getattr(block, "body", None)
     if body is None or not hasattr(body, "raw"):

@@ -12,9 +12,9 @@ from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers._compiled import Flavour, parser
 from analyzer.interfaces.buffers.adapt import (
     PARSER_ERRORS,
+    Encoding,
     JsonValue,
     LazyError,
-    Reading,
     TreeFiller,
     damage_of,
     located,
@@ -61,13 +61,13 @@ class BufferDecode(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-class Plan(Struct, frozen=True):
+class ParsePlan(Struct, frozen=True):
     """How a buffer is to be parsed: the parameters its description takes, decided from the data."""
 
     kind: BufferKind
     data: bytes
     arguments: tuple[Any, ...]
-    reading: Reading
+    reading: Encoding
     notes: tuple[str, ...]
 
     def fresh(self, flavour: Flavour) -> Any:
@@ -75,16 +75,16 @@ class Plan(Struct, frozen=True):
         return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
 
 
-def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
+def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePlan:
     """Chooses between readings where there are several; raises a DecodeError for a table that is not to be read at all."""
     if kind == "guids":
-        return Plan(kind, data, (bool(big_endian),), Reading(bool(big_endian)), ())
+        return ParsePlan(kind, data, (bool(big_endian),), Encoding(bool(big_endian)), ())
     if kind == "perf-data":
         paddings, notes = id_paddings(data)
-        return Plan(kind, data, (paddings,), Reading(), tuple(notes))
+        return ParsePlan(kind, data, (paddings,), Encoding(), tuple(notes))
     if kind == "winperf":
         order = data[:1] == b"\0" or data[8:12] == bytes(4) if big_endian is None else big_endian
-        return Plan(kind, data, (order,), Reading(order), ())
+        return ParsePlan(kind, data, (order,), Encoding(order), ())
     arguments: tuple[Any, ...] = ()
     notes = []
     if kind == "string-table":
@@ -102,7 +102,7 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
         if replaced is not None:
             data = replaced
             notes.append("unpaired surrogates are shown as U+FFFD")
-    return Plan(kind, data, arguments, Reading(bool(big_endian)), tuple(notes))
+    return ParsePlan(kind, data, arguments, Encoding(bool(big_endian)), tuple(notes))
 
 
 def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
@@ -151,12 +151,12 @@ def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = Non
         return _damaged(plan)
 
 
-def notes_on(plan: Plan, compiled: Any) -> tuple[str, ...]:
+def notes_on(plan: ParsePlan, compiled: Any) -> tuple[str, ...]:
     """The readings chosen, and remarks on what is unusual."""
     return (*plan.notes, *remarks(SPECS[plan.kind], compiled, len(plan.data)))
 
 
-def _damaged(plan: Plan) -> BufferDecode:
+def _damaged(plan: ParsePlan) -> BufferDecode:
     """The same with recorded positions: what was read before the damage, and where reading ended."""
     compiled, problem = parse_positions(plan)
     consumed = compiled._io.pos()
@@ -174,7 +174,7 @@ def _damaged(plan: Plan) -> BufferDecode:
     return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, notes)
 
 
-def parse_positions(plan: Plan) -> tuple[Any, DecodeError | None]:
+def parse_positions(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
     """The compiled object with recorded positions, read as far as possible, and what ended it."""
     compiled = plan.fresh("positions")
     try:

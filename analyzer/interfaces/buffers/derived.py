@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers.adapt import counter_value
 from analyzer.interfaces.buffers.layout import (

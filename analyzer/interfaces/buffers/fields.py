@@ -21,9 +21,9 @@ from analyzer.core.times import filetime_ns, iso_time
 from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
 from analyzer.interfaces.buffers.adapt import (
     PARSER_ERRORS,
+    Encoding,
     JsonValue,
     LazyError,
-    Reading,
     check_overlap,
     contained,
     damage_of,
@@ -35,7 +35,7 @@ from analyzer.interfaces.buffers.adapt import (
     unfinished_in,
     v1_value,
 )
-from analyzer.interfaces.buffers.decode import Plan, notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.decode import ParsePlan, notes_on, parse_positions, plan_for
 from analyzer.interfaces.buffers.layout import CLOCK, SYSTEMTIME
 from analyzer.interfaces.buffers.regular import read_regular
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
@@ -145,7 +145,7 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
         kind.interface, kind.opnum, kind.side, data, ndr64=kind.ndr64, big_endian=kind.big_endian
     )
     mapper = _Mapper(data, stub if problem else None, status_name)
-    root = mapper.root("stub", stub, Reading(kind.big_endian))
+    root = mapper.root("stub", stub, Encoding(kind.big_endian))
     # The stub's only child is the request or response itself.
     return FieldMap(replace(root.children[0], name=kind.side) if root.children else root, problem, notes)
 
@@ -179,7 +179,7 @@ class _Words(Struct, frozen=True):
         return None
 
 
-def _reads(kind: str, value: JsonValue, reading: Reading) -> Reads:
+def _reads(kind: str, value: JsonValue, reading: Encoding) -> Reads:
     """How the value of a field that decides on no other follows from its bytes."""
     if kind == "bytes":
         return "bytes"
@@ -217,7 +217,7 @@ class _Mapper:
         found = self._damage if self._lazy is None else [*self._damage, self._lazy]
         return damage_of(compiled, problem, found, len(self._data))
 
-    def root(self, name: str, compiled: Any, reading: Reading) -> Field:
+    def root(self, name: str, compiled: Any, reading: Encoding) -> Field:
         children = tuple(self._children(compiled, 0, reading))
         return self._node(name, type_of(compiled).spelling or name, compiled, 0, _end(children, 0), children)
 
@@ -241,7 +241,7 @@ class _Mapper:
             words=_read_date if is_date and kind.path == "ms_dtyp.systemtime" else None,
         )
 
-    def _children(self, compiled: Any, base: int, reading: Reading, outer: FieldSpec | None = None) -> Iterator[Field]:
+    def _children(self, compiled: Any, base: int, reading: Encoding, outer: FieldSpec | None = None) -> Iterator[Field]:
         """The fields of an object whose stream starts at `base`, in the order of the specification.
 
         `outer` is the field that holds the object: its encoding and value table apply to what the object wraps.
@@ -285,7 +285,7 @@ class _Mapper:
             made.sort(key=lambda item: item.start)
         yield from made
 
-    def _contained(self, spec: FieldSpec, compiled: Any, base: int, reading: Reading) -> Iterator[Field]:
+    def _contained(self, spec: FieldSpec, compiled: Any, base: int, reading: Encoding) -> Iterator[Field]:
         """The fields of a structure whose damage is contained."""
         value, error = contained(compiled, spec.name)
         if error is not None:
@@ -311,7 +311,7 @@ class _Mapper:
         self._lazy.__cause__ = cause
 
     def _field(
-        self, spec: FieldSpec, value: Any, place: Any, owner: Any, base: int, reading: Reading
+        self, spec: FieldSpec, value: Any, place: Any, owner: Any, base: int, reading: Encoding
     ) -> Iterator[Field]:
         if isinstance(value, list):
             for number, (item, item_place) in enumerate(zip(value, place["arr"], strict=False)):
@@ -322,7 +322,7 @@ class _Mapper:
             yield from self._one(spec, spec.name, value, place, owner, base, reading)
 
     def _one(
-        self, spec: FieldSpec, name: str, value: Any, place: Any, owner: Any, base: int, reading: Reading
+        self, spec: FieldSpec, name: str, value: Any, place: Any, owner: Any, base: int, reading: Encoding
     ) -> Iterator[Field]:
         start = base + place["start"]
         if isinstance(value, KaitaiStruct):
@@ -337,7 +337,7 @@ class _Mapper:
         yield self._leaf(spec, name, start, stop, value if isinstance(value, str) else int(value), reading)
 
     def _object(
-        self, spec: FieldSpec, name: str, value: Any, start: int, place: Any, base: int, reading: Reading
+        self, spec: FieldSpec, name: str, value: Any, start: int, place: Any, base: int, reading: Encoding
     ) -> Iterator[Field]:
         if is_guid(value):
             if "end" in place:
@@ -360,7 +360,7 @@ class _Mapper:
             yield self._node(name, spec.spelling, value, start, stop, children)
 
     def _bytes(
-        self, spec: FieldSpec, name: str, value: bytes, start: int, stop: int, reading: Reading
+        self, spec: FieldSpec, name: str, value: bytes, start: int, stop: int, reading: Encoding
     ) -> Iterator[Field]:
         if stop == start:
             return
@@ -377,21 +377,10 @@ class _Mapper:
             end = start + used
         yield self._leaf(spec, name, start, end, shown, reading)
         if end < stop:
-            yield Field(
-                f"{name}_padding",
-                "(padding)",
-                "bytes",
-                end,
-                stop - end,
-                value[end - start :].hex(),
-                None,
-                (),
-                "",
-                self._data,
-            )
+            yield self._filler(f"{name}_padding", "(padding)", end, stop, value[end - start :])
 
     def _leaf(
-        self, spec: FieldSpec, name: str, start: int, stop: int, value: JsonValue, reading: Reading, *, kind: str = ""
+        self, spec: FieldSpec, name: str, start: int, stop: int, value: JsonValue, reading: Encoding, *, kind: str = ""
     ) -> Field:
         shown = kind or (spec.type if isinstance(value, str | int) and spec.type in _NUMBERS else f"u{stop - start}")
         if not kind and isinstance(value, str):
@@ -425,28 +414,21 @@ class _Mapper:
             at = max(at, item.stop)
         if at < stop:
             gaps.append((at, stop))
+        names = [f"{spec.name}[{number}]" for number in range(len(gaps))] if len(gaps) > 1 else [spec.name]
         return [
-            Field(
-                f"{spec.name}[{number}]" if len(gaps) > 1 else spec.name,
-                "(between)",
-                "bytes",
-                begin,
-                end - begin,
-                self._data[begin:end].hex(),
-                None,
-                (),
-                "",
-                self._data,
-            )
-            for number, (begin, end) in enumerate(gaps)
+            self._filler(name, "(between)", begin, end, self._data[begin:end])
+            for name, (begin, end) in zip(names, gaps, strict=False)
         ]
+
+    def _filler(self, name: str, spelling: str, start: int, stop: int, raw: bytes) -> Field:
+        return Field(name, spelling, "bytes", start, stop - start, raw.hex(), None, (), "", self._data)
 
 
 # Performance data of fewer blocks is read as a whole; a block that is longer is compared with no other.
 _MANY_BLOCKS, _LONG_BLOCK = 64, 1024
 
 
-def _root_of_blocks(plan: Plan, status_name: StatusName | None) -> Field | None:
+def _root_of_blocks(plan: ParsePlan, status_name: StatusName | None) -> Field | None:
     """The fields of undamaged performance data of many blocks; None for all else.
 
     A compiled object takes three kilobytes for the smallest block. So each block is read alone behind the header, and one that
@@ -494,21 +476,7 @@ def _read_again(field: Field, data: bytes, by: int) -> Field:
         meaning = words(value) if words is not None and isinstance(value, int) else None
     elif children and words is not None:
         meaning = words(data[start : start + field.length])
-    return Field(
-        field.name,
-        field.spelling,
-        field.type,
-        start,
-        field.length,
-        value,
-        meaning,
-        children,
-        field.doc_ref,
-        data,
-        0,
-        field.reads,
-        words,
-    )
+    return replace(field, start=start, value=value, meaning=meaning, children=children, data=data, base=0)
 
 
 def _value_of(raw: bytes, reads: Reads) -> str | int:

@@ -8,76 +8,22 @@ descriptions.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from analyzer.core.layouts import Layouts
 from analyzer.interfaces.buffers._compiled import spec_texts
 from analyzer.interfaces.buffers.adapt import counter_value
 
-_FORMATS = {"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "s4": "i", "s8": "q"}
-
-
-def _node(path: str) -> Any:
-    """The description of a type: `ms_pcq_perf_data.block`."""
-    spec, *inner = path.replace("::", ".").split(".")
-    node = spec_texts()[spec]
-    for name in inner:
-        node = node["types"][name]
-    return node
-
-
-def _fixed(path: str) -> Iterator[tuple[str, str]]:
-    """The fields of a structure with their formats, up to the first one whose length or presence depends on others."""
-    for field in _node(path)["seq"]:
-        kind = field.get("type")
-        if "if" in field or "repeat" in field or isinstance(kind, dict):
-            return
-        if kind in _FORMATS:
-            yield field["id"], _FORMATS[kind]
-        elif isinstance(kind, str) and kind.partition("(")[0].endswith(("guid", "systemtime")):
-            inner = kind if "::" in kind else f"{path.partition('.')[0]}.{kind}"
-            yield field["id"], "16s" if kind.endswith("guid") else "".join(form for _, form in _fixed(inner))
-        elif kind is None and isinstance(field.get("size"), int):
-            yield field["id"], f"{field['size']}s"
-        else:
-            return
-
-
-@cache
-def _places(paths: tuple[str, ...]) -> dict[str, tuple[int, str]]:
-    """Offset and format of each fixed field of structures that follow each other."""
-    found: dict[str, tuple[int, str]] = {}
-    at = 0
-    for path in paths:
-        for name, form in _fixed(path):
-            found[name] = at, form
-            at += struct.calcsize(f"<{form}")
-    return found
-
-
-def record(paths: str | tuple[str, ...], *names: str) -> struct.Struct:
-    """Reads these fields of a little-endian structure, in its order, and skips what is between; all fixed ones without names."""
-    places = _places((paths,) if isinstance(paths, str) else paths)
-    form, at = "<", 0
-    for name, (start, kind) in places.items():
-        if not names or name in names:
-            form += f"{start - at}x{kind}" if start > at else kind
-            at = start + struct.calcsize(f"<{kind}")
-    assert places.keys() >= set(names), names
-    return struct.Struct(form)
+_LAYOUTS = Layouts(spec_texts())
+record, spans = _LAYOUTS.record, _LAYOUTS.spans
 
 
 def names(paths: str | tuple[str, ...]) -> tuple[str, ...]:
     """The fixed fields of a structure, in order."""
-    return tuple(_places((paths,) if isinstance(paths, str) else paths))
-
-
-def spans(paths: str | tuple[str, ...], *names: str) -> tuple[tuple[int, int], ...]:
-    """Offset and size of these fields of a structure."""
-    places = _places((paths,) if isinstance(paths, str) else paths)
-    return tuple((places[name][0], struct.calcsize(f"<{places[name][1]}")) for name in names)
+    return tuple(_LAYOUTS.places(paths))
 
 
 def u4s(data: bytes, at: int, count: int) -> tuple[int, ...]:
@@ -98,7 +44,7 @@ INSTANCES_HEADER = record("ms_pcq_perf_data.instances")
 INSTANCE_HEADER = record("ms_pcq.instance_header")
 INSTANCE_SIZE = record("ms_pcq.instance_header", "size")
 SYSTEMTIME = record("ms_dtyp.systemtime")
-CLOCK: tuple[str, ...] = tuple(name for name, _ in _fixed("ms_dtyp.systemtime"))
+CLOCK: tuple[str, ...] = names("ms_dtyp.systemtime")
 # 2.2.4.1 _PERF_COUNTERSET_REG_INFO, 2.2.4.2 _PERF_COUNTER_REG_INFO, 2.2.4.3 _STRING_BUFFER_HEADER and 2.2.4.4
 # _STRING_COUNTER_HEADER, 2.2.4.6 _PERF_COUNTER_IDENTIFIER.
 COUNTERSET_INFO = record("ms_pcq_counterset_info")
@@ -116,7 +62,7 @@ V1_WHOLE_HEADER = record("winperf")
 V1_HEADER_LENGTH = V1_WHOLE_HEADER.size
 V1_CLOCKS = spans("winperf", "system_time", "perf_time", "perf_freq", "perf_time_100ns")
 _V1_OBJECT = ("winperf.perf_object", "winperf.object_body")
-V1_OBJECT = record(_V1_OBJECT, *(name for name in _places(_V1_OBJECT) if not name.startswith("perf_")))
+V1_OBJECT = record(_V1_OBJECT, *(name for name in names(_V1_OBJECT) if not name.startswith("perf_")))
 V1_OBJECT_CLOCKS = record(_V1_OBJECT, "perf_time", "perf_freq")
 V1_OBJECT_CLOCK_PLACES = spans(_V1_OBJECT, "perf_time", "perf_freq")
 V1_WHOLE_OBJECT, V1_OBJECT_FIELDS = record(_V1_OBJECT), names(_V1_OBJECT)

@@ -28,7 +28,7 @@ from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.decode import decode_buffer
 from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
-from analyzer.interfaces.buffers.regular import Grid, Layout, PerfParts, RegularReader, Words, read_regular
+from analyzer.interfaces.buffers.regular import Grid, Layout, PerfParts, RegularReader, Words
 from analyzer.results.buffer import BufferKind
 
 _HEADER_TEXT = (
@@ -45,7 +45,7 @@ _LONG = 8 << 20
 _FEW_VALUES = 64
 
 
-class _Text(Struct, frozen=True):
+class _TextTemplate(Struct, frozen=True):
     """Text with places for `count` values."""
 
     text: bytes
@@ -80,7 +80,7 @@ class _Grid(Struct, frozen=True):
         return b"".join(texts)
 
 
-_Piece = _Text | _Grid
+_Piece = _TextTemplate | _Grid
 
 
 class ReadyTree(Struct, frozen=True):
@@ -141,12 +141,6 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> Ready
     return ReadyTree(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
-def regular_json(data: bytes) -> bytes | None:
-    """The text of the tree of one buffer of performance data, on the fast path."""
-    read = read_regular(data)
-    return b"".join(_filled(data, _grouped(_pieces(data, read.layout)), _written(read))) if read is not None else None
-
-
 def _written(read: PerfParts) -> Words | Sequence[int | str]:
     """The values that have a place in the text: those of error blocks have none."""
     if not read.texts and all(isinstance(part, Grid) for part in read.layout.parts):
@@ -171,26 +165,26 @@ def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
     texts: list[bytes] = []
     count = 0
     for piece in pieces:
-        if isinstance(piece, _Text):
+        if isinstance(piece, _TextTemplate):
             texts.append(piece.text)
             count += piece.count
             if count < _VALUES_AT_ONCE:
                 continue
-        yield _Text(b"".join(texts), count)
+        yield _TextTemplate(b"".join(texts), count)
         texts.clear()
         count = 0
         if isinstance(piece, _Grid):
             yield piece
-    yield _Text(b"".join(texts), count)
+    yield _TextTemplate(b"".join(texts), count)
 
 
 def _pieces(data: bytes, layout: Layout) -> Iterator[_Piece]:
     """All of a buffer behind its header."""
     for number, block in enumerate(block_parts(data, layout)):
         if number:
-            yield _Text(b",", 0)
+            yield _TextTemplate(b",", 0)
         yield from _block_pieces(data, block)
-    yield _Text(b"]}", 0)
+    yield _TextTemplate(b"]}", 0)
 
 
 def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
@@ -206,16 +200,16 @@ def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
     if block.kind in (SINGLE, COUNTERS):
         shape = planned(block.pairs)
         data_text = shape.json if block.kind == SINGLE else b"[" + shape.json + b"]"
-        yield _Text(head + b'"data":' + data_text + b"}}", len(block.pairs))
+        yield _TextTemplate(head + b'"data":' + data_text + b"}}", len(block.pairs))
         return
     if block.kind == ERROR:
-        yield _Text(head + b"}}", 0)
+        yield _TextTemplate(head + b"}}", 0)
         return
     counts = b'"instances":{"total_size":%d,"num_instances":%d,' % (
         total_size,
         sum(len(grid.names) for grid in block.grids),
     )
-    yield _Text(head + counts + b'"instances":[', 0)
+    yield _TextTemplate(head + counts + b'"instances":[', 0)
     comma = b""
     for grid in block.grids:
         at_once = max(_VALUES_AT_ONCE // max(len(grid.shape.sizes), 1), 1)
@@ -223,7 +217,7 @@ def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
         for first in range(0, len(heads), at_once):
             yield _row_texts(heads[first : first + at_once], grid.shape, comma)
             comma = b","
-    yield _Text(b"]}}}", 0)
+    yield _TextTemplate(b"]}}}", 0)
 
 
 def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
@@ -233,7 +227,7 @@ def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
     count = len(heads) * len(sizes)
     if shape.texts or count < _FEW_VALUES * max(len(columns), 1):
         body = shape.json + b"]}"
-        return _Text(before + b",".join([head.replace(b"%", b"%%") + body for head in heads]), count)
+        return _TextTemplate(before + b",".join([head.replace(b"%", b"%%") + body for head in heads]), count)
     openings = [b'{"data_size":%d,"size":%d,"value":' % size for size, _ in columns]
     # Each row's text up to its first value, the others' places and what is between them, and what ends a row.
     within = [text for opening in openings[1:] for text in (b"", b"}," + opening)]

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from analyzer.core.cached import cached_property
 from analyzer.interfaces.buffers.layout import (
     BLOCK,
     BLOCK_SIZE,

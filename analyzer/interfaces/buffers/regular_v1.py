@@ -18,7 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Reading, v1_value
+from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, v1_value
 from analyzer.interfaces.buffers.layout import (
     V1_CLOCKS,
     V1_DEFINITION,
@@ -208,7 +208,7 @@ def counter_values(data: bytes, layout: V1Layout, number: int, column: int) -> l
 
 def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str | None:
     at = start + definition.offset
-    return v1_value(definition, data[at : at + definition.size] if definition.size else None, Reading())
+    return v1_value(definition, data[at : at + definition.size] if definition.size else None, Encoding())
 
 
 class V1Reader:

@@ -44,11 +44,6 @@ class SameLayout(Generic[_Layout, _Word]):
     def __len__(self) -> int:
         return len(self._sizes)
 
-    @property
-    def bytes_held(self) -> int:
-        """How many bytes of buffers are remembered."""
-        return self._bytes
-
     def find(self, data: bytes) -> _Layout | None:
         """The layout of a buffer that differs from one remembered in nothing but what may differ."""
         of_the_size = self._known.get(len(data))

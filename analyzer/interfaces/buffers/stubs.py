@@ -16,8 +16,8 @@ from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers._compiled import FieldSpec, parser, type_of
 from analyzer.interfaces.buffers.adapt import (
     PARSER_ERRORS,
+    Encoding,
     JsonValue,
-    Reading,
     guid_of,
     is_guid,
     located,
@@ -94,7 +94,7 @@ def compiled_stub(
     """The same as `decode_stub`, read by the compiled parser alone."""
     stub, error, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
     body = getattr(stub, side, None)
-    found = _Found(Reading(big_endian), unfinished_in(stub) if error is not None else ())
+    found = _ReadParameters(Encoding(big_endian), unfinished_in(stub) if error is not None else ())
     if isinstance(body, KaitaiStruct):
         found.visit(body)
     if error is not None:
@@ -258,13 +258,13 @@ _SECRET = frozenset({"lpPassword"})
 _STRUCTURES = frozenset({"MsScmrStubs.ServiceStatus", "MsScmrStubs.ServiceConfig"})
 
 
-class _Found:
+class _ReadParameters:
     """Collects parameters from a compiled stub, those alone that were read to their end.
 
     `unfinished` are the objects in which reading ended, by identity.
     """
 
-    def __init__(self, reading: Reading, unfinished: Iterable[int]) -> None:
+    def __init__(self, reading: Encoding, unfinished: Iterable[int]) -> None:
         self.reading = reading
         self.unfinished = frozenset(unfinished)
         self.params: dict[str, JsonValue] = {}

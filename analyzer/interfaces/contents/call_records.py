@@ -15,7 +15,6 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
 from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
-from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import ReadyTrees, decode_buffer
 from analyzer.interfaces.contents.damages import Damages, buffer_order
 from analyzer.results import perflib, scmr, winreg
@@ -38,6 +37,7 @@ from analyzer.results.name_tables import value_in_words
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint
 from analyzer.results.registry import registry_value
+from analyzer.results.returns import return_kind
 from analyzer.results.service import service_facts
 from analyzer.transport.rpc.status import fault_name
 
@@ -149,7 +149,7 @@ class CallRecords:
             time=iso_time(time_ns),
             time_relative_ns=time_ns - begun if begun is not None else None,
             time_delta_ns=time_delta_ns,
-            status_name=win32_name(status) if status is not None else None,
+            status_name=return_kind(interface, opnum).name_of(status) if status is not None else None,
             fault_name=fault_name(fault) if fault is not None else None,
             latency_ns=held.latency_ns,
             handle=handle,
@@ -285,9 +285,9 @@ def _digest(stub: bytes | TracedBytes) -> str:
     return found.hexdigest()
 
 
-def call_record(call: Call, analysis: Analysis, damages: Damages | None = None) -> CallRecord:
-    """The record of one call. What is wrong with its buffers is noted in `damages`."""
-    return CallRecords(analysis).record(call, damages)
+def call_record(call: Call, analysis: Analysis) -> CallRecord:
+    """The record of one call."""
+    return CallRecords(analysis).record(call, None)
 
 
 def registry_facts(call: Call) -> RegistryFacts | None:

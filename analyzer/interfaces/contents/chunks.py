@@ -62,7 +62,8 @@ class SampleChunk(Struct, frozen=True, eq=False):
 def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
     """All values of a capture, in the order of `sample_records`: chunks, and between them the records of what is irregular."""
     chunks = _Chunks(analysis)
-    for number, call in analysis.shown:
+    shown = analysis.shown
+    for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
         found = chunks.of(number, call)
         yield from found if found is not None else call_samples(number, call, analysis)
 

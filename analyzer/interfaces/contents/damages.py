@@ -51,7 +51,10 @@ class Damages:
 
     def note_sound(self, number: int, name: SideName) -> None:
         """Nothing is wrong with a side."""
-        self._set(number, name)
+        at = number - self._first
+        if at >= len(self._sound):
+            self._sound.extend(bytes(at + 1024 - len(self._sound)))
+        self._sound[at] |= _BITS[name]
 
     def note_without_buffers(self, calls: OrderedCalls) -> None:
         """Notes what the columns of all calls state: with a side without a buffer, and without a problem, nothing is wrong."""
@@ -68,13 +71,7 @@ class Damages:
     def note_absent(self, number: int, name: SideName, side: Side | HeldSide | None) -> None:
         """A side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
         if side is None or (side.buffer_span is None and side.problem is None):
-            self._set(number, name)
-
-    def _set(self, number: int, name: SideName) -> None:
-        at = number - self._first
-        if at >= len(self._sound):
-            self._sound.extend(bytes(at + 1024 - len(self._sound)))
-        self._sound[at] |= _BITS[name]
+            self.note_sound(number, name)
 
     def _known(self, number: int) -> int:
         """The bits of a call."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import UNSET
+
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.core.traced import Extent
+from analyzer.core.traced import FrameExtent
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.results import scmr
@@ -28,7 +30,7 @@ from analyzer.results.record import PlaceExtent, Record
 from analyzer.transport.rpc.status import fault_name
 
 
-def place_extents(extents: Iterable[Extent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
+def place_extents(extents: Iterable[FrameExtent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
     """Where bytes were captured, with the numbers of the frames."""
     out = []
     for extent in extents:
@@ -45,6 +47,7 @@ def capture_record(facts: CaptureFacts) -> CaptureRecord:
         bytes=facts.bytes,
         first_time_ns=facts.first_time_ns,
         last_time_ns=facts.last_time_ns,
+        traces=facts.traces or UNSET,
     )
 
 

@@ -38,7 +38,9 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
             note(ip, iter(((name, source),)))
     calls = analysis.calls
     shared = set(calls.first_of_contexts(range(1, len(calls) + 1)))
-    for number, call in Selected(calls, sorted(shared.union(calls.of_perflib(NAMING)))):
+    for number, call in Selected(
+        calls, sorted(shared.union(calls.first_by_text(calls.of_perflib(NAMING), "szMachine")))
+    ):
         if number in shared and call.security.identity is not None:
             note_ends(call.client.ip, call.server.ip, call.security.identity)
         if call.is_perflib and call.request is not None:

@@ -16,7 +16,8 @@ from analyzer.results.sample import NamesFacts, SampleRecord, Source
 
 def sample_records(analysis: Analysis, calls: Selected | None = None) -> Iterator[SampleRecord]:
     """One record a value of the calls that are shown, or of these alone, in their order and within a call in that of its buffer."""
-    for number, call in calls if calls is not None else analysis.shown:
+    shown = analysis.shown if calls is None else calls
+    for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
         yield from call_samples(number, call, analysis)
 
 

@@ -113,7 +113,7 @@ class Following:
         places = np.arange(len(taken)) + self._first + len(self._order)
         self._order.extend(order)
         self.views.extend(array("i", [-1]) * len(taken))
-        is_perflib, is_asked = calls.is_perflib()[taken], calls.column("request_side")[taken] >= 0
+        is_perflib, is_asked = calls.is_of(INTERFACE)[taken], calls.column("request_side")[taken] >= 0
         is_answered = calls.column("end_frame")[taken] >= 0
         self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
         self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])

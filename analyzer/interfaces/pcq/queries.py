@@ -79,6 +79,12 @@ class _Channel(Struct):
     changes: int = 0
 
 
+class Happened(Struct):
+    """How often anything happened on any channel: while this stays, no handle has to look at its own."""
+
+    count: int = 0
+
+
 class _Use(Struct):
     """A handle's use of a channel: what it knows of what happened there."""
 
@@ -99,9 +105,11 @@ class Query(Struct):
     handle: str
     number: int
     server: Endpoint
+    happened: Happened
     uses: dict[int, _Use] = field(default_factory=dict)
-    # What had happened on its channels when it was last looked at.
+    # What had happened on its channels when it was last looked at, and on all.
     synced: int = 0
+    looked: int = 0
     copied: int = 0
     followed: bool = False
     # What it holds, in the order of adding: a list that only grows, or is replaced; and what is in it.
@@ -135,6 +143,9 @@ class Query(Struct):
 
     def sync(self) -> None:
         """Looks at what happened on its channels since it was last used."""
+        if self.happened.count == self.looked:
+            return
+        self.looked = self.happened.count
         happened = sum(use.channel.changes for use in self.uses.values())
         if happened == self.synced:
             return
@@ -264,6 +275,7 @@ class QueryHandles:
     def __init__(self) -> None:
         self._queries: dict[tuple[str, str], Query] = {}
         self._channels: dict[int, _Channel] = {}
+        self._happened = Happened()
         self._count = 0
 
     def _query(self, server: Endpoint, handle: str) -> Query:
@@ -273,7 +285,7 @@ class QueryHandles:
             if len(self._queries) >= self.MAX_QUERIES:
                 del self._queries[next(iter(self._queries))]
             self._count += 1
-            query = self._queries[key] = Query(handle, self._count, server)
+            query = self._queries[key] = Query(handle, self._count, server, self._happened)
         return query
 
     def of(self, server: Endpoint, channel: int, handle: str) -> Query:
@@ -292,21 +304,23 @@ class QueryHandles:
 
     def doubt(self, channel: int) -> None:
         """A call on this channel that may have changed one of its handles was not read."""
-        state = self._channel(channel)
+        state = self._changed(channel)
         state.doubts += 1
-        state.changes += 1
 
     def lost(self, channel: int) -> None:
         """A request on this channel was lost; which one is not known."""
-        state = self._channel(channel)
-        state.has_lost = True
-        state.changes += 1
+        self._changed(channel).has_lost = True
 
     def found(self, channel: int) -> None:
         """All that was lost on this channel turned out to be of methods that change no handle."""
-        state = self._channel(channel)
-        state.has_lost = False
+        self._changed(channel).has_lost = False
+
+    def _changed(self, number: int) -> _Channel:
+        """The channel, on which something happened."""
+        state = self._channel(number)
         state.changes += 1
+        self._happened.count += 1
+        return state
 
     def _channel(self, number: int) -> _Channel:
         return self._channels.setdefault(number, _Channel())

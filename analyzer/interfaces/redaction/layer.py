@@ -17,6 +17,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Side
+from analyzer.results.capture import EventTrace
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.metadata import Metadata
 from analyzer.results.pdus import Fragment, Fragments, Pdus
@@ -227,7 +228,17 @@ def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:
 
 def redacted_facts(facts: CaptureFacts, names: Pseudonyms) -> CaptureFacts:
     """What is known of the files; their own names stay."""
-    return replace(facts, names={names.address(ip): names.name(name) for ip, name in facts.names.items()})
+    known = {names.address(ip): names.name(name) for ip, name in facts.names.items()}
+    return replace(facts, names=known, traces=tuple(_redacted_trace(trace, names) for trace in facts.traces))
+
+
+def _redacted_trace(trace: EventTrace, names: Pseudonyms) -> EventTrace:
+    """What a trace says, with its computer by its pseudonym. Names of interfaces hold users and machines: they are left out."""
+    return replace(
+        trace,
+        computer=names.name(trace.computer) if trace.computer is not None else None,
+        interfaces=tuple(replace(each, name="", description="") for each in trace.interfaces),
+    )
 
 
 def redacted_metadata(metadata: Sequence[Metadata], names: Pseudonyms) -> list[Metadata]:

@@ -37,8 +37,8 @@ _REG_TEXT, _REG_NUMBERS = (1, 2, 6, 7), (4, 5, 11)
 
 
 def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]:
-    """The stubs of a call that has not been decoded, as far as they are there. Nothing is known of other interfaces' stubs: they
-    become zeros."""
+    """The stubs of a call that has not been decoded, as far as they are there. Of other interfaces' stubs nothing is known but the
+    status that a response ends with: the rest becomes zeros."""
     candidates = [call]
     if call.interface.uuid is None:
         # Which interface it is, is found out from the stubs later: what has the method and reads them as a whole decides here too.
@@ -53,7 +53,7 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
                     "request": _stub(decoded, decoded.request, "request", names),
                     "response": _stub(decoded, decoded.response, "response", names),
                 }
-    return {"request": _zeros(call.request), "response": _zeros(call.response)}
+    return {"request": _zeros(call.request), "response": _with_status(_zeros(call.response), call)}
 
 
 # What decodes the calls of an interface.
@@ -71,11 +71,18 @@ def _zeros(side: Side | None) -> bytes | None:
     return bytes(len(side.stub)) if side is not None and not isinstance(side.stub, Missing) else None
 
 
+def _with_status(stub: bytes | None, call: Call) -> bytes | None:
+    """The zeros of a response, with the status at their end, where the method returns one."""
+    if stub is None or call.status is None or call.response is None:
+        return stub
+    return stub[:-4] + call.status.to_bytes(4, "big" if call.response.big_endian else "little")
+
+
 # What their stubs are called, and the methods that are described.
 _STUBS: dict[str, tuple[Literal["perflib-v2", "winreg", "svcctl"], frozenset[int]]] = {
     perflib.INTERFACE: ("perflib-v2", frozenset(perflib.Opnum)),
-    winreg.INTERFACE: ("winreg", frozenset(winreg.Opnum)),
-    scmr.INTERFACE: ("svcctl", frozenset(scmr.Opnum)),
+    winreg.INTERFACE: ("winreg", frozenset(winreg.WinregOpnum)),
+    scmr.INTERFACE: ("svcctl", frozenset(scmr.ScmrOpnum)),
 }
 
 

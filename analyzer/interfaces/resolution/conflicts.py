@@ -13,9 +13,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from analyzer.core.events import Conflict
-from analyzer.core.traced import Extent, TracedBytes
+from analyzer.core.traced import FrameExtent, TracedBytes
 from analyzer.results.call import Call, Side
 from analyzer.results.call_table import CallTable
+from analyzer.results.pdus import pdus_alone
 
 REASON = "two versions of its bytes were captured; the first one was read"
 
@@ -45,7 +46,7 @@ class Marks:
     """The bytes with two versions that are known so far."""
 
     def __init__(self) -> None:
-        self.frames: dict[int, list[Extent]] = {}
+        self.frames: dict[int, list[FrameExtent]] = {}
         self._added = 0
 
     def add(self, conflicts: Sequence[Conflict]) -> None:
@@ -68,10 +69,10 @@ class Marks:
 def _captured(side: Side) -> Iterator[TracedBytes]:
     """What was captured of a side: its PDUs, or the stub of one too long for these to be kept."""
     if len(side.pdus):
-        yield from (fragment.pdu for fragment in side.pdus)
+        yield from pdus_alone(side.pdus)
     elif isinstance(side.stub, TracedBytes):
         yield side.stub
 
 
-def _overlap(one: Extent, other: Extent) -> bool:
+def _overlap(one: FrameExtent, other: FrameExtent) -> bool:
     return one.frame == other.frame and one.start < other.start + other.length and other.start < one.start + one.length

@@ -39,12 +39,12 @@ _UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.IN
 NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}
 # [MS-RRP] section 3.1.5 numbers its methods from 0 to 35.
 _WINREG_METHODS = 36
-_WINREG_DECODED = frozenset(winreg.Opnum)
+_WINREG_DECODED = frozenset(winreg.WinregOpnum)
 _PERFLIB_DECODED = frozenset(pcq.Opnum)
 _MOST_FRAMES = 16
 
 
-class Guess(Struct, frozen=True):
+class ContextGuess(Struct, frozen=True):
     """What the calls of a presentation context are taken for, and how many of them prove it."""
 
     interface: Interface
@@ -85,7 +85,7 @@ def frames_noted(frames: set[int], call: Call) -> None:
         frames.update(call.frames)
 
 
-def note_of(count: int, guess: Guess, frames: Collection[int]) -> Problem:
+def note_of(count: int, guess: ContextGuess, frames: Collection[int]) -> Problem:
     """States what so many calls of a context were taken for."""
     text = (
         f"the bind of {count} calls was not captured; they are taken for {NAMES[guess.interface]}, because every "
@@ -118,7 +118,7 @@ _READINGS: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
 )
 
 
-class Readings:
+class ContextReadings:
     """What the calls of one presentation context can be read as, call by call."""
 
     def __init__(self) -> None:
@@ -145,15 +145,17 @@ class Readings:
         return bool(self._proofs)
 
     @property
-    def only(self) -> Guess | None:
+    def only(self) -> ContextGuess | None:
         """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
-        found = [Guess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs]
+        found = [
+            ContextGuess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs
+        ]
         return found[0] if len({guess.interface for guess in found}) == 1 else None
 
 
-def _only_reading(calls: Iterable[Call]) -> Guess | None:
+def _only_reading(calls: Iterable[Call]) -> ContextGuess | None:
     """What all these calls can only be read as."""
-    readings = Readings()
+    readings = ContextReadings()
     for call in calls:
         readings.take(call)
         if not readings.is_undecided:
@@ -193,7 +195,7 @@ def _proves(
         return False
     data = response[1]
     if interface == "winreg":
-        return opnum == winreg.Opnum.BASE_REG_QUERY_VALUE and data[:8] in winreg.SIGNATURES
+        return opnum == winreg.WinregOpnum.BASE_REG_QUERY_VALUE and data[:8] in winreg.SIGNATURES
     if opnum == pcq.Opnum.QUERY_COUNTER_DATA:
         decoded = decode_buffer("perf-data", data)
         return decoded.problem is None and decoded.tree["total_size"] == len(data)
@@ -208,13 +210,13 @@ def _proves(
     return False
 
 
-def recognised(call: Call, guess: Guess, follower: KeyFollower) -> Call:
+def recognised(call: Call, guess: ContextGuess, follower: KeyFollower) -> Call:
     """The call decoded as what it is taken for."""
     call = _as_interface(call, guess)
     return perflib_call(call) if guess.interface == "perflib-v2" else follower.followed(winreg_call(call))
 
 
-def _as_interface(call: Call, guess: Guess) -> Call:
+def _as_interface(call: Call, guess: ContextGuess) -> Call:
     """The call as one of the recognised interface; what only lacked its bind is complete now."""
     sides = [side for side in (call.request, call.response) if side is not None]
     is_whole = call.request is not None and all(side.missing is None for side in sides)

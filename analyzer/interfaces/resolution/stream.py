@@ -24,7 +24,14 @@ from analyzer.core.events import Moment, Problem
 from analyzer.interfaces.pcq.follow import Following
 from analyzer.interfaces.pcq.layer import CatalogLearner, Loss
 from analyzer.interfaces.resolution.order import call_order
-from analyzer.interfaces.resolution.recognise import NAMES, Guess, Readings, frames_noted, note_of, recognised
+from analyzer.interfaces.resolution.recognise import (
+    NAMES,
+    ContextGuess,
+    ContextReadings,
+    frames_noted,
+    note_of,
+    recognised,
+)
 from analyzer.interfaces.winperf.layer import KeyFollower
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, Tally, tally_of
@@ -38,8 +45,8 @@ class _Context:
     """A presentation context whose bind was not captured."""
 
     def __init__(self) -> None:
-        self.readings = Readings()
-        self.taken_for: Guess | None = None
+        self.readings = ContextReadings()
+        self.taken_for: ContextGuess | None = None
         self.frames: set[int] = set()
         # How many calls came before the first that proved what they are.
         self.unknown = 0

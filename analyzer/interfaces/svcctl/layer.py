@@ -16,7 +16,7 @@ from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
 from analyzer.interfaces.buffers import StubDecode, decode_stub
 from analyzer.results.call import Call, Side, handle_of
-from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, Opnum
+from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum
 from analyzer.transport.rpc.call import decoded_call, decoded_side, plain_call
 from analyzer.transport.rpc.events import Exchange
 
@@ -60,7 +60,7 @@ class ServiceLayer:
             name = named if isinstance(named, str) else None
         if call.status == ERROR_SUCCESS and given is not None and (opnum in OPENING_MANAGER or name is not None):
             number = self._learn((server, given), name)
-        if opnum == Opnum.CLOSE_SERVICE_HANDLE and used is not None and call.status == ERROR_SUCCESS:
+        if opnum == ScmrOpnum.CLOSE_SERVICE_HANDLE and used is not None and call.status == ERROR_SUCCESS:
             self._handles.pop((server, used), None)
         return replace(call, path=name, key_number=number)
 

@@ -25,16 +25,16 @@ from analyzer.results.winreg import (
     PERFORMANCE_KEYS,
     PREDEFINED_KEYS,
     REG_MULTI_SZ,
-    Opnum,
+    WinregOpnum,
 )
 from analyzer.transport.rpc.call import decoded_call, decoded_side, plain_call
 from analyzer.transport.rpc.events import Exchange
 
 _SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
-_OPNUMS = frozenset(Opnum)
-_OPENING = (Opnum.BASE_REG_OPEN_KEY, Opnum.BASE_REG_CREATE_KEY)
+_OPNUMS = frozenset(WinregOpnum)
+_OPENING = (WinregOpnum.BASE_REG_OPEN_KEY, WinregOpnum.BASE_REG_CREATE_KEY)
 # Methods that name a key below the one whose handle they use.
-_BELOW = (*_OPENING, Opnum.BASE_REG_DELETE_KEY, Opnum.BASE_REG_DELETE_KEY_EX, Opnum.BASE_REG_LOAD_KEY)
+_BELOW = (*_OPENING, WinregOpnum.BASE_REG_DELETE_KEY, WinregOpnum.BASE_REG_DELETE_KEY_EX, WinregOpnum.BASE_REG_LOAD_KEY)
 
 
 class WinregLayer:
@@ -78,23 +78,23 @@ class KeyFollower:
         number = self._number(place) if place is not None else None
         read = None
         if opnum in PERFORMANCE_KEYS:
-            key = PERFORMANCE_KEYS[Opnum(opnum)]
+            key = PERFORMANCE_KEYS[WinregOpnum(opnum)]
             given = handle_of(call.response, "phKey")
             if given is not None and call.status == ERROR_SUCCESS:
                 self._forget((server.ip, given))
                 self._numbers.pop((server.ip, given), None)
                 self._keys[server.ip, given] = key
                 number = self._number((server.ip, given))
-        elif opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None:
+        elif opnum == WinregOpnum.BASE_REG_CLOSE_KEY and place is not None:
             if call.status == ERROR_SUCCESS:
                 self._forget(place)
-        elif opnum == Opnum.BASE_REG_QUERY_VALUE and place is not None and handle is not None:
+        elif opnum == WinregOpnum.BASE_REG_QUERY_VALUE and place is not None and handle is not None:
             value = call.request.params.get("lpValueName") if call.request is not None else None
             kind = _kind_of(value, key, call)
             if isinstance(value, str) and (key is not None or kind is not None):
                 read = self._read(place, key, handle, value, call.status)
                 call = _with_kind(call, kind)
-        elif opnum == Opnum.BASE_REG_ENUM_VALUE and call.response is not None:
+        elif opnum == WinregOpnum.BASE_REG_ENUM_VALUE and call.response is not None:
             call = _with_kind(call, _kind_of(call.response.params.get("lpValueNameOut"), key, call))
         elif opnum in PREDEFINED_KEYS or opnum in _OPENING:
             given = handle_of(call.response, "phKey") or handle_of(call.response, "phkResult")
@@ -106,7 +106,7 @@ class KeyFollower:
                     self._keys[server.ip, given] = key
                 number = self._number((server.ip, given))
         path = self._path(call, place) if key is None else None
-        if opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None and call.status == ERROR_SUCCESS:
+        if opnum == WinregOpnum.BASE_REG_CLOSE_KEY and place is not None and call.status == ERROR_SUCCESS:
             self._paths.forget(place)
         call = replace(call, read=read, key=key, key_number=number, path=path)
         if self._learning:
@@ -125,7 +125,7 @@ class KeyFollower:
         server, opnum = call.server, call.opnum
         params = call.request.params if call.request is not None else {}
         if opnum in PREDEFINED_KEYS:
-            path: str | None = PREDEFINED_KEYS[Opnum(opnum)]
+            path: str | None = PREDEFINED_KEYS[WinregOpnum(opnum)]
         elif opnum in _BELOW:
             path = below(self._paths.find(place), params.get("lpSubKey"))
         else:
@@ -214,6 +214,6 @@ def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -
     found, decoded = decoded_side(side, call, _OPNUMS, decode)
     if found is None or decoded is None or not decoded.data:
         return found
-    if name == "request" and call.opnum != Opnum.BASE_REG_SET_VALUE:
+    if name == "request" and call.opnum != WinregOpnum.BASE_REG_SET_VALUE:
         return found
     return replace(found, buffer_span=(decoded.data_start, decoded.data_start + len(decoded.data)))

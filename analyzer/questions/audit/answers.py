@@ -96,7 +96,7 @@ class _Sizes(NamedTuple):
     sizes: tuple[int, ...]
 
 
-class Row(NamedTuple):
+class InstanceRow(NamedTuple):
     """The values of one instance: size of its header (0: no instance), its id, and where its name and its values begin."""
 
     header_size: int
@@ -129,7 +129,7 @@ class Block(Struct):
     ids_size: int = 0
     instances_at: int | None = None
     num_instances: int = 0
-    rows: Sequence[Row] = ()
+    rows: Sequence[InstanceRow] = ()
     is_whole: bool = True
     # Offsets of structures inside that are not multiples of 8; of those, whether counter ids that are not padded moved them.
     misplaced: tuple[tuple[str, int], ...] = ()
@@ -282,7 +282,7 @@ def _of_regular(data: bytes, answer: DataAnswer, number: int, regular: BlockPart
         if block.ids_size not in (natural, rounded(natural)):
             _ids_size(answer, block, natural)
     if regular.kind in (SINGLE, COUNTERS):
-        block.rows = [Row(0, -1, position, position, planned(regular.pairs))]
+        block.rows = [InstanceRow(0, -1, position, position, planned(regular.pairs))]
     else:
         block.rows = [row for grid in regular.grids for row in _grid_rows(data, grid)]
         block.instances_at, block.num_instances = position, len(block.rows)
@@ -293,10 +293,10 @@ def _of_regular(data: bytes, answer: DataAnswer, number: int, regular: BlockPart
     return block
 
 
-def _grid_rows(data: bytes, grid: Grid) -> Iterator[Row]:
+def _grid_rows(data: bytes, grid: Grid) -> Iterator[InstanceRow]:
     instances = instances_of(data, grid)
     for (size, number, _), start, begin in zip(instances, grid.starts.tolist(), grid.begins.tolist(), strict=True):
-        yield Row(size, number, start + INSTANCE_HEADER.size, begin, grid.shape)
+        yield InstanceRow(size, number, start + INSTANCE_HEADER.size, begin, grid.shape)
 
 
 def _ids_size(answer: DataAnswer, block: Block, natural: int) -> None:
@@ -429,7 +429,7 @@ class _Content(Struct):
     instances_at: int | None = None
     total_size: int = 0
     stated_instances: int = 0
-    rows: list[Row] = field(default_factory=list)
+    rows: list[InstanceRow] = field(default_factory=list)
 
     @property
     def contradictions(self) -> int:
@@ -614,7 +614,7 @@ def _content(
         if row is None:
             return None
         content.end = at + sum(row.sizes) if not way.natural_values else at + sum(_natural(row))
-        content.rows.append(Row(0, -1, at, at, row))
+        content.rows.append(InstanceRow(0, -1, at, at, row))
         return content
     if at + 8 > stop:
         return None
@@ -636,7 +636,7 @@ def _content(
         row = _row(data, begin, stop, way.other_row[1] if is_other and way.other_row else count, way)
         if row is None:
             return None
-        content.rows.append(Row(size, number, at + 8, begin, row))
+        content.rows.append(InstanceRow(size, number, at + 8, begin, row))
         at = begin + (sum(_natural(row)) if way.natural_values else sum(row.sizes))
     content.end = at
     return content

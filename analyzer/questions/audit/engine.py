@@ -34,7 +34,7 @@ from analyzer.results.analysis import Analysis
 _IN_BETWEEN = ((Outcome.WARNED, Severity.ERROR), (Outcome.FAILED, Severity.INFO))
 
 # Of so many plans the occurrences are counted together.
-_MOST_REPEATED = 64
+_MOST_REPEATED = 512
 
 
 class Profile(StrEnum):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cached_property
 from heapq import merge
 from typing import Any
 
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
+from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
-from analyzer.core.traced import Extent, TracedBytes
+from analyzer.core.traced import FrameExtent, TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub
 from analyzer.interfaces.contents.damages import buffer_order
 from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
@@ -28,6 +28,7 @@ from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import Call, Side
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.catalog import Catalog
+from analyzer.results.pdus import pdu_at
 
 
 class Place(Struct, frozen=True, dict=True):
@@ -45,8 +46,14 @@ class Place(Struct, frozen=True, dict=True):
     pdu: int | None = None
 
     @cached_property
-    def extents(self) -> tuple[Extent, ...]:
+    def extents(self) -> tuple[FrameExtent, ...]:
         """Where its bytes were captured."""
+        base, source = self.source.start, self.source.source
+        if (
+            self.stop <= len(self.source)
+            and (one := source.only_extent(base + self.start, base + self.stop)) is not None
+        ):
+            return (one,)
         return self.source.origin(self.start, self.stop)
 
     @cached_property
@@ -179,7 +186,7 @@ class SideEvidence:
         number = int(head[4:-1]) if head != "pdu" else 1
         if not 1 <= number <= len(fragments):
             return None
-        pdu = fragments[number - 1].pdu
+        pdu = pdu_at(fragments, number - 1)
         start, stop = 0, len(pdu)
         if span:
             start, stop = (int(word) for word in span.split(":"))
@@ -188,7 +195,7 @@ class SideEvidence:
     def place_as(self, part: str, start: int, stop: int, pdu: int | None) -> Place:
         """The place that was found in a call that is alike."""
         if pdu is not None:
-            return Place(part, start, stop, self.side.pdus[pdu - 1].pdu, None, pdu)
+            return Place(part, start, stop, pdu_at(self.side.pdus, pdu - 1), None, pdu)
         stub = self.captured
         assert not isinstance(stub, Missing)
         return Place(part, start, stop, stub)

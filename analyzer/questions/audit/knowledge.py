@@ -3,7 +3,9 @@ instances they listed (EnumerateCounterSetInstances), and query handles to which
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -29,6 +31,7 @@ class InstanceList(Struct, frozen=True):
         return frozenset(name.casefold() for name in self.names)
 
 
+_time = attrgetter("time_ns")
 # The methods whose answers state any of it.
 STATING = (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES, Opnum.VALIDATE_COUNTERS)
 
@@ -39,6 +42,8 @@ class Knowledge:
     def __init__(self, calls: Iterable[Numbered]) -> None:
         self._countersets: dict[str, set[str]] = {}
         self._instances: dict[tuple[str, str], list[InstanceList]] = {}
+        # The same in the order of their times, as far as they were asked for.
+        self._sorted: dict[tuple[str, str], list[InstanceList]] = {}
         # By number of the handle: what was added with success, and the first call that added one of these again.
         self._added: dict[int, set[tuple[str, int, int, str | None]]] = {}
         self._doubled: dict[int, int] = {}
@@ -93,11 +98,21 @@ class Knowledge:
         """Every list of the instances of a counterset, in the order of the calls."""
         return self._instances.get((server, guid), [])
 
-    def instances_about(self, server: str, guid: str, time_ns: int, within_s: float = 60) -> InstanceList | None:
-        """The list nearest in time, None where none is near."""
-        lists = self.instances(server, guid)
-        nearest = min(lists, key=lambda item: abs(item.time_ns - time_ns), default=None)
-        return nearest if nearest is not None and abs(nearest.time_ns - time_ns) <= within_s * 1e9 else None
+    def instances_about(self, server: str, guid: str, time_ns: int) -> InstanceList | None:
+        """The list nearest in time, None where none is within a minute."""
+        lists = self._by_time(server, guid)
+        at = bisect_left(lists, time_ns, key=_time)
+        near = lists[at : at + 1]
+        if at > 0:  # of several of the same time the first
+            near.append(lists[bisect_left(lists, lists[at - 1].time_ns, key=_time)])
+        nearest = min(near, key=lambda item: (abs(item.time_ns - time_ns), item.call), default=None)
+        return nearest if nearest is not None and abs(nearest.time_ns - time_ns) <= 60_000_000_000 else None
+
+    def _by_time(self, server: str, guid: str) -> list[InstanceList]:
+        found = self._sorted.get((server, guid))
+        if found is None:
+            found = self._sorted[server, guid] = sorted(self.instances(server, guid), key=_time)
+        return found
 
     def is_doubled(self, handle: int, call: int) -> bool:
         """Whether the same counter had been added twice to a handle before a call: it may be held once or twice."""

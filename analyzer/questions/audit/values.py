@@ -16,7 +16,7 @@ from analyzer.questions.audit.knowledge import Knowledge
 from analyzer.results.query import Identifier, QueryView
 
 
-class Column(Struct, frozen=True):
+class ValueColumn(Struct, frozen=True):
     """The values of one counter in one block, one of each instance. `info` is the counter's registration (`ksy/` ids)."""
 
     block: Block
@@ -73,19 +73,19 @@ def counter_of(query: QueryView, block: Block) -> Identifier | None:
     return query.blocks.get(block.number)
 
 
-def columns(call: CallEvidence, answer: DataAnswer) -> Sequence[Column | Unknown]:
+def columns(call: CallEvidence, answer: DataAnswer) -> Sequence[ValueColumn | Unknown]:
     """Every column of the blocks that can be read, in their order; error blocks have none."""
-    found: Sequence[Column | Unknown] | None = call.shared.get("columns")
+    found: Sequence[ValueColumn | Unknown] | None = call.shared.get("columns")
     if found is None:
         found = call.shared["columns"] = tuple(_columns(call, answer))
     return found
 
 
-def known_columns(call: CallEvidence, answer: DataAnswer) -> Sequence[Column]:
+def known_columns(call: CallEvidence, answer: DataAnswer) -> Sequence[ValueColumn]:
     """Those of which the capture states what they hold."""
-    found: Sequence[Column] | None = call.shared.get("known")
+    found: Sequence[ValueColumn] | None = call.shared.get("known")
     if found is None:
-        found = call.shared["known"] = tuple(one for one in columns(call, answer) if isinstance(one, Column))
+        found = call.shared["known"] = tuple(one for one in columns(call, answer) if isinstance(one, ValueColumn))
     return found
 
 
@@ -98,7 +98,7 @@ def unknown_columns(call: CallEvidence, answer: DataAnswer) -> Sequence[str]:
     return found
 
 
-def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[Column | Unknown]:
+def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[ValueColumn | Unknown]:
     query = query_of(call)
     for block in answer.blocks:
         if block.kind == ERROR:
@@ -126,4 +126,4 @@ def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[Column | Unknow
             if counter is None or counter.info is None:
                 yield Unknown(block, NO_REGISTRATION)
             else:
-                yield Column(block, place, counterset, counter_id, counter.info)
+                yield ValueColumn(block, place, counterset, counter_id, counter.info)

@@ -11,12 +11,12 @@ from msgspec import Struct
 from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
 from analyzer.questions.audit.verdicts import Judgement, inconclusive
-from analyzer.results.winreg import Opnum
+from analyzer.results.winreg import WinregOpnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
 # With an error the data is undefined.
 READS = Reads(
-    (Opnum.BASE_REG_QUERY_VALUE, Opnum.BASE_REG_ENUM_VALUE),
+    (WinregOpnum.BASE_REG_QUERY_VALUE, WinregOpnum.BASE_REG_ENUM_VALUE),
     ("response.lpData",),
     interface="winreg",
     success=True,

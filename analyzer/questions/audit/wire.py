@@ -14,8 +14,9 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.win32 import win32_name
 from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.verdicts import At
+from analyzer.results.pdus import pdus_alone
 from analyzer.results.perflib import Opnum
-from analyzer.transport.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, Header, SecTrailer, find_sec_trailer, read_header
+from analyzer.transport.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, PduHeader, SecTrailer, find_sec_trailer, read_header
 
 # Methods that work on a query handle.
 HANDLING = (
@@ -120,7 +121,7 @@ class SealedPdu(Struct, frozen=True):
     """
 
     number: int
-    header: Header
+    header: PduHeader
     trailer: SecTrailer | None
     is_cut: bool
 
@@ -134,8 +135,8 @@ class SealedPdu(Struct, frozen=True):
 
 def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
     """The PDUs of a message whose headers can be read."""
-    for number, fragment in enumerate(side.side.pdus, 1):
-        data = fragment.pdu.data
+    for number, pdu in enumerate(pdus_alone(side.side.pdus), 1):
+        data = pdu.data
         if len(data) < HEADER_LEN:
             continue
         try:

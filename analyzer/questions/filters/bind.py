@@ -19,7 +19,7 @@ from typing import Any
 
 from analyzer.core.times import UNITS_NS, parse_time
 from analyzer.questions.filters.expression import Asked, Expression, Joined, Resolve
-from analyzer.questions.filters.fields import NUMBERS, TEXTS, Field, buffer_field
+from analyzer.questions.filters.fields import NUMBERS, TEXTS, FilterField, buffer_field
 from analyzer.questions.filters.names import buffer_names, named_methods, numbers_of, with_article
 from analyzer.questions.filters.tree import (
     And,
@@ -96,7 +96,7 @@ _DEFAULT: Mapping[str, Quantifier] = {"!=": "all", "===": "all"}
 _COMPARABLE = NUMBERS | {Kind.SECONDS, Kind.TIME, Kind.ANY}
 
 
-def bind(tree: Node, source: str, fields: Mapping[str, Field]) -> Expression:
+def bind(tree: Node, source: str, fields: Mapping[str, FilterField]) -> Expression:
     """What a tree that was parsed from `source` means; `FilterError` where it makes no sense."""
     return _Binder(source, fields).node(tree)
 
@@ -104,12 +104,12 @@ def bind(tree: Node, source: str, fields: Mapping[str, Field]) -> Expression:
 class _Ref:
     """An operand that has values: a field, or a function of one."""
 
-    def __init__(self, name: str, kind: Kind, values: _Values, field: Field, at: Place) -> None:
+    def __init__(self, name: str, kind: Kind, values: _Values, field: FilterField, at: Place) -> None:
         self.name, self.kind, self.values, self.field, self.at = name, kind, values, field, at
 
 
 class _Binder:
-    def __init__(self, source: str, fields: Mapping[str, Field]) -> None:
+    def __init__(self, source: str, fields: Mapping[str, FilterField]) -> None:
         self._source = source
         self._fields = fields
 

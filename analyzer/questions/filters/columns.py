@@ -14,14 +14,14 @@ import numpy as np
 
 from analyzer.core.absence import Missing
 from analyzer.core.arrays import distinct
-from analyzer.core.win32 import win32_name
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.questions.filters.expression import Expression, Resolve
-from analyzer.questions.filters.fields import BOTH_SIDES, Field
+from analyzer.questions.filters.fields import BOTH_SIDES, FilterField
 from analyzer.questions.filters.records import LookedAt, values_at
 from analyzer.results import scmr, winreg
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_rows import latencies_in
+from analyzer.results.call_rows import latencies_in, return_kinds_in
+from analyzer.results.returns import ReturnKind
 from analyzer.transport.rpc.status import fault_name
 
 if TYPE_CHECKING:
@@ -50,22 +50,22 @@ class CallColumns:
         self._read: dict[str, Any] = {}
         self._made: dict[str, _Column | None] = {}
 
-    def holds(self, fields: Sequence[Field]) -> bool:
+    def holds(self, fields: Sequence[FilterField]) -> bool:
         """Whether all of these fields are columns."""
         return all(self._column(field, path) is not None for field in fields for path in field.paths)
 
-    def values(self, fields: Sequence[Field], numbers: Numbers) -> tuple[Numbers, list[Resolve]]:
+    def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, list[Resolve]]:
         """What these fields have together, each combination once, and for each call which of them it has."""
         codes = np.zeros(len(numbers), np.int64)
-        found: list[dict[Field, _Values]] = [{}]
+        found: list[dict[FilterField, _Values]] = [{}]
         for field in fields:
             for path in field.paths:
                 codes, found = self._joined(codes, found, field, path, numbers)
         return codes, [partial(dict.__getitem__, one) for one in found]
 
     def _joined(
-        self, codes: Numbers, before: list[dict[Field, _Values]], field: Field, path: str, numbers: Numbers
-    ) -> tuple[Numbers, list[dict[Field, _Values]]]:
+        self, codes: Numbers, before: list[dict[FilterField, _Values]], field: FilterField, path: str, numbers: Numbers
+    ) -> tuple[Numbers, list[dict[FilterField, _Values]]]:
         """The same with what is at one more path."""
         column = self._column(field, path)
         assert column is not None
@@ -102,12 +102,12 @@ class CallColumns:
             self._read[name] = self._calls.column(name)
         return self._read[name]
 
-    def _column(self, field: Field, path: str) -> _Column | None:
+    def _column(self, field: FilterField, path: str) -> _Column | None:
         if path not in self._made:
             self._made[path] = self._made_of(field, path)
         return self._made[path]
 
-    def _made_of(self, field: Field, path: str) -> _Column | None:
+    def _made_of(self, field: FilterField, path: str) -> _Column | None:
         """The column of a path, None where the table has none."""
         first, _, rest = path.partition(".")
         facts, numbers_of = self._analysis.capture, self.numbers_of
@@ -133,7 +133,7 @@ class CallColumns:
             case "call_id" | "context_id" | "opnum" | "status" | "fault" | "state" | "method":
                 return self._of_table(first)
             case "status_name":
-                return self._of_table("status", win32_name)
+                return self._status_names()
             case "fault_name":
                 return self._of_table("fault", fault_name)
             case "smb":
@@ -149,6 +149,17 @@ class CallColumns:
         """A column of the table, or what its numbers are called."""
         meaning = self._calls.table.meaning(name)
         return _Column(self.numbers_of(name), lambda number: _some(meaning(number), word))
+
+    def _status_names(self) -> _Column:
+        """What the statuses of calls are called: the same number is another name with another method."""
+        kinds, statuses = return_kinds_in(self.numbers_of, self._calls.table.contexts), self.numbers_of("status")
+        codes = statuses.astype(np.int64) * len(ReturnKind) + kinds
+
+        def name(code: int) -> _Values:
+            status, kind = divmod(code, len(ReturnKind))
+            return _some(ReturnKind(kind).name_of(status))
+
+        return _Column(codes, name, statuses >= 0)
 
     def _handles(self) -> _Column:
         """The names of handles: those of queries, `k1` of keys, `s1` of services."""

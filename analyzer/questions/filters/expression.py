@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from msgspec import Struct
 
-from analyzer.questions.filters.fields import Field
+from analyzer.questions.filters.fields import FilterField
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 # Gives the values of a field, none where it has none. Times and durations are in nanoseconds.
-Resolve = Callable[[Field], Sequence[Any]]
+Resolve = Callable[[FilterField], Sequence[Any]]
 
 
-class Rows(Protocol):
+class CallBlock(Protocol):
     """Calls of which many are asked about at once, by their numbers."""
 
-    def holds(self, fields: Sequence[Field]) -> bool:
+    def holds(self, fields: Sequence[FilterField]) -> bool:
         """Whether all of these fields are columns."""
         ...
 
-    def values(self, fields: Sequence[Field], numbers: Numbers) -> tuple[Numbers, Sequence[Resolve]]:
+    def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, Sequence[Resolve]]:
         """What these fields have together, each combination once, and for each call which of them it has."""
         ...
 
@@ -40,10 +40,10 @@ class Rows(Protocol):
 class Asked(Struct, frozen=True):
     """A question about the values of some fields."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[FilterField, ...]
     passes: Callable[[Resolve], bool]
 
-    def passing(self, rows: Rows, numbers: Numbers) -> Mask:
+    def passing(self, rows: CallBlock, numbers: Numbers) -> Mask:
         """Whether calls pass, each."""
         if not rows.holds(self.fields):
             return rows.looked_at(self, numbers)
@@ -58,7 +58,7 @@ class Joined(Struct, frozen=True):
     parts: tuple[Expression, ...]
 
     @property
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[FilterField, ...]:
         return tuple(dict.fromkeys(field for part in self.parts for field in part.fields))
 
     def passes(self, values: Resolve) -> bool:
@@ -74,7 +74,7 @@ class Joined(Struct, frozen=True):
             case "xor":
                 return sum(passed) % 2 == 1
 
-    def passing(self, rows: Rows, numbers: Numbers) -> Mask:
+    def passing(self, rows: CallBlock, numbers: Numbers) -> Mask:
         """Whether calls pass, each. Calls are looked at where columns leave it open alone."""
         if self.operator == "not":
             return ~self.parts[0].passing(rows, numbers)
@@ -90,7 +90,7 @@ class Joined(Struct, frozen=True):
             left = left[passed == goes_on]
         return found
 
-    def _in_steps(self, rows: Rows) -> Iterator[Callable[[Numbers], Mask]]:
+    def _in_steps(self, rows: CallBlock) -> Iterator[Callable[[Numbers], Mask]]:
         """What is to be asked one after the other: columns first, and at once what only the calls themselves answer."""
         by_columns = [part for part in self.parts if rows.holds(part.fields)]
         by_calls = [part for part in self.parts if not rows.holds(part.fields)]

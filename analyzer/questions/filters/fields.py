@@ -4,10 +4,10 @@ A field's name is its path in the record, its meaning the record's own `doc`, it
 adds three things: names for what is asked most (`_SHORT`), names without a side for what both sides have, and the parameters of
 stubs, which a record keeps by the spelling of the IDL.
 
-`Field` is all that names and evaluation share. Names and types are settled by `bind.py` with `name`, `kind` and `choices`. What
-evaluates a filter (`columns.py`, by columns; the page of `report`, by its script) needs `paths` and `kind` alone: the values
-of a field are those of all its paths, in that order, lists opened and nulls left out; a `GROUP` gives true where anything is
-there. Times and durations are in nanoseconds, and `smb.session_id` is a number.
+`FilterField` is all that names and evaluation share. Names and types are settled by `bind.py` with `name`, `kind` and
+`choices`. What evaluates a filter (`columns.py`, by columns; the page of `report`, by its script) needs `paths` and `kind`
+alone: the values of a field are those of all its paths, in that order, lists opened and nulls left out; a `GROUP` gives true
+where anything is there. Times and durations are in nanoseconds, and `smb.session_id` is a number.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUMBERS = frozenset({Kind.NUMBER, Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Ki
 TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAME, Kind.HANDLE, Kind.GUID})
 
 
-class Field(Struct, frozen=True):
+class FilterField(Struct, frozen=True):
     """One field. `paths` state where its values are in a record; more than one where a field has several values at once. A field
     `of_value` is in the record of a sample or a formatted value, another in that of its call."""
 
@@ -43,29 +43,29 @@ class Field(Struct, frozen=True):
 
 # What is asked most, by shorter names, and names that stand for several fields.
 _SHORT = (
-    Field("frame", Kind.NUMBER, "any frame of request or response", ("request.frames", "response.frames")),
-    Field("ip", Kind.ADDRESS, "address of client or server", ("client.ip", "server.ip")),
-    Field("port", Kind.NUMBER, "port of client or server", ("client.port", "server.port")),
-    Field("session", Kind.NUMBER, "id of the SMB session (0x1d)", ("smb.session_id",)),
-    Field(
+    FilterField("frame", Kind.NUMBER, "any frame of request or response", ("request.frames", "response.frames")),
+    FilterField("ip", Kind.ADDRESS, "address of client or server", ("client.ip", "server.ip")),
+    FilterField("port", Kind.NUMBER, "port of client or server", ("client.port", "server.port")),
+    FilterField("session", Kind.NUMBER, "id of the SMB session (0x1d)", ("smb.session_id",)),
+    FilterField(
         "user",
         Kind.TEXT,
         r"account that made the call (DOMAIN\name), or was claimed, or logged on to the session later",
         ("auth.user", "auth.claimed_user", "auth.later_user"),
     ),
-    Field(
+    FilterField(
         "auth.account", Kind.TEXT, r"account that made the call (DOMAIN\name), as the server granted it", ("auth.user",)
     ),
-    Field(
+    FilterField(
         "auth.claimed",
         Kind.TEXT,
         "account that the client claimed, where the server granted another",
         ("auth.claimed_user",),
     ),
-    Field("workstation", Kind.TEXT, "the client's name for itself", ("auth.workstation",)),
-    Field("interface", Kind.INTERFACE, "name or UUID of the interface", ("interface.name", "interface.uuid")),
-    Field("handle", Kind.HANDLE, "handle that the call works on (q2, k1, UUID)", ("handle", "handle_uuid")),
-    Field(
+    FilterField("workstation", Kind.TEXT, "the client's name for itself", ("auth.workstation",)),
+    FilterField("interface", Kind.INTERFACE, "name or UUID of the interface", ("interface.name", "interface.uuid")),
+    FilterField("handle", Kind.HANDLE, "handle that the call works on (q2, k1, UUID)", ("handle", "handle_uuid")),
+    FilterField(
         "counterset",
         Kind.NAME,
         "counterset that the call asks about, by name or GUID",
@@ -175,7 +175,7 @@ def _meta(hint: Any) -> Meta:
     return next(meta for meta in hint.__metadata__ if isinstance(meta, Meta) and meta.description)
 
 
-def _of_record(kind: type[Struct], path: str = "") -> Iterator[Field]:
+def _of_record(kind: type[Struct], path: str = "") -> Iterator[FilterField]:
     """The fields of a record type, and of what its fields are made of."""
     hints = get_type_hints(kind, include_extras=True)
     for key in kind.__struct_fields__:
@@ -184,17 +184,17 @@ def _of_record(kind: type[Struct], path: str = "") -> Iterator[Field]:
         name, meaning = f"{path}{key}", str(meta.description).replace("`", "")
         part = next((one for one in types if isinstance(one, type) and issubclass(one, Struct)), None)
         if part is not None:
-            yield Field(name, Kind.GROUP, meaning, (name,))
+            yield FilterField(name, Kind.GROUP, meaning, (name,))
             yield from _of_record(part, f"{name}.")
             continue
         choices = tuple(extra.get("words", ())) or tuple(str(word) for one in types for word in _words(one))
         kinds = {Kind.CHOICE if choices else _KINDS[one] for one in types}
         of_all = Kind(extra.get("kind") or (kinds.pop() if len(kinds) == 1 else Kind.ANY))
         if unit == INSTANT:
-            yield Field(name.removesuffix("_ns"), Kind.TIME, f"{meaning} (2026-11-20T13:50:16.25Z)", (name,))
+            yield FilterField(name.removesuffix("_ns"), Kind.TIME, f"{meaning} (2026-11-20T13:50:16.25Z)", (name,))
         elif unit == "ns":
-            yield Field(name.removesuffix("_ns"), Kind.SECONDS, f"{meaning} (0.5, 500ms)", (name,))
-        yield Field(name, of_all, f"{meaning} ({unit})" if unit is not None else meaning, (name,), choices)
+            yield FilterField(name.removesuffix("_ns"), Kind.SECONDS, f"{meaning} (0.5, 500ms)", (name,))
+        yield FilterField(name, of_all, f"{meaning} ({unit})" if unit is not None else meaning, (name,), choices)
 
 
 def _words(kind: Any) -> Iterator[Any]:
@@ -205,9 +205,9 @@ def _words(kind: Any) -> Iterator[Any]:
         yield from kind
 
 
-def _by_name(fields: Iterator[Field]) -> dict[str, Field]:
+def _by_name(fields: Iterator[FilterField]) -> dict[str, FilterField]:
     """Fields by their names. Of two the first: a time that filters compare stands before its text."""
-    found: dict[str, Field] = {}
+    found: dict[str, FilterField] = {}
     for field in fields:
         found.setdefault(field.name, field)
     return found
@@ -222,30 +222,30 @@ def _params() -> Iterator[tuple[str, Kind, str, str]]:
             yield f"{param}.{part}", part_kind, f"{meaning}, {part_meaning}", f"{param}.{part}"
 
 
-def _without_side(own: Mapping[str, Field]) -> Iterator[Field]:
+def _without_side(own: Mapping[str, FilterField]) -> Iterator[FilterField]:
     """What each side has, under its name without the side: the values of both."""
     for name, field in own.items():
         side, _, rest = name.partition(".")
         if side == "request" and rest:
             paths = tuple(f"{one}{field.paths[0].removeprefix(side)}" for one in BOTH_SIDES)
-            yield Field(rest, field.kind, f"{field.meaning} (either side)", paths, field.choices)
+            yield FilterField(rest, field.kind, f"{field.meaning} (either side)", paths, field.choices)
 
 
 @cache
-def call_fields() -> Mapping[str, Field]:
+def call_fields() -> Mapping[str, FilterField]:
     """The fields of calls by name, without those of decoded buffers (`buffer_field`)."""
     own = _by_name(_of_record(CallRecord))
     for side in BOTH_SIDES:
         for name, kind, meaning, at in _params():
             full = f"{side}.params.{name}"
-            own[full] = Field(full, kind, meaning, (f"{side}.params.{at}",))
+            own[full] = FilterField(full, kind, meaning, (f"{side}.params.{at}",))
     of_either = {field.name: field for field in _without_side(own)}
     short = {field.name: field for field in _SHORT}
     of_a_side = {name: own.pop(name) for name in list(own) if name.startswith(("request.", "response."))}
     return {**own, **of_either, **short, **of_a_side}
 
 
-def _of_values(kind: type[Struct]) -> dict[str, Field]:
+def _of_values(kind: type[Struct]) -> dict[str, FilterField]:
     """The fields of samples or formatted values that are not those of their calls."""
     own = _by_name(_of_record(kind))
     return {
@@ -254,20 +254,20 @@ def _of_values(kind: type[Struct]) -> dict[str, Field]:
 
 
 @cache
-def sample_fields() -> Mapping[str, Field]:
+def sample_fields() -> Mapping[str, FilterField]:
     """The fields of samples by name: their own, and those of the call that brought them."""
     own = _of_values(SampleRecord)
     return {**own, **{name: field for name, field in call_fields().items() if name not in own}}
 
 
 @cache
-def counter_fields() -> Mapping[str, Field]:
+def counter_fields() -> Mapping[str, FilterField]:
     """The fields of formatted values by name: their own, and those of the call that brought the reading."""
     own = _of_values(CounterRecord)
     return {**own, **{name: field for name, field in call_fields().items() if name not in own}}
 
 
-def buffer_field(name: str) -> Field | None:
+def buffer_field(name: str) -> FilterField | None:
     """A field of decoded lpData: `buffer.` or `response.buffer.` with names of `ksy/` after it, at any depth in that order."""
     for prefix, sides in (
         ("buffer.", BOTH_SIDES),
@@ -277,5 +277,5 @@ def buffer_field(name: str) -> Field | None:
         if name.startswith(prefix):
             steps = name.removeprefix(prefix)
             if all(steps.split(".")):
-                return Field(name, Kind.ANY, "decoded lpData", tuple(f"{side}.buffer.{steps}" for side in sides))
+                return FilterField(name, Kind.ANY, "decoded lpData", tuple(f"{side}.buffer.{steps}" for side in sides))
     return None

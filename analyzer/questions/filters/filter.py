@@ -12,7 +12,7 @@ from analyzer.interfaces.contents.samples import sample_records
 from analyzer.questions.filters.bind import bind
 from analyzer.questions.filters.columns import CallColumns
 from analyzer.questions.filters.expression import Expression, Joined
-from analyzer.questions.filters.fields import Field, call_fields, counter_fields, sample_fields
+from analyzer.questions.filters.fields import FilterField, call_fields, counter_fields, sample_fields
 from analyzer.questions.filters.grammar import parse
 from analyzer.questions.filters.records import LookedAt, of_record, of_sample
 from analyzer.results.analysis import Analysis, Selected
@@ -36,7 +36,7 @@ class CallFilter:
         return _parts(self.expression)
 
     @property
-    def fields(self) -> frozenset[Field]:
+    def fields(self) -> frozenset[FilterField]:
         """Those that it asks for."""
         return frozenset(self.expression.fields)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from analyzer.core.ntstatus import nt_status_numbers
 from analyzer.core.times import UNITS_NS
-from analyzer.core.win32 import win32_numbers
+from analyzer.core.win32 import hresult_numbers, win32_numbers
 from analyzer.questions.filters.fields import call_fields
 from analyzer.questions.filters.grammar import tables
 from analyzer.results.perflib import RequestCode
@@ -21,7 +22,7 @@ def numbers_of(kind: Kind) -> Mapping[str, int]:
     """The names of a kind of numbers, in capitals; none of a kind without names."""
     match kind:
         case Kind.STATUS:
-            return win32_numbers()
+            return hresult_numbers() | nt_status_numbers() | win32_numbers()
         case Kind.FAULT:
             return fault_numbers()
         case Kind.REQUEST_CODE:

@@ -10,7 +10,7 @@ from msgspec import Struct
 ANONYMOUS = "anonymous"
 
 
-class Machine(Struct, frozen=True):
+class Party(Struct, frozen=True):
     """One machine, or all of a network. `text` is what the user wrote: an address, a network, or a name the traffic gives."""
 
     text: str
@@ -20,7 +20,7 @@ class Machine(Struct, frozen=True):
         return self.text
 
     @classmethod
-    def of(cls, text: str) -> Machine:
+    def of(cls, text: str) -> Party:
         """Raises `ValueError` for what can be none of these."""
         try:
             return cls(text, ip_network(text.strip("[]"), strict=False))
@@ -43,15 +43,15 @@ class Machine(Struct, frozen=True):
         return any(wanted in (name.casefold(), name.partition(".")[0].casefold()) for name in names)
 
 
-class Machines(Struct, frozen=True):
+class Parties(Struct, frozen=True):
     """Any of several machines; each address is looked up once."""
 
-    wanted: tuple[Machine, ...]
+    wanted: tuple[Party, ...]
     names: Mapping[str, Sequence[str]]
     known: dict[str, bool]
 
     @classmethod
-    def of(cls, wanted: tuple[Machine, ...], names: Mapping[str, Sequence[str]]) -> Machines:
+    def of(cls, wanted: tuple[Party, ...], names: Mapping[str, Sequence[str]]) -> Parties:
         return cls(wanted, names, {})
 
     def has(self, ip: str) -> bool:

@@ -11,7 +11,7 @@ from analyzer.core.absence import Missing
 from analyzer.interfaces.contents.call_records import CallRecords, known_stub
 from analyzer.interfaces.contents.damages import decoded_buffer
 from analyzer.questions.filters.expression import Resolve
-from analyzer.questions.filters.fields import Field
+from analyzer.questions.filters.fields import FilterField
 from analyzer.results.call import Call, CallKeys, CallRecord, Side, SideName
 from analyzer.results.record import Kind, Record
 from analyzer.results.sample import CounterRecord, SampleRecord
@@ -28,7 +28,7 @@ def of_sample(record: SampleRecord | CounterRecord, of_its_call: Resolve) -> Res
     return lambda field: own(field) if field.of_value else of_its_call(field)
 
 
-def values_at(field: Field, record: Struct | Mapping[str, Any], path: str) -> Iterator[Any]:
+def values_at(field: FilterField, record: Struct | Mapping[str, Any], path: str) -> Iterator[Any]:
     """The values at one path of a field."""
     side, _, rest = path.partition(".buffer.")
     if rest:
@@ -91,10 +91,10 @@ class LookedAt:
         self._head: CallRecord | None = None
         self._trees: dict[str, Any] = {}
 
-    def __call__(self, field: Field) -> Sequence[Any]:
+    def __call__(self, field: FilterField) -> Sequence[Any]:
         return [value for path in field.paths for value in self._at(field, path)]
 
-    def _at(self, field: Field, path: str) -> Iterator[Any]:
+    def _at(self, field: FilterField, path: str) -> Iterator[Any]:
         first, _, rest = path.partition(".")
         if first in ("request", "response"):
             name: SideName = "request" if first == "request" else "response"
@@ -110,7 +110,7 @@ class LookedAt:
             self._head = self._records.head(self._call)
         return values_at(field, self._head, path)
 
-    def _of_side(self, field: Field, name: SideName, side: Side, path: str) -> Iterator[Any]:
+    def _of_side(self, field: FilterField, name: SideName, side: Side, path: str) -> Iterator[Any]:
         first, _, rest = path.partition(".")
         match first:
             case "":

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-from analyzer.questions.filters.parties import ANONYMOUS, Account, Machine
+from analyzer.questions.filters.parties import ANONYMOUS, Account, Party
 from analyzer.questions.filters.selection import Selection
 
 
@@ -49,9 +49,9 @@ def renamed(selection: Selection, names: Pseudonyms) -> Selection:
     )
 
 
-def _machine(machine: Machine, names: Pseudonyms) -> Machine:
+def _machine(machine: Party, names: Pseudonyms) -> Party:
     if machine.network is not None and machine.network.num_addresses > 1:
         raise InputError(
             f"{machine} is a network, which has no pseudonym", hint="With --redact, name single addresses."
         )
-    return Machine.of(names.address(machine.text.strip("[]")))
+    return Party.of(names.address(machine.text.strip("[]")))

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.expression import Asked, Expression, Joined
-from analyzer.questions.filters.fields import Field, call_fields
-from analyzer.questions.filters.parties import Account, Machine, Machines
+from analyzer.questions.filters.fields import FilterField, call_fields
+from analyzer.questions.filters.parties import Account, Parties, Party
 from analyzer.results.analysis import Analysis, Part, Selected
 from analyzer.results.call import Call
 from analyzer.results.connection import SmbSession
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # So many calls are named where one is to be chosen.
 _CHOICES = 12
 # What calls were carried by, as the analysis counts it.
-_CHANNEL = Field("channel", Kind.NUMBER, "number of the channel", ("channel",))
-_SESSION = Field("session", Kind.NUMBER, "number of the SMB session", ("session",))
+_CHANNEL = FilterField("channel", Kind.NUMBER, "number of the channel", ("channel",))
+_SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("session",))
 
 
 class Selection(Struct, frozen=True):
@@ -44,17 +44,18 @@ class Selection(Struct, frozen=True):
     handle: str | None = None
     session: str | None = None
     filter: CallFilter | None = None
+    head: int | None = None
     tail: int | None = None
     since: TimeBound | None = None
     until: TimeBound | None = None
-    servers: tuple[Machine, ...] = ()
-    clients: tuple[Machine, ...] = ()
+    servers: tuple[Party, ...] = ()
+    clients: tuple[Party, ...] = ()
     users: tuple[Account, ...] = ()
 
     def calls(self, analysis: Analysis) -> Selected:
-        """The calls selected, in their order, before `tail`."""
+        """The calls selected, in their order, before `head` and `tail`."""
         shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
-        if replace(self, tail=None) == EVERYTHING:
+        if replace(self, head=None, tail=None) == EVERYTHING:
             return shown
         from analyzer.questions.filters.columns import CallColumns  # as a rule everything is shown
 
@@ -62,7 +63,7 @@ class Selection(Struct, frozen=True):
         return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
-        """Whether a call is selected, before `tail`. Of the analysis no more is needed than `needs_all` leaves."""
+        """Whether a call is selected, before `head` and `tail`. Of the analysis no more is needed than `needs_all` leaves."""
         from analyzer.interfaces.contents.call_records import CallRecords
         from analyzer.questions.filters.records import LookedAt
 
@@ -70,7 +71,7 @@ class Selection(Struct, frozen=True):
         return lambda call: wanted.passes(LookedAt(call, records))
 
     def _expression(self, analysis: Analysis) -> Expression:
-        """What is asked of a call, before `tail`."""
+        """What is asked of a call, before `head` and `tail`."""
         parts: list[Expression] = list(_Ends(self, analysis).of_calls()) if self._asks_for_ends else []
         if (wanted := frozenset(one.strip("{}").casefold() for one in self.interfaces)) != frozenset():
             interface = _field("interface")
@@ -95,12 +96,14 @@ class Selection(Struct, frozen=True):
         names = [one.text for one in (*self.servers, *self.clients) if one.network is None]
         return f"the name {names[0]}" if names else None
 
-    def last(self, calls: Selected) -> Selected:
-        """The last of the calls, where only those are asked for."""
+    def ends_of(self, calls: Selected) -> Selected:
+        """The first or the last of these calls, where only those are asked for; of both, the last of the first."""
+        calls = calls[: self.head]
         return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
 
     def shown(self, analysis: Analysis) -> Selected:
-        return self.last(self.calls(analysis))
+        """The calls selected, in their order."""
+        return self.ends_of(self.calls(analysis))
 
     def one(self, analysis: Analysis) -> int:
         """The number of the one call that is selected. Raises `InputError` where none is, or several are."""
@@ -163,6 +166,8 @@ class Selection(Struct, frozen=True):
             parts.append(f"session {'of call ' if self.session.startswith('#') else ''}{self.session}")
         if self.filter is not None:
             parts.append(f"filter {self.filter}")
+        if self.head is not None:
+            parts.append(f"the first {self.head}")
         if self.tail is not None:
             parts.append(f"the last {self.tail}")
         return ", ".join(parts) or None
@@ -181,18 +186,20 @@ class _Ends:
             from analyzer.interfaces.contents.machines import machine_names
 
             names = machine_names(analysis)
-        self._servers = Machines.of(selection.servers, names) if selection.servers else None
-        self._clients = Machines.of(selection.clients, names) if selection.clients else None
+        self._servers = Parties.of(selection.servers, names) if selection.servers else None
+        self._clients = Parties.of(selection.clients, names) if selection.clients else None
         self._users = selection.users
 
     def of_calls(self) -> Iterator[Asked]:
         """What is asked of a call."""
-        time, server, client = _field("time_ns"), _field("server.ip"), _field("client.ip")
+        time = _field("time_ns")
+        # Of a session that has several connections, the ends of either.
+        server, client = [(_field(f"{end}.ip"), _field(f"smb.{end}.ip")) for end in ("server", "client")]
         yield Asked((time,), lambda values: all(self._is_between(one, one) for one in values(time)))
         if (servers := self._servers) is not None:
-            yield Asked((server,), lambda values: any(map(servers.has, values(server))))
+            yield Asked(server, lambda values: any(servers.has(ip) for one in server for ip in values(one)))
         if (clients := self._clients) is not None:
-            yield Asked((client,), lambda values: any(map(clients.has, values(client))))
+            yield Asked(client, lambda values: any(clients.has(ip) for one in client for ip in values(one)))
         if self._users:
             user, anonymous = _field("user"), _field("auth.anonymous")
             yield Asked(
@@ -222,7 +229,7 @@ EVERYTHING = Selection()
 _UUID = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
 
 
-def _field(name: str) -> Field:
+def _field(name: str) -> FilterField:
     return call_fields()[name]
 
 

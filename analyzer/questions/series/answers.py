@@ -20,13 +20,13 @@ from analyzer.interfaces.pcq.samples import PerflibSample
 from analyzer.interfaces.pcq.samples import samples_of as perflib_samples_of
 from analyzer.interfaces.winperf.samples import WinperfSample
 from analyzer.questions.series.formulas import formula_of
-from analyzer.questions.series.places import Identity, Place, id_places, winperf_places
+from analyzer.questions.series.places import Identity, SeriesPlace, id_places, winperf_places
 from analyzer.questions.series.plans import (
     Bools,
     Instances,
     Ints,
-    Plan,
     Registry,
+    ValuePlan,
     perflib_plan,
     plan_of,
     winperf_layout_samples,
@@ -36,7 +36,6 @@ from analyzer.questions.series.plans import (
 from analyzer.questions.series.series import Key, Select
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
-from analyzer.results.perflib import Opnum
 from analyzer.results.sample import Why
 
 # The largest number of 64 bits.
@@ -54,7 +53,7 @@ class Answer(Struct, eq=False):
     (`lost_before`: before it). `firsts` are rows of which no reading was before, with the reason where there is more to say.
     """
 
-    plan: Plan
+    plan: ValuePlan
     call: int
     time_ns: int
     handle: str
@@ -80,7 +79,7 @@ class _Viewer(Struct):
     answers: Ints = field(default_factory=lambda: np.zeros(8, np.int64))
     before: list[Instances | None] = field(default_factory=list)
     now: list[Instances | None] = field(default_factory=list)
-    last: Plan | None = None
+    last: ValuePlan | None = None
 
     def numbered(self, key: Key) -> int:
         """The number of a group."""
@@ -107,12 +106,12 @@ class Answers:
         self._last_handle: npt.NDArray[np.int32] = np.full(64, -1, np.int32)
 
     def __iter__(self) -> Iterator[Answer]:
-        for number, call in enumerate(self._analysis.calls, 1):
-            answer = None
+        calls = self._analysis.calls
+        for number in calls.readings():
+            call, answer = calls[number - 1], None
             if call.is_perflib:
-                if call.opnum == Opnum.QUERY_COUNTER_DATA:
-                    answer = self._perflib(number, call)
-            elif call.is_winreg and call.read is not None:
+                answer = self._perflib(number, call)
+            elif call.read is not None:
                 answer = self._winperf(number, call)
             if answer is not None and len(answer.plan):
                 yield answer
@@ -168,7 +167,7 @@ class Answers:
         num_blocks: int,
         *,
         damaged: bool,
-    ) -> Plan:
+    ) -> ValuePlan:
         catalog = self._analysis.catalogs.of(call.server)
         rows, places = perflib_plan(self.registry, viewer.key, call, handle, samples, catalog)
         answered: Iterable[Key] = ()
@@ -225,7 +224,7 @@ class Answers:
 
     def _winperf_plan(
         self, viewer: _Viewer, call: Call, handle: str, layout: V1Layout, ids: dict[int, int | str | None]
-    ) -> Plan:
+    ) -> ValuePlan:
         table = self._analysis.name_tables.of(call.server)
         instances, scales = winperf_layout_samples(layout, table)
         return self._winperf_rows_plan(viewer, call, handle, instances, scales, layout.objects, layout, ids)
@@ -240,8 +239,8 @@ class Answers:
         objects: Sequence[WinPerfObject],
         layout: V1Layout | None,
         ids: dict[int, int | str | None] | None = None,
-    ) -> Plan:
-        places: list[Place | None] = winperf_places(instances, ids)
+    ) -> ValuePlan:
+        places: list[SeriesPlace | None] = winperf_places(instances, ids)
         of_object = [number for number, item in enumerate(objects) for _ in item.instances]
         table = self._analysis.name_tables.of(call.server)
         rows = winperf_plan(self.registry, viewer.key, call, handle, instances, scales, places, of_object, table)
@@ -312,7 +311,7 @@ class Answers:
         self._last_handle[whats[whats >= 0]] = self._handles.setdefault(answer.handle, len(self._handles))
 
 
-def why_first(before: Instances | None, now: Instances | None, place: Place) -> tuple[Why, str | None]:
+def why_first(before: Instances | None, now: Instances | None, place: SeriesPlace) -> tuple[Why, str | None]:
     """Why a reading has none before it: its instance is new, or its name belonged to another."""
     had = before.of(place) if before is not None else frozenset()
     has = now.of(place) if now is not None else frozenset()

@@ -28,7 +28,7 @@ _AGGREGATE, MULTI_AGGREGATE, AGGREGATE_HISTORY = 0x04, 0x06, 0x0C
 _ID_COUNTERS = {784: "ID Process", 804: "ID Thread"}
 
 
-class Place(Struct, frozen=True):
+class SeriesPlace(Struct, frozen=True):
     """Where a reading belongs: its group, the name of its instance there, and what distinguishes it from others of that name."""
 
     group: Key
@@ -38,7 +38,7 @@ class Place(Struct, frozen=True):
     ordinal: int = 0
 
 
-def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Place, catalog: Catalog) -> Series:
+def perflib_series(call: Call, handle: str, sample: PerflibSample, place: SeriesPlace, catalog: Catalog) -> Series:
     entry = catalog.counter(sample.counterset, sample.counter_id)
     info = entry.info if entry is not None and entry.info is not None else {}
     known = sample.counter_id is not None
@@ -65,7 +65,9 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Place,
     )
 
 
-def perflib_places(samples: list[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog) -> Iterator[Place]:
+def perflib_places(
+    samples: list[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog
+) -> Iterator[SeriesPlace]:
     """Where each value belongs. Instances of one name and id in one block are distinguished by their position alone."""
     keys = []
     # What many places have in common is there once.
@@ -86,7 +88,7 @@ def perflib_places(samples: list[PerflibSample], blocks: Mapping[int, Identifier
         if counts[key] > 1:
             identity = ("nth", seen[key], counts[key], instance_id)
             seen[key] += 1
-        yield Place(group, name, identity, ordinals[group, name, counter_id] if name[0] else 0)
+        yield SeriesPlace(group, name, identity, ordinals[group, name, counter_id] if name[0] else 0)
         ordinals[group, name, counter_id] += 1
 
 
@@ -138,7 +140,7 @@ def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: C
 
 def winperf_places(
     rows: list[list[WinperfSample]], ids: Mapping[int, int | str | None] | None = None
-) -> list[Place | None]:
+) -> list[SeriesPlace | None]:
     """Where each instance belongs, None for one without values. `ids` has the values that distinguish instances by their place
     among all values, where those of the samples are not the real ones (`plans`)."""
     names: list[Key] = []
@@ -164,7 +166,7 @@ def winperf_places(
     same = Counter(zip(names, identities, strict=True))
     seen: Counter[Key] = Counter()
     ordinals: Counter[Key] = Counter()
-    places: list[Place | None] = []
+    places: list[SeriesPlace | None] = []
     for row, name, identity in zip(rows, names, identities, strict=True):
         if not row:
             places.append(None)
@@ -174,7 +176,7 @@ def winperf_places(
             position = seen[name, identity]
             seen[name, identity] += 1
             identity = ("nth", position, count, *identity)
-        places.append(Place(("object", row[0].object_index), name, identity, ordinals[name]))
+        places.append(SeriesPlace(("object", row[0].object_index), name, identity, ordinals[name]))
         ordinals[name] += 1
     return places
 
@@ -206,7 +208,7 @@ def _id_kind(sample: WinperfSample) -> str | None:
 
 
 def winperf_series(
-    call: Call, handle: str, sample: WinperfSample, place: Place, scale: int, names: NameTable
+    call: Call, handle: str, sample: WinperfSample, place: SeriesPlace, scale: int, names: NameTable
 ) -> Series:
     instance = sample.instance or (str(sample.instance_id) if sample.instance_id is not None else None)
     if instance is not None and sample.parent_instance is not None:
@@ -234,6 +236,6 @@ def _index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*names, f"{noun} {index}", str(index))))
 
 
-def _numbered(instance: str | None, place: Place) -> str | None:
+def _numbered(instance: str | None, place: SeriesPlace) -> str | None:
     """An instance as counter paths write it: the second of a name is `#1`."""
     return f"{instance}#{place.ordinal}" if instance is not None and place.ordinal else instance

@@ -1,4 +1,4 @@
-"""What the values of an answer belong to, worked out once for all answers of one layout: samples in, a `Plan` out.
+"""What the values of an answer belong to, worked out once for all answers of one layout: samples in, a `ValuePlan` out.
 
 Which series a value belongs to, where its base, clock and multiplier stand in the same answer, what its instance goes by: none of
 this depends on the value. So it is worked out from the samples of one answer and holds for each answer of the same layout to the
@@ -8,7 +8,6 @@ same query. An answer that is irregular (damage, text) has a plan of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.core.cached import cached_property
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import WinPerf
 from analyzer.interfaces.buffers.regular import Layout
@@ -38,7 +38,7 @@ from analyzer.questions.series.places import (
     AGGREGATE_HISTORY,
     MULTI_AGGREGATE,
     Identity,
-    Place,
+    SeriesPlace,
     folded,
     perflib_places,
     perflib_series,
@@ -69,7 +69,7 @@ BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, 
 class Instances:
     """The instances that an answer has. `groups` are those that it answers, also those without instances."""
 
-    def __init__(self, places: Iterable[Place | None], answered: Iterable[Key] = ()) -> None:
+    def __init__(self, places: Iterable[SeriesPlace | None], answered: Iterable[Key] = ()) -> None:
         self._places = [place for place in places if place is not None]
         self.groups = list(dict.fromkeys(chain(answered, (place.group for place in self._places))))
 
@@ -80,7 +80,7 @@ class Instances:
             found.setdefault((place.group, place.name), set()).add(place.identity)
         return found
 
-    def of(self, place: Place) -> Set[Identity]:
+    def of(self, place: SeriesPlace) -> Set[Identity]:
         """The instances of the same group and name."""
         return self._identities.get((place.group, place.name), frozenset())
 
@@ -95,7 +95,7 @@ class Pool(Struct, frozen=True):
     keeps_history: bool
 
 
-class Plan(Struct, eq=False, kw_only=True):
+class ValuePlan(Struct, eq=False, kw_only=True):
     """What the values of an answer belong to; a row each, then one for each aggregate.
 
     `at` is the place of a row's value in the answer (-1: an aggregate), `companions` those of what it is computed with, `several`
@@ -108,7 +108,7 @@ class Plan(Struct, eq=False, kw_only=True):
     query: QueryView | None
     series: list[Series]
     samples: list[Sample | None]
-    places: list[Place]
+    places: list[SeriesPlace]
     infos: list[Mapping[str, Any] | None]
     at: Ints
     ids: Ints
@@ -211,12 +211,12 @@ class Registry:
         return self._whats.setdefault((call.server.ip, call.client.ip, *shown), len(self._whats))
 
 
-class Rows(Struct):
+class PlanRows(Struct):
     """A plan in the making."""
 
     states: list[State] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[SeriesPlace] = field(default_factory=list)
     at: list[int] = field(default_factory=list)
     whats: list[int] = field(default_factory=list)
     companions: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in BITS})
@@ -224,7 +224,7 @@ class Rows(Struct):
     several: list[tuple[str, int, Sequence[int], bool]] = field(default_factory=list)
     objects: list[int] = field(default_factory=list)
 
-    def add(self, at: int, state: State, sample: Sample, place: Place) -> None:
+    def add(self, at: int, state: State, sample: Sample, place: SeriesPlace) -> None:
         self.at.append(at)
         self.states.append(state)
         self.samples.append(sample)
@@ -241,10 +241,10 @@ def perflib_plan(
     handle: str,
     samples: list[PerflibSample],
     catalog: Catalog,
-) -> tuple[Rows, list[Place]]:
+) -> tuple[PlanRows, list[SeriesPlace]]:
     """The rows of a data answer, and where each of its values belongs."""
     blocks: Mapping[int, Identifier] = call.query.blocks if call.query is not None else {}
-    rows = Rows()
+    rows = PlanRows()
     values: dict[Key, list[int]] = {}
     for at, sample in enumerate(samples):
         if sample.counterset is not None and sample.counter_id is not None and isinstance(sample.raw, int):
@@ -267,7 +267,7 @@ def perflib_plan(
 
 
 def _add_companions(
-    rows: Rows,
+    rows: PlanRows,
     sample: PerflibSample,
     info: Mapping[str, Any] | None,
     values: Mapping[Key, list[int]],
@@ -330,12 +330,12 @@ def winperf_plan(
     handle: str,
     instances: list[list[WinperfSample]],
     scales: list[list[int]],
-    places: Sequence[Place | None],
+    places: Sequence[SeriesPlace | None],
     objects: Sequence[int],
     table: NameTable,
-) -> Rows:
+) -> PlanRows:
     """The rows of a performance data block; `objects` are the positions of the instances' objects in it."""
-    rows = Rows()
+    rows = PlanRows()
     at = 0
     for row, row_scales, place, item in zip(instances, scales, places, objects, strict=True):
         begin, at = at, at + len(row)
@@ -357,7 +357,7 @@ def winperf_plan(
     return rows
 
 
-def _add_base(rows: Rows, sample: WinperfSample, row: Sequence[WinperfSample], nth: int, begin: int) -> None:
+def _add_base(rows: PlanRows, sample: WinperfSample, row: Sequence[WinperfSample], nth: int, begin: int) -> None:
     """Where the base stands that follows a counter: that of a multi timer is its multiplier, that of a precision object timer
     its clock (winperf.h)."""
     follower = row[nth + 1] if nth + 1 < len(row) else None
@@ -378,7 +378,7 @@ def _add_base(rows: Rows, sample: WinperfSample, row: Sequence[WinperfSample], n
 
 
 def plan_of(
-    rows: Rows,
+    rows: PlanRows,
     registry: Registry,
     catalog: Catalog | None,
     viewer: Key,
@@ -387,7 +387,7 @@ def plan_of(
     query: QueryView | None,
     instances: Instances,
     numbered: Callable[[Key], int],
-) -> Plan:
+) -> ValuePlan:
     """Rows as arrays, with the aggregates that they go into."""
     pools = _pools(rows, registry, catalog, viewer)
     states = [*rows.states, *(registry.states[(*pool.key, "aggregate")] for pool in pools)]
@@ -404,7 +404,7 @@ def plan_of(
     types = filled([NONE if state.series.counter_type is None else state.series.counter_type for state in rows.states])
     formulas = {kind: formula_of(kind) for kind in set(types.tolist()) if kind >= 0}
     changing = {kind for kind, formula in formulas.items() if formula is not None and formula.delta}
-    plan = Plan(
+    plan = ValuePlan(
         layout=layout,
         query=query,
         series=[state.series for state in states],
@@ -435,7 +435,7 @@ def plan_of(
     return plan
 
 
-def _has(rows: Rows, more: int) -> npt.NDArray[np.uint16]:
+def _has(rows: PlanRows, more: int) -> npt.NDArray[np.uint16]:
     """What the readings of the rows have (`columns.Readings.has`); `more` aggregates have nothing."""
     has = np.full(len(rows.at), NUMBER | TICKS | FREQ | TIME | (SIGNED if rows.objects else np.uint16(0)))
     for name, bit in BITS.items():
@@ -443,7 +443,7 @@ def _has(rows: Rows, more: int) -> npt.NDArray[np.uint16]:
     return np.concatenate([has, np.zeros(more, np.uint16)])
 
 
-def _pools(rows: Rows, registry: Registry, catalog: Catalog | None, viewer: Key) -> list[Pool]:
+def _pools(rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: Key) -> list[Pool]:
     members: dict[Key, list[int]] = {}
     for row, state in enumerate(rows.states):
         if state.pool is not None and not rows.samples[row].repeated:
@@ -469,7 +469,7 @@ def _pools(rows: Rows, registry: Registry, catalog: Catalog | None, viewer: Key)
     return pools
 
 
-def _fix(plan: Plan) -> None:
+def _fix(plan: ValuePlan) -> None:
     """Formats what does not depend on the reading: error blocks, and types without a value."""
     known: dict[Key, Formatted] = {}
     for row, sample in enumerate(plan.samples):

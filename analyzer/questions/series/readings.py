@@ -38,7 +38,7 @@ from analyzer.questions.series.columns import (
 )
 from analyzer.questions.series.formulas import Formatted, Reading, aggregate, format_raw, formula_of, standing_still
 from analyzer.questions.series.plans import BITS as _BITS
-from analyzer.questions.series.plans import NONE, Plan, Pool
+from analyzer.questions.series.plans import NONE, Pool, ValuePlan
 from analyzer.questions.series.series import Key, Point, Sample, Select, Series
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import Why
@@ -58,7 +58,7 @@ class Batch(Struct, eq=False, kw_only=True):
     """
 
     answers: Sequence[Answer]
-    plans: list[tuple[Plan, Ints]]
+    plans: list[tuple[ValuePlan, Ints]]
     answer: Ints
     place: Ints
     ids: Ints
@@ -208,7 +208,7 @@ def _all_readings(answers: Answers, last: int) -> Iterator[Batch]:
     pairing = _Pairing(answers)
     waiting: list[Answer] = []
     rows = 0
-    before: Plan | None = None
+    before: ValuePlan | None = None
     for answer in takewhile(lambda answer: answer.call <= last, answers):
         waiting.append(answer)
         rows += len(answer.plan) if answer.plan is before else _ROWS_OF_A_PLAN * len(answer.plan)
@@ -268,7 +268,7 @@ class _Work(Struct, kw_only=True):
     is_fixed: Bools
     is_delta: Bools
     # The first row of each answer that has a plan.
-    firsts: list[tuple[Plan, Ints]]
+    firsts: list[tuple[ValuePlan, Ints]]
     older: Readings = field(default_factory=lambda: Readings.empty(0))
     paired: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     absent: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -362,7 +362,7 @@ class _Pairing:
                 for pool in plan.pools:
                     self._aggregate(work, plan, first, pool)
 
-    def _aggregate(self, work: _Work, plan: Plan, first: int, pool: Pool) -> None:
+    def _aggregate(self, work: _Work, plan: ValuePlan, first: int, pool: Pool) -> None:
         values: dict[Key, Fraction] = {}
         left_out = 0
         for member in pool.members:
@@ -430,8 +430,8 @@ def _laid_out(answers: list[Answer]) -> _Work:
     of_plan: dict[int, list[int]] = {}
     for number, answer in enumerate(answers):
         of_plan.setdefault(id(answer.plan), []).append(number)
-    plans: list[tuple[Plan, Ints]] = []
-    firsts: list[tuple[Plan, Ints]] = []
+    plans: list[tuple[ValuePlan, Ints]] = []
+    firsts: list[tuple[ValuePlan, Ints]] = []
     for numbers in of_plan.values():
         plan, taken = answers[numbers[0]].plan, [answers[number] for number in numbers]
         first = starts[numbers]
@@ -477,7 +477,7 @@ def _laid_out(answers: list[Answer]) -> _Work:
     )
 
 
-def _fill(newer: Readings, plan: Plan, answers: Sequence[Answer], rows: Ints) -> None:
+def _fill(newer: Readings, plan: ValuePlan, answers: Sequence[Answer], rows: Ints) -> None:
     """The readings of answers that have one plan."""
     values = np.stack([answer.values for answer in answers])
     numbers = None
@@ -510,7 +510,7 @@ def _fill(newer: Readings, plan: Plan, answers: Sequence[Answer], rows: Ints) ->
 
 
 def _settle(
-    newer: Readings, plan: Plan, values: npt.NDArray[np.uint64], rows: Ints, has: npt.NDArray[np.uint16]
+    newer: Readings, plan: ValuePlan, values: npt.NDArray[np.uint64], rows: Ints, has: npt.NDArray[np.uint16]
 ) -> None:
     """Where several counters of an answer could be a companion, it is known if they agree."""
     for name, row, found, same_size in plan.several:

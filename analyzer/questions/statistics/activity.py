@@ -56,10 +56,10 @@ _CATEGORIES: Mapping[Category, re.Pattern[str]] = {
     "terminal-services": re.compile(r"terminal services|remotefx|remote desktop|user input delay", re.I),
 }
 # Objects whose instances are processes by their image names; of a thread, the parent instance is.
-_IMAGES = re.compile(r"process(?:\Z| v\d)", re.I)
+IMAGES = re.compile(r"process(?:\Z| v\d)", re.I)
 _PROCESS_ID = "id process"
 # A DWORD; what is more is no process id, whatever the counter is called.
-_MAX_PROCESS_ID = 0xFFFFFFFF
+MAX_PROCESS_ID = 0xFFFFFFFF
 _TOTAL = "_Total"
 
 # A server that invents processes without end must not make us remember them all.
@@ -98,13 +98,19 @@ class Activity(Struct, frozen=True):
     last_time_ns: int
 
 
-class Findings(Struct, frozen=True):
-    """Both, and how many sightings of images and how many polls were left out because there were too many."""
+# Server, source and target: of which list of processes an answer is.
+ListKey = tuple[str, Source, str | int]
+
+
+class ActivityFindings(Struct, frozen=True):
+    """Both, and how many sightings of images and how many polls were left out because there were too many. `lists` are the answers
+    that listed all processes of a machine, by number and time of their calls, ascending."""
 
     activities: tuple[Activity, ...]
     images: tuple[ImageRecord, ...]
     forgotten_images: int
     forgotten_polls: int = 0
+    lists: Mapping[ListKey, Sequence[tuple[int, int]]] = {}
 
 
 def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
@@ -130,7 +136,7 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
     )
 
 
-def omissions(found: Findings) -> Iterator[OmissionRecord]:
+def omissions(found: ActivityFindings) -> Iterator[OmissionRecord]:
     """What was left out because there was too much of it."""
     if found.forgotten_images:
         text = f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
@@ -140,7 +146,7 @@ def omissions(found: Findings) -> Iterator[OmissionRecord]:
         yield OmissionRecord(text=text)
 
 
-def findings(analysis: Analysis, damages: Damages | None = None) -> Findings:
+def findings(analysis: Analysis, damages: Damages | None = None) -> ActivityFindings:
     """Activities in the order of their first calls, images in the order of their first sighting. What is wrong with the answers to
     polls is noted in `damages`."""
     return _Search(analysis, Damages() if damages is None else damages).found()
@@ -254,6 +260,7 @@ class _Search:
         self._polls: Kept[_Poll] = Kept(self.MAX_KEPT)
         self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
         self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
+        self._lists: dict[ListKey, dict[int, int]] = {}
         self._kept = self._forgotten = self._forgotten_polls = 0
         self._polled_sets: dict[int, tuple[str, ...]] = {}
         self._show_images: dict[int, bool] = {}
@@ -264,7 +271,7 @@ class _Search:
         # Frames of pairs of calls: many processes are seen first and last in the same two.
         self._frames: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...] | UnsetType]] = {}
 
-    def found(self) -> Findings:
+    def found(self) -> ActivityFindings:
         calls, shown = self._analysis.calls, ShownCalls(self._analysis)
         is_perflib = shown.is_of(perflib.INTERFACE)
         is_winreg = shown.is_of(winreg.INTERFACE)
@@ -321,7 +328,8 @@ class _Search:
             ),
             key=lambda image: image.first_call,
         )
-        return Findings(tuple(activities), tuple(images), self._forgotten, self._forgotten_polls)
+        lists = {key: sorted(calls.items()) for key, calls in self._lists.items()}
+        return ActivityFindings(tuple(activities), tuple(images), self._forgotten, self._forgotten_polls, lists)
 
     def _image(self, key: _ImageKey, pid: int | None, one: _Sightings) -> ImageRecord:
         server, source, target, name, instance_id = key
@@ -380,9 +388,12 @@ class _Search:
         else:
             self._note_read(number, call)
 
-    def _see(self, call: Call, number: int, seen: Iterable[_Seen]) -> None:
-        """Notes the processes of one answer, each once."""
+    def _see(self, call: Call, number: int, seen: Iterable[_Seen], listed: Iterable[str | int]) -> None:
+        """Notes the processes of one answer, each once; of the targets `listed`, it holds all there are."""
         who, time_ns = Who(*who_of(call)), call.time_ns
+        source: Source = "perflib-v2" if call.is_perflib else "winperf"
+        for target in listed:
+            self._lists.setdefault((call.server.ip, source, target), {})[number] = time_ns
         for key, pid in dict.fromkeys(seen):
             one = self._sightings(key, pid, number, time_ns)
             if one is not None and one.last_call != number:
@@ -428,7 +439,7 @@ class _Search:
         elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES and guid is not None:
             self._note("list-instances", call, number, _counterset(guid, catalog), holds=_has_bytes(call))
             if call.outcome == "answered" and _is_of_images(guid, catalog):
-                self._see(call, number, _listed(call, guid))
+                self._see(call, number, _listed(call, guid), (guid,))
         elif opnum == Opnum.QUERY_COUNTER_DATA and call.query is not None:
             tried: _Tried = "perflib-v2", call.query.number
             if not self._is_try(tried, number, call):
@@ -494,7 +505,9 @@ class _Search:
             holds = guid in shown or None in shown
             self._note("poll", call, number, _counterset(guid, catalog), holds=holds, is_damaged=is_damaged)
         if columns is not None:
-            self._see(call, number, _polled(call, columns, catalog))
+            self._see(
+                call, number, _polled(call, columns, catalog), () if is_damaged else _listed_whole(call.query, catalog)
+            )
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
         """What was polled; views are shared by polls between which nothing changed."""
@@ -532,6 +545,7 @@ class _Search:
             return
         server = call.server.ip
         seen: list[_Seen] = []
+        listed: list[int] = []
         for place, item in enumerate(answer.objects):
             # Metadata states which counters an object has, not their values.
             kind: ActivityKind = "describe-counterset" if item.is_metadata else "poll"
@@ -539,15 +553,17 @@ class _Search:
             target = _object(item.name_index, table)
             self._note(kind, call, number, target, _as(call.read), holds=holds, is_damaged=is_damaged)
             english = _english(item.name_index, table)
-            if english is None or not _IMAGES.match(english):
+            if english is None or not IMAGES.match(english):
                 continue
+            if holds and not is_damaged:
+                listed.append(item.name_index)
             column = _process_id_column([definition.name_index for definition in item.definitions], table)
             values = answer.values(place, column) if column is not None else [None] * len(item.instances)
             for instance, value in zip(item.instances, values, strict=True):
-                pid = value if isinstance(value, int) and 0 <= value <= _MAX_PROCESS_ID else None
+                pid = value if isinstance(value, int) and 0 <= value <= MAX_PROCESS_ID else None
                 if instance.name and instance.name != _TOTAL:
                     seen.append(((server, "winperf", item.name_index, instance.name, None), pid))
-        self._see(call, number, seen)
+        self._see(call, number, seen, listed)
 
     def _answer_of(self, data: bytes) -> _ObjectBlock:
         """The objects of a PERF_DATA_BLOCK: of a regular one its layout, of another all that it holds."""
@@ -626,7 +642,7 @@ def _english_of(guid: str, catalog: Catalog) -> str | None:
 
 def _is_of_images(guid: str, catalog: Catalog) -> bool:
     name = _english_of(guid, catalog)
-    return name is not None and _IMAGES.match(name) is not None
+    return name is not None and IMAGES.match(name) is not None
 
 
 def _countersets_enumerated(call: Call) -> int | None:
@@ -692,10 +708,17 @@ def _polled(call: Call, columns: PerfColumns, catalog: Catalog) -> Iterator[_See
         # An instance of one block and the same of another are one process: they have one name and number.
         key: _ImageKey = (server, "perflib-v2", counterset, name, number if number != NONE_ID else None)
         seen[key] = None
-        if is_int and (counterset, counter) in process_ids and value <= _MAX_PROCESS_ID:
+        if is_int and (counterset, counter) in process_ids and value <= MAX_PROCESS_ID:
             pids[key] = value
     for key in seen:
         yield key, pids.get(key)
+
+
+def _listed_whole(view: QueryView, catalog: Catalog) -> Iterator[str]:
+    """The countersets of processes of which a query has all instances."""
+    for known in view.blocks.values():
+        if known.instance in (None, "", "*") and _is_of_images(known.counterset, catalog):
+            yield known.counterset
 
 
 def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from analyzer.core.win32 import win32_name
-from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
+from analyzer.questions.statistics.handles import HandleCall, HandleLifetime, shown_lifetimes
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog
-from analyzer.results.handle import CounterFacts, EventCounter, HandleRecord, Holding
-from analyzer.results.handle import HandleEvent as EventRecord
+from analyzer.results.handle import CounterFacts, EventCounter, HandleEvent, HandleRecord, Holding
 from analyzer.results.perflib import NONE_ID
 from analyzer.results.query import Identifier, QueryView
 from analyzer.transport.rpc.status import fault_name
@@ -71,7 +70,7 @@ def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
     )
 
 
-def _event_record(event: HandleEvent, holding: int | None, analysis: Analysis, catalog: Catalog) -> EventRecord:
+def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, catalog: Catalog) -> HandleEvent:
     is_answered = event.identifiers is not None
     identifiers = event.identifiers if event.identifiers is not None else event.asked
     frames, files = analysis.capture.numbered(analysis.calls[event.call - 1].frames)
@@ -87,7 +86,7 @@ def _event_record(event: HandleEvent, holding: int | None, analysis: Analysis, c
             )
             for one in identifiers
         )
-    return EventRecord(
+    return HandleEvent(
         kind=event.kind,
         call=event.call,
         time_ns=event.time_ns,

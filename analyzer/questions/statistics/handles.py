@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from analyzer.questions.statistics.shown import Numbers
 
 
-class HandleEvent(Struct, frozen=True):
+class HandleCall(Struct, frozen=True):
     """One call on a handle. `call` is its number in the timeline.
 
     `view` is the handle as it stood when the call was made. `identifiers` are those of the answer of an add, a remove or an
@@ -62,25 +62,25 @@ class HandleEvent(Struct, frozen=True):
         return self.state == "complete" and self.status == 0
 
 
-class HandleEvents(Sequence[HandleEvent]):
+class HandleEvents(Sequence[HandleCall]):
     """Calls on a handle in order, in columns: polls are alike but for number and time. An event is made when it is looked at."""
 
-    def __init__(self, events: Iterable[HandleEvent] = ()) -> None:
+    def __init__(self, events: Iterable[HandleCall] = ()) -> None:
         self._calls, self._times, self._kinds = array("q"), array("q"), array("I")
         # What else there is of each event, without number and time; of polls once for all that are alike.
-        self._alike: list[HandleEvent] = []
+        self._alike: list[HandleCall] = []
         self._numbers: dict[tuple[object, ...], int] = {}
         for event in events:
             self.append(event)
 
-    def append(self, event: HandleEvent) -> None:
+    def append(self, event: HandleCall) -> None:
         key: tuple[object, ...] = (len(self._alike),)
         if event.kind == "poll":
             key = (event.client, event.channel, event.state, event.status, event.fault, id(event.view), event.blocks)
             key = (*key, event.violations)
         self.append_alike(event.call, event.time_ns, key, lambda: event)
 
-    def append_alike(self, call: int, time_ns: int, key: tuple[object, ...], make: Callable[[], HandleEvent]) -> None:
+    def append_alike(self, call: int, time_ns: int, key: tuple[object, ...], make: Callable[[], HandleCall]) -> None:
         """Appends an event that differs from others of its key in number and time alone; the first one is made."""
         number = self._numbers.get(key)
         if number is None:
@@ -104,16 +104,16 @@ class HandleEvents(Sequence[HandleEvent]):
     def __hash__(self) -> int:
         return hash(tuple(self._calls))
 
-    def __iter__(self) -> Iterator[HandleEvent]:
+    def __iter__(self) -> Iterator[HandleCall]:
         return map(self.__getitem__, range(len(self._calls)))
 
     @overload
-    def __getitem__(self, where: int) -> HandleEvent: ...
+    def __getitem__(self, where: int) -> HandleCall: ...
 
     @overload
-    def __getitem__(self, where: slice) -> Sequence[HandleEvent]: ...
+    def __getitem__(self, where: slice) -> Sequence[HandleCall]: ...
 
-    def __getitem__(self, where: int | slice) -> HandleEvent | Sequence[HandleEvent]:
+    def __getitem__(self, where: int | slice) -> HandleCall | Sequence[HandleCall]:
         if isinstance(where, slice):
             return [self[at] for at in range(*where.indices(len(self)))]
         alike = self._alike[self._kinds[where]]
@@ -138,10 +138,10 @@ class HandleLifetime(Struct, frozen=True):
     end: End
     closed: int | None
     reason: str | None
-    events: Sequence[HandleEvent]
+    events: Sequence[HandleCall]
 
     @property
-    def polls(self) -> tuple[HandleEvent, ...]:
+    def polls(self) -> tuple[HandleCall, ...]:
         return tuple(event for event in self.events if event.kind == "poll")
 
 
@@ -151,6 +151,7 @@ _KINDS: dict[int, EventKind] = {
     Opnum.QUERY_COUNTER_INFO: "info",
     Opnum.QUERY_COUNTER_DATA: "poll",
 }
+_ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
 
 def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
@@ -184,7 +185,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         if view < 0:
             if not is_complete:
                 unread[contexts[context].channel] = number
-        elif opnum >= 0:
+        elif opnum in _ON_A_HANDLE:
             query = states[view]
             lifetime = lifetimes.get(query.number)
             if lifetime is None:
@@ -290,10 +291,10 @@ class _Lifetime:
                 self._closed = number
             self._tried_to_close |= event.state != "complete"
 
-    def _event(self, number: int) -> HandleEvent:
+    def _event(self, number: int) -> HandleCall:
         call = self._calls[number - 1]
         assert call.query is not None
-        return HandleEvent(
+        return HandleCall(
             _kind(call),
             number,
             call.time_ns,

@@ -1,10 +1,11 @@
-"""Who took part: every address with its roles, its names, its users and what it runs."""
+"""Who took part: every machine at every address, with its roles, its names, its users and what it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from analyzer.interfaces.contents.machines import names_stated
+from analyzer.interfaces.contents.machines import Named, names_stated
+from analyzer.questions.statistics.machines import Machine, Machines, Seen, mark_records
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.capture import ClaimOutcome, HostClaim, HostName, HostRecord
 from analyzer.results.security import Identity
@@ -19,22 +20,53 @@ class _Host:
         self.dialects: dict[str, None] = {}
 
 
+class _Hosts:
+    """What is collected of each machine at each address."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.machines = Machines(analysis)
+        self._hosts: dict[tuple[str, int], _Host] = {}
+
+    def of(self, ip: str, seen: Seen, time_ns: int) -> _Host:
+        """The machine that a session or a logon shows at an address."""
+        machine = self.machines.of(seen, ip, time_ns)
+        return self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
+
+    def name(self, ip: str) -> None:
+        """An address that has a name took part, whatever it did."""
+        for machine in self.machines.at(ip) or (None,):
+            self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
+
+    def found(self) -> Iterator[tuple[str, Machine | None, _Host]]:
+        """In the order of the addresses, and of the time at each."""
+        for ip in sorted({ip for ip, _ in self._hosts}):
+            for machine in (*self.machines.at(ip), None):
+                host = self._hosts.get((ip, machine.number if machine is not None else 0))
+                if host is not None:
+                    yield ip, machine, host
+
+
 def host_records(analysis: Analysis) -> Iterator[HostRecord]:
-    """One record an address, in the order of the addresses."""
-    hosts: dict[str, _Host] = {}
+    """One record a machine and address, in the order of the addresses."""
+    hosts = _Hosts(analysis)
     names = names_stated(analysis)
-
-    def host(ip: str) -> _Host:
-        return hosts.setdefault(ip, _Host())
-
     logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
-        client, server = host(session.client.ip), host(session.server.ip)
+        at = session.first_time_ns
+        client, server = (
+            hosts.of(session.client.ip, (session.number, True), at),
+            hosts.of(session.server.ip, (session.number, False), at),
+        )
         client.roles["SMB client"] = None
         server.roles["SMB server"] = None
         if session.dialect is not None:
             server.dialects[session.dialect] = None
         for logon in logons.get(session.number, ()):
+            # A further connection of the session may be between other addresses.
+            seen = logon.key if logon.is_binding else session.number
+            client, server = hosts.of(logon.client.ip, (seen, True), at), hosts.of(logon.server.ip, (seen, False), at)
+            client.roles["SMB client"] = None
+            server.roles["SMB server"] = None
             claimed = logon.identity.claimed
             if logon.is_granted:
                 _name_user(client, logon.identity)
@@ -44,7 +76,9 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
             _note_systems(client, server, logon.identity)
     # What of a call names hosts and users is what calls of one context have in common.
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
-        client, server = host(call.client.ip), host(call.server.ip)
+        seen = call.session if call.session is not None else call.auth.logon or ""
+        client = hosts.of(call.client.ip, (seen, True), call.time_ns)
+        server = hosts.of(call.server.ip, (seen, False), call.time_ns)
         client.roles["DCERPC client"] = None
         server.roles["DCERPC server"] = None
         if call.identity is not None:
@@ -53,18 +87,31 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
             _note_systems(client, server, call.security.identity)
     if analysis.part is None:
         for ip in names:
-            host(ip)
-    for ip in sorted(hosts):
-        found = hosts[ip]
+            hosts.name(ip)
+    for ip, machine, found in hosts.found():
         yield HostRecord(
             ip=ip,
             roles=tuple(found.roles),
-            names=tuple(HostName(name, source) for name, source in names.get(ip, ())),
+            names=tuple(HostName(*name) for name in _names_of(machine, hosts.machines.at(ip), names.get(ip, ()))),
             users=tuple(found.users),
             claims=tuple(found.claims),
             os_versions=tuple(found.os_versions),
             dialects=tuple(found.dialects),
+            machine=machine.number if machine is not None else None,
+            first_time_ns=machine.first_time_ns if machine is not None else None,
+            last_time_ns=machine.last_time_ns if machine is not None else None,
+            marks=tuple(mark_records(machine, analysis)) if machine is not None else (),
+            apart=machine.apart if machine is not None else None,
+            other_ips=machine.others if machine is not None else (),
+            joined_by=machine.by if machine is not None and machine.others else None,
         )
+
+
+def _names_of(machine: Machine | None, all_there: Sequence[Machine], names: Sequence[Named]) -> Iterator[Named]:
+    """The names of a machine: of those stated at its address all but the ones by which another one there is known."""
+    known_by = {value for one in all_there if one is not machine for values in one.marks.values() for value in values}
+    mine = {value for values in machine.marks.values() for value in values} if machine is not None else set()
+    return (named for named in names if named[0] in mine or named[0] not in known_by)
 
 
 def _name_user(client: _Host, identity: Identity) -> None:

@@ -11,7 +11,8 @@ from analyzer.core.arrays import distinct
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call_rows import Context, latencies_in
+from analyzer.results.call_rows import Context, latencies_in, return_kinds_in
+from analyzer.results.returns import ReturnKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,11 +24,11 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class ShownCalls:
-    """The columns of the calls that are shown, in their order; each is read when it is asked for, and kept."""
+    """The columns of the calls that are shown, or of those with these numbers, in their order. Each is read when asked for."""
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, numbers: Sequence[int] | None = None) -> None:
         self._calls = analysis.calls
-        self.numbers: Numbers = np.array(analysis.shown.numbers, np.int64)
+        self.numbers: Numbers = np.array(analysis.shown.numbers if numbers is None else numbers, np.int64)
         self._read: dict[str, Numbers] = {}
 
     def __len__(self) -> int:
@@ -104,7 +105,19 @@ class ShownCalls:
     @property
     def refused(self) -> Mask:
         """As `Call.outcome` has it."""
-        return (self.column("fault") >= 0) | (self.column("status") > 0)
+        codes = self.column("status").astype(np.int64) * len(ReturnKind) + self.return_kinds
+        codes[self.column("status") < 0] = -1
+        different = distinct(codes)
+        pairs = (divmod(code, len(ReturnKind)) for code in different.tolist())
+        is_failure = np.array([status >= 0 and ReturnKind(kind).is_failure(status) for status, kind in pairs], np.bool_)
+        found: Mask = (self.column("fault") >= 0) | is_failure[np.searchsorted(different, codes)]
+        return found
+
+    @property
+    def return_kinds(self) -> Numbers:
+        """As `Call.return_kind` has it."""
+        found: Numbers = return_kinds_in(self.column, self._calls.table.contexts)
+        return found
 
     @property
     def answered(self) -> Mask:

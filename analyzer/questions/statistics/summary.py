@@ -27,6 +27,7 @@ from analyzer.results.call_rows import Context
 from analyzer.results.name_tables import table_language, value_in_words
 from analyzer.results.perflib import Opnum
 from analyzer.results.record import Endpoint
+from analyzer.results.returns import ReturnKind
 from analyzer.results.statistics import (
     ErrorKind,
     ErrorStatsRecord,
@@ -73,11 +74,8 @@ def interface_label(interface: InterfaceFacts) -> str:
     return interface.name or interface.uuid or "unknown"
 
 
-def method_label(call: Call) -> str:
-    return _method_label(call.method, call.opnum)
-
-
-def _method_label(method: str | None, opnum: int | None) -> str:
+def method_label(method: str | None, opnum: int | None) -> str:
+    """The method as it is shown."""
     return method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
@@ -91,7 +89,7 @@ def _by_method(shown: ShownCalls) -> dict[_Labels, Numbers]:
     for places in shown.alike("context", "method", "opnum"):
         first = places[:1]
         method, opnum = (next(shown.values(name, first)) for name in ("method", "opnum"))
-        labels = interface_label(shown.context(places[0]).interface), _method_label(method, opnum)
+        labels = interface_label(shown.context(places[0]).interface), method_label(method, opnum)
         found.setdefault(labels, []).append(places)
     return {labels: np.sort(np.concatenate(places)) for labels, places in found.items()}
 
@@ -243,14 +241,15 @@ def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
     )
 
 
-_Who = tuple[str | None, str, str, str | None]
+Caller = tuple[str | None, str, str, str | None, str | None]
 
 
-def who_of(call: Call | Context) -> _Who:
-    """The account that made a call as far as it is known, its client's address, the server's, and the account it claimed to be
-    where the server granted another."""
+def who_of(call: Call | Context) -> Caller:
+    """Who made a call: the account as far as it is known, the addresses of client and server, the account that it claimed to be
+    where the server granted another, and the one that logged on later where the server may have served it as that. Whatever tells
+    callers apart asks here."""
     auth = call.auth
-    return auth.user, call.client.ip, call.server.ip, auth.claimed_user
+    return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 
 
 def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[IdentityStatsRecord]:
@@ -258,7 +257,7 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
     shown = ShownCalls(analysis)
     failed, polls, unread = shown.refused, shown.polls, shown.unread(Damages() if damages is None else damages)
     found = []
-    for (user, client, server, claimed), places in shown.by(who_of, np.ones(len(shown), np.bool_)).items():
+    for (user, client, server, claimed, later), places in shown.by(who_of, np.ones(len(shown), np.bool_)).items():
         contexts, smbs = list(shown.contexts(places)), shown.values("smb", places)
         identities = (one.security.caller(one.smb_identity) for one in contexts)
         names = (identity.workstation for identity in identities if identity is not None)
@@ -268,11 +267,13 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
             IdentityStatsRecord(
                 user=user,
                 claimed_user=claimed,
+                later_user=later,
                 workstation=next(filter(None, names), None),
                 client_ip=client,
                 server_ip=server,
                 security=tuple(dict.fromkeys(f"{one.auth.type}/{one.auth.level}" for one in contexts)),
                 sessions=tuple(dict.fromkeys(smb.session_id for smb in smbs if smb is not None)),
+                logons=tuple(dict.fromkeys(one.auth.logon for one in contexts if one.auth.logon is not None)),
                 calls=len(places),
                 failed=int(failed[places].sum()),
                 unread=int(unread[places].sum()),
@@ -298,6 +299,7 @@ def is_poll(call: Call) -> bool:
 
 
 class _Errors(Struct):
+    name: str | None
     count: int = 0
     calls: dict[int, None] = field(default_factory=dict)
 
@@ -306,24 +308,28 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
     """The most frequent first."""
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
     shown = ShownCalls(analysis)
-    faults, statuses = shown.column("fault"), shown.column("status")
+    faults, statuses, kinds = shown.column("fault"), shown.column("status"), shown.return_kinds
+    refused = shown.refused
     has_list = shown.is_of(perflib.INTERFACE) & (shown.column("opnum") == Opnum.VALIDATE_COUNTERS) & (statuses == 0)
 
-    def note(kind: ErrorKind, code: int, labels: _Labels, numbers: Sequence[int]) -> None:
-        one = found.setdefault((kind, code, *labels), _Errors())
+    def note(kind: ErrorKind, code: int, name: str | None, labels: _Labels, numbers: Sequence[int]) -> None:
+        one = found.setdefault((kind, code, *labels), _Errors(name))
         one.count += len(numbers)
         one.calls.update(dict.fromkeys(numbers[: MOST_CALLS - len(one.calls)]))
 
     for labels, places in _by_method(shown).items():
         has_fault = faults[places] >= 0
-        returned = places[~has_fault & (statuses[places] > 0)]
+        returned = places[~has_fault & refused[places]]
         for code in distinct(faults[places[has_fault]]).tolist():
-            note("fault", code, labels, shown.numbers[places[faults[places] == code]].tolist())
+            note("fault", code, fault_name(code), labels, shown.numbers[places[faults[places] == code]].tolist())
         for code in distinct(statuses[returned]).tolist():
-            note("return", code, labels, shown.numbers[returned[statuses[returned] == code]].tolist())
+            alike = returned[statuses[returned] == code]
+            # Those of a method are of one kind.
+            name = ReturnKind(int(kinds[alike[0]])).name_of(code)
+            note("return", code, name, labels, shown.numbers[alike].tolist())
         for number in shown.numbers[places[has_list[places]]].tolist():
             for status in _refusals(analysis.calls[number - 1]):
-                note("counter", status, labels, (number,))
+                note("counter", status, win32_name(status), labels, (number,))
     out = []
     for (kind, code, interface, method), one in sorted(found.items(), key=lambda item: (-item[1].count, item[0])):
         frames, files = frames_of_calls(analysis, one.calls)
@@ -331,7 +337,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
             ErrorStatsRecord(
                 kind=kind,
                 code=code,
-                name=fault_name(code) if kind == "fault" else win32_name(code),
+                name=one.name,
                 interface=interface,
                 method=method,
                 count=one.count,

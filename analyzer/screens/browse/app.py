@@ -28,7 +28,7 @@ from analyzer.questions.filters.fields import call_fields
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import Packets
-from analyzer.results.view import CallView, Layer, Row
+from analyzer.results.view import CallView, LayerBytes, Row
 from analyzer.screens.browse.lines import Lines
 from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
 from analyzer.screens.viewmodel.findings import finding_views
@@ -363,7 +363,7 @@ class Browser(App[None]):
         self.query_one("#status", Static).update(f"{len(order):,} of {len(self.analysis.calls):,} calls")
 
 
-def _first(tree: Tree) -> Layer | None:
+def _first(tree: Tree) -> LayerBytes | None:
     """The layer to look at where none is chosen: what the answer holds, else what was asked."""
     layers = [layer for side in tree.view.sides for layer in side.layers] if tree.view is not None else []
     for wanted in ("response.buffer", "response.stub", "request.stub"):

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
-from analyzer.results.view import CallView, FindingView, Layer, LayerKind, Node, Row, SeriesView, SideView
+from analyzer.results.view import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
 from analyzer.screens.browse.lines import Lines
 from analyzer.screens.views.counters import Spark, compact
 from analyzer.screens.views.text import OUTCOME_STYLES
@@ -62,12 +62,12 @@ class CallList(Lines):
         return text
 
 
-class _Line(Struct):
+class _TreeLine(Struct):
     """A line of the tree: a side, a layer, or a field of it."""
 
     depth: int
     words: Text | None
-    layer: Layer | None = None
+    layer: LayerBytes | None = None
     node: Node | None = None
     opens: bool = False
     key: str = ""
@@ -87,7 +87,7 @@ class Tree(Lines):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.view: CallView | None = None
-        self.shown: list[_Line] = []
+        self.shown: list[_TreeLine] = []
         self._toggled: dict[str, bool] = {}
         self.is_all_open = False
 
@@ -141,7 +141,7 @@ class Tree(Lines):
                 found = at if inside else found
         self._go(found)
 
-    def _is_open(self, one: _Line) -> bool:
+    def _is_open(self, one: _TreeLine) -> bool:
         if self.is_all_open:
             return True
         is_first = one.layer is not None and one.node is None and one.layer.kind in ("stub", "buffer")
@@ -152,48 +152,50 @@ class Tree(Lines):
         self.show(len(self.shown), current)
         self.post_message(self.Moved(self))
 
-    def lines(self) -> Iterator[_Line]:
+    def lines(self) -> Iterator[_TreeLine]:
         """The lines of what is open."""
         if self.view is None:
             return
         for side in self.view.sides:
-            yield _Line(0, Text(side.name, "bold"))
+            yield _TreeLine(0, Text(side.name, "bold"))
             yield from self._side_lines(side)
             for problem in (side.problem, side.missing):
                 if problem is not None:
-                    yield _Line(1, Text(printable(f"stub: {problem}"), "red"))
+                    yield _TreeLine(1, Text(printable(f"stub: {problem}"), "red"))
         for lacking in dict.fromkeys(side.lacking for side in self.view.sides if side.lacking is not None):
-            yield _Line(0, Text(printable(f"frames, TCP payload and SMB messages are not shown: {lacking}"), "yellow"))
+            yield _TreeLine(
+                0, Text(printable(f"frames, TCP payload and SMB messages are not shown: {lacking}"), "yellow")
+            )
         for fact in self.view.facts:
             label = fact.label if fact.layer == "frames" else f"{fact.layer} {fact.label}"
-            yield _Line(0, Text().append(f"{label}: ", "blue").append(printable(fact.text)))
+            yield _TreeLine(0, Text().append(f"{label}: ", "blue").append(printable(fact.text)))
 
-    def _side_lines(self, side: SideView) -> Iterator[_Line]:
+    def _side_lines(self, side: SideView) -> Iterator[_TreeLine]:
         """The layers of a side; many frames or fragments stand under one line."""
         for kind, words in _GROUPS.items():
             layers = [layer for layer in side.layers if layer.kind == kind]
             if len(layers) > _FEW:
-                line = _Line(1, Text(f"{len(layers)} {words}", "cyan"), opens=True, key=f"{side.name}.{kind}s")
+                line = _TreeLine(1, Text(f"{len(layers)} {words}", "cyan"), opens=True, key=f"{side.name}.{kind}s")
                 yield line
                 if not self._is_open(line):
                     continue
             for layer in layers:
                 yield from self._layer_lines(layer)
 
-    def _layer_lines(self, layer: Layer) -> Iterator[_Line]:
+    def _layer_lines(self, layer: LayerBytes) -> Iterator[_TreeLine]:
         steps = f" ({', '.join(layer.undone_by or layer.steps)})" if layer.undone_by or layer.steps else ""
         title = Text().append(layer.title, "cyan").append(f", {len(layer.data)} bytes{printable(steps)}")
-        line = _Line(1, title, layer, None, layer.tree is not None and bool(layer.tree.children), layer.id)
+        line = _TreeLine(1, title, layer, None, layer.tree is not None and bool(layer.tree.children), layer.id)
         yield line
         if layer.tree is not None and self._is_open(line):
             for at, child in enumerate(layer.tree.children):
                 yield from self._node_lines(layer, child, 2, f"{layer.id}.{at}")
         for text, style in [*((note, "cyan") for note in layer.notes), (layer.problem, "red")]:
             if text is not None:
-                yield _Line(2, Text(printable(text), style))
+                yield _TreeLine(2, Text(printable(text), style))
 
-    def _node_lines(self, layer: Layer, node: Node, depth: int, key: str) -> Iterator[_Line]:
-        line = _Line(depth, None, layer, node, bool(node.children), key)
+    def _node_lines(self, layer: LayerBytes, node: Node, depth: int, key: str) -> Iterator[_TreeLine]:
+        line = _TreeLine(depth, None, layer, node, bool(node.children), key)
         yield line
         if line.opens and self._is_open(line):
             for at, child in enumerate(node.children):
@@ -215,7 +217,7 @@ class LayerTabs(Static):
             super().__init__()
             self.layer = layer
 
-    def show(self, view: CallView | None, current: Layer | None) -> None:
+    def show(self, view: CallView | None, current: LayerBytes | None) -> None:
         """The layers of another call, or another layer of the same."""
         self.lines: list[list[tuple[int, int, str]]] = []
         text = Text()
@@ -249,10 +251,10 @@ class Bytes(Lines):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.of_layer: Layer | None = None
+        self.of_layer: LayerBytes | None = None
         self.span = (0, 0)
 
-    def look_at(self, layer: Layer | None, span: tuple[int, int]) -> None:
+    def look_at(self, layer: LayerBytes | None, span: tuple[int, int]) -> None:
         self.of_layer, self.span = layer, span
         count = -(-len(layer.data) // BYTES_IN_LINE) if layer is not None else 0
         self.show(count, span[0] // BYTES_IN_LINE)

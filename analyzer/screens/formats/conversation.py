@@ -9,10 +9,7 @@ calls say of their interface. Messages that stayed sealed are written as they we
 from __future__ import annotations
 
 import struct
-import sys
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from ipaddress import ip_address
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -20,13 +17,13 @@ from msgspec import Struct
 from analyzer.core import dcerpc
 from analyzer.core.absence import Missing
 from analyzer.core.frames import file_of, number_of
+from analyzer.core.tcpip import ACK, FIN, PSH, SYN, tcp_packet
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.record import Endpoint
 from analyzer.screens.formats.pcapng import PcapngWriter
 
 LINKTYPE_RAW = 101
-_FIN, _SYN, _PSH, _ACK = 0x01, 0x02, 0x08, 0x10
 # Of IPv4's 65,535 bytes, room for both headers (RFC 791 section 3.1).
 _MOST_PAYLOAD = 65_000
 # frag_length has 16 bits; stubs are cut at multiples of 8 ([MS-RPCE] section 2.2.2.1).
@@ -44,7 +41,7 @@ _MADE = "made by pcq-analyzer: "
 _NAMED_FRAMES = 8
 
 
-class Packet(Struct, frozen=True):
+class IpPacket(Struct, frozen=True):
     """An IP packet, when it was captured, and what it is."""
 
     time_ns: int
@@ -81,7 +78,7 @@ def write_conversation(
 
 def packets_of(
     calls: Iterable[tuple[int, Call]], files: Sequence[str], unwritten: Unwritten | None = None
-) -> Iterator[Packet]:
+) -> Iterator[IpPacket]:
     """The packets of calls with their numbers, by time. What cannot be written is counted in `unwritten`."""
     count = unwritten if unwritten is not None else Unwritten()
     messages: list[tuple[int, int, int, Call]] = []
@@ -185,7 +182,7 @@ class _Connection:
     """One connection of the written capture: sequence numbers of both ends, and what of SMB and DCERPC has been set up on it."""
 
     def __init__(self, client: Endpoint, server: Endpoint) -> None:
-        self._ends = client, server
+        self._ends = (client.ip, client.port), (server.ip, server.port)
         self._sequence = [1, 1]
         self._message_id = 0
         self._trees: dict[int, int] = {}
@@ -193,28 +190,27 @@ class _Connection:
         self._contexts: dict[int, set[int]] = {}
         self._waiting: dict[int, int] = {}
 
-    def opened(self, time_ns: int) -> Iterator[Packet]:
-        handshake = ((True, 0, 0, _SYN), (False, 0, 1, _SYN | _ACK), (True, 1, 1, _ACK))
+    def opened(self, time_ns: int) -> Iterator[IpPacket]:
+        handshake = ((True, 0, 0, SYN), (False, 0, 1, SYN | ACK), (True, 1, 1, ACK))
         for from_client, sequence, acknowledged, flags in handshake:
-            data = self._segment(from_client, sequence, acknowledged, flags, b"")
-            yield Packet(time_ns, data, f"{_MADE}beginning of a connection")
+            data = tcp_packet(*self._way(from_client), sequence, acknowledged, flags, b"")
+            yield IpPacket(time_ns, data, f"{_MADE}beginning of a connection")
 
-    def closed(self, time_ns: int) -> Iterator[Packet]:
+    def closed(self, time_ns: int) -> Iterator[IpPacket]:
         for from_client in (True, False):
             mine, other = self._sequence[not from_client], self._sequence[from_client]
-            yield Packet(
-                time_ns, self._segment(from_client, mine, other, _FIN | _ACK, b""), f"{_MADE}end of a connection"
-            )
+            data = tcp_packet(*self._way(from_client), mine, other, FIN | ACK, b"")
+            yield IpPacket(time_ns, data, f"{_MADE}end of a connection")
             self._sequence[not from_client] += 1
 
-    def send(self, from_client: bool, data: bytes, time_ns: int, comment: str) -> Iterator[Packet]:
+    def send(self, from_client: bool, data: bytes, time_ns: int, comment: str) -> Iterator[IpPacket]:
         for start in range(0, len(data), _MOST_PAYLOAD):
             part = data[start : start + _MOST_PAYLOAD]
             mine, other = self._sequence[not from_client], self._sequence[from_client]
-            yield Packet(time_ns, self._segment(from_client, mine, other, _PSH | _ACK, part), comment)
+            yield IpPacket(time_ns, tcp_packet(*self._way(from_client), mine, other, PSH | ACK, part), comment)
             self._sequence[not from_client] += len(part)
 
-    def bound(self, call: Call, time_ns: int) -> Iterator[Packet]:
+    def bound(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
         """The bind of a call's context, before its first use."""
         contexts = self._contexts.get(call.channel)
         is_first = contexts is None
@@ -238,7 +234,7 @@ class _Connection:
 
     def transceive(
         self, call: Call, number: int, from_client: bool, data: bytes, time_ns: int, comment: str
-    ) -> Iterator[Packet]:
+    ) -> Iterator[IpPacket]:
         """PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
         if from_client:
             self._waiting[number] = message_id = self._next_id()
@@ -265,7 +261,7 @@ class _Connection:
             )
         yield from self._smb2(call, _IOCTL, message_id, from_client, body + data, time_ns, comment)
 
-    def _pipe_opened(self, call: Call, time_ns: int) -> Iterator[Packet]:
+    def _pipe_opened(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
         """Tree and open of the pipe."""
         session = _session_id(call)
         if session not in self._trees:
@@ -290,7 +286,7 @@ class _Connection:
 
     def _smb2(
         self, call: Call, command: int, message_id: int, from_client: bool, body: bytes, time_ns: int, comment: str
-    ) -> Iterator[Packet]:
+    ) -> Iterator[IpPacket]:
         """One message behind its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
         session = _session_id(call)
         tree = 0 if command == _TREE_CONNECT and from_client else self._trees[session]
@@ -312,45 +308,13 @@ class _Connection:
         message = head + body
         yield from self.send(from_client, len(message).to_bytes(4, "big") + message, time_ns, comment)
 
+    def _way(self, from_client: bool) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Who sends, and to whom."""
+        return self._ends if from_client else self._ends[::-1]
+
     def _next_id(self) -> int:
         self._message_id += 1
         return self._message_id
-
-    def _segment(self, from_client: bool, sequence: int, acknowledged: int, flags: int, data: bytes) -> bytes:
-        """An IP packet with a TCP segment (RFC 9293 section 3.1)."""
-        source, destination = self._ends if from_client else self._ends[::-1]
-        ack = acknowledged if flags & _ACK else 0
-        head = struct.pack(
-            ">HHIIBBHHH",
-            source.port,
-            destination.port,
-            sequence & 0xFFFFFFFF,
-            ack & 0xFFFFFFFF,
-            0x50,
-            flags,
-            0xFFFF,
-            0,
-            0,
-        )
-        addresses = ip_address(source.ip).packed, ip_address(destination.ip).packed
-        length = len(head) + len(data)
-        pseudo = b"".join(addresses) + struct.pack(">II", length, 6)
-        segment = head[:16] + _checksum(pseudo + head + data) + head[18:] + data
-        if len(addresses[0]) == 16:
-            return struct.pack(">IHBB", 6 << 28, length, 6, 64) + b"".join(addresses) + segment
-        ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0x4000, 64, 6, 0) + b"".join(addresses)
-        return ip[:10] + _checksum(ip) + ip[12:] + segment
-
-
-def _checksum(data: bytes) -> bytes:
-    """RFC 1071."""
-    words = array("H", data + bytes(len(data) % 2))
-    if sys.byteorder == "little":
-        words.byteswap()
-    total = sum(words)
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return (~total & 0xFFFF).to_bytes(2, "big")
 
 
 def _session_id(call: Call) -> int:

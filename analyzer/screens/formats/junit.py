@@ -29,11 +29,11 @@ def junit_xml(
     view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "warn"), evidence: EvidenceRecord | None = None
 ) -> bytes:
     """The document, UTF-8; requirements of the `failing` verdicts are failures."""
-    found: dict[str, _Found] = {}
+    found: dict[str, _Reported] = {}
     for finding in view.findings():
         if not finding.is_excused:
             for requirement in finding.judgement.requirements:
-                found.setdefault(requirement, _Found()).take(finding)
+                found.setdefault(requirement, _Reported()).take(finding)
     root = ElementTree.Element("testsuites", name="pcq-analyzer audit")
     if evidence is not None:
         properties = ElementTree.SubElement(root, "properties")
@@ -50,7 +50,7 @@ def junit_xml(
     for section, covered in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", name=section, tests=str(len(covered)), errors="0")
         for coverage in covered:
-            _test_case(suite, section, coverage, found.get(coverage.requirement.id, _Found()), failing)
+            _test_case(suite, section, coverage, found.get(coverage.requirement.id, _Reported()), failing)
         for kind, tag in (("failures", "failure"), ("skipped", "skipped")):
             suite.set(kind, str(len(suite.findall(f"testcase/{tag}"))))
     ElementTree.indent(root)
@@ -58,7 +58,7 @@ def junit_xml(
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{document}\n'.encode()
 
 
-class _Found(Struct):
+class _Reported(Struct):
     """What is reported of one requirement: the first findings in words, and how many there are."""
 
     first: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ def _test_case(
     suite: ElementTree.Element,
     section: str,
     coverage: Coverage,
-    found: _Found,
+    found: _Reported,
     failing: Collection[CoverageVerdict],
 ) -> None:
     requirement, verdict = coverage.requirement, coverage.verdict

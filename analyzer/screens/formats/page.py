@@ -13,8 +13,11 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from msgspec import Struct
+
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
+from analyzer.questions.films.making import FilmMaker
 from analyzer.questions.filters.names import vocabulary
 from analyzer.results.analysis import Analysis
 from analyzer.results.evidence import EvidenceRecord
@@ -26,6 +29,7 @@ from analyzer.screens.formats.page_data import (
     audit_block,
     detail_blocks,
     exact,
+    films_block,
     packed,
     record_blocks,
     rows_block,
@@ -38,29 +42,60 @@ from analyzer.screens.views.report import Report
 MAX_DETAILS = 50_000
 MAX_DETAIL_BYTES = 96 << 20
 MAX_READINGS = 2_000_000
+# Who plays hours of polls asks for their values: films come first, and calls have less room.
+MAX_FILM_BYTES = 14 << 20
+MAX_DETAIL_BYTES_OF_A_LONG_POLL = 2 << 20
 
 
-def write_page(report: Report, series: bytes, destination: Destination, evidence: EvidenceRecord | None = None) -> None:
-    """Writes the page of a report, with its `series_text`, and with what it was made from."""
+class LiveVersion(Struct, frozen=True):
+    """Which page of a capture that grows this is, and whether it is the last."""
+
+    version: int
+    ended: bool
+
+
+class ValueBlocks(Struct, frozen=True):
+    """The blocks of counter values by their names, and whether series had to be cut: those of a long poll."""
+
+    texts: dict[str, bytes]
+    is_long: bool
+
+
+def write_page(
+    report: Report, values: ValueBlocks, destination: Destination, evidence: EvidenceRecord | None = None
+) -> None:
+    """Writes the page of a report, with its `value_blocks`, and with what it was made from."""
     with destination.sparing(report.inputs()).opened() as out:
-        for part in page_parts(report, series, evidence):
+        for part in page_parts(report, values, evidence):
             out.write(part)
 
 
-def series_text(analysis: Analysis) -> bytes:
-    """The block of series. It comes last in the page, and is made first: what that takes is free again for the rest."""
+def value_blocks(analysis: Analysis) -> ValueBlocks:
+    """The blocks of series and films. They come last in the page and are made first: what that takes is free again for the rest."""
     base = analysis.capture.first_time_ns or 0
-    return packed(series_block(*series_views(analysis, MAX_READINGS), base))
+    maker = FilmMaker(MAX_FILM_BYTES)
+    series, left_out = series_views(analysis, MAX_READINGS, maker.take)
+    texts = {"series": packed(series_block(series, left_out, base))}
+    films = maker.films()
+    texts["films"] = packed([dumps(exact(films_block(films, base)))])
+    blocks = [block for film in films.films for block in film.blocks]
+    texts |= {f"film-{number}": b64encode(block.data) for number, block in enumerate(blocks)}
+    return ValueBlocks(texts, is_long=left_out > 0)
 
 
-def page_parts(report: Report, series: bytes, evidence: EvidenceRecord | None = None) -> Iterator[bytes]:
-    """The page in parts, in the order of the file: what is shown first comes first. `series` is its `series_text`."""
+def page_parts(
+    report: Report, values: ValueBlocks, evidence: EvidenceRecord | None = None, live: LiveVersion | None = None
+) -> Iterator[bytes]:
+    """The page in parts, in the order of the file: what is shown first comes first. `values` are its `value_blocks`. A page that is
+    `live` asks the server that it came from whether there is a newer one."""
     analysis = report.analysis
     script, style = asset("report.js"), asset("report.css")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
+    if live is not None:
+        policy += "; connect-src 'self'"
     title = escape(report.title)
     base = analysis.capture.first_time_ns or 0
     head = {
@@ -73,6 +108,7 @@ def page_parts(report: Report, series: bytes, evidence: EvidenceRecord | None = 
         "details": DETAILS_IN_BLOCK,
         "profile": report.profile,
         "evidence": evidence,
+        "live": live,
     }
     yield f"""<!DOCTYPE html>
 <html lang="en">
@@ -97,12 +133,13 @@ def page_parts(report: Report, series: bytes, evidence: EvidenceRecord | None = 
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
-    yield from _calls(report)
-    yield _script("series", series)
+    yield from _calls(report, MAX_DETAIL_BYTES_OF_A_LONG_POLL if values.is_long else MAX_DETAIL_BYTES)
+    for name, text in values.texts.items():
+        yield _script(name, text)
     yield b"</body>\n</html>\n"
 
 
-def _calls(report: Report) -> Iterator[bytes]:
+def _calls(report: Report, most_bytes: int) -> Iterator[bytes]:
     """The records and layers of calls, up to what a browser holds; then what was left out."""
     analysis = report.analysis
     numbers = range(1, min(len(analysis.calls), MAX_DETAILS) + 1)
@@ -111,11 +148,13 @@ def _calls(report: Report) -> Iterator[bytes]:
     shared: Shared | None = None
     for number, block in enumerate(detail_blocks(analysis, numbers)):
         if shared is not None and block.shared is not shared:
-            yield _script(f"shared-{shared.number}", packed(shared.content))
+            text = packed(shared.content)
+            held += len(text)
+            yield _script(f"shared-{shared.number}", text)
         shared = block.shared
         text = packed(block.content)
         held += len(text)
-        if held > MAX_DETAIL_BYTES:
+        if held > most_bytes:
             break
         shown = min((number + 1) * DETAILS_IN_BLOCK, len(numbers))
         yield _script(f"details-{number}", text)

@@ -8,23 +8,26 @@ Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int": "..
 from __future__ import annotations
 
 import re
-import zlib
 from base64 import b64encode
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from analyzer.core.frames import file_of, number_of
 from analyzer.core.output.json import Pieces, document, dumps
 from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.questions.films.coding import deflated
+from analyzer.questions.films.film import Film, Films, moments
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
-from analyzer.results.view import Fact, Form, Layer, Node, Row, SeriesView, SideView
-from analyzer.screens.viewmodel.forms import Forms
-from analyzer.screens.viewmodel.layers import frame_facts, id_fact, shared_facts, side_views
+from analyzer.results.view import FindingView, Form, Node, Row, SeriesView
+from analyzer.screens.formats.page_sides import LaidSide, PageSides, Template, WordsOf
+from analyzer.screens.viewmodel.layers import frame_facts, id_fact, shared_facts
+from analyzer.screens.viewmodel.machine import panel_of, usual_columns
 from analyzer.screens.viewmodel.rows import rows
 from analyzer.screens.views.report import Report
 
@@ -35,7 +38,7 @@ _AS_IT_IS = frozenset({str, bool, float})
 HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
 # What blocks of details share begins anew where it is longer, which a browser reads for one call.
 MAX_SHARED_BYTES = 1 << 20
-_OF_AN_OUTLINE = 200
+_OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
 
 # How the columns of rows are named in the page, and the fields of `Row` that are texts.
 _TEXTS = (
@@ -52,15 +55,11 @@ _TEXTS = (
     "reason",
 )
 
-# Layer and label of some facts, and the numbers of their texts.
-_Labelled = tuple[tuple[tuple[str, str], ...], list[int]]
-
 
 def packed(parts: Iterable[bytes]) -> bytes:
     """A block's text; its content comes in parts."""
     # Level 6 takes twice the time for a twentieth less: most bytes are those of frames.
-    squeeze = zlib.compressobj(4, zlib.DEFLATED, -15)
-    return b64encode(b"".join([*map(squeeze.compress, parts), squeeze.flush()]))
+    return b64encode(deflated(parts, 4))
 
 
 def exact(value: Any) -> Any:
@@ -76,7 +75,7 @@ def exact(value: Any) -> Any:
     return exact(document(value)) if isinstance(value, Struct) else value
 
 
-class _Texts:
+class _NumberedTexts:
     """Texts by number, each once."""
 
     def __init__(self) -> None:
@@ -88,7 +87,7 @@ class _Texts:
 
 def rows_block(analysis: Analysis) -> dict[str, Any]:
     """The call list by columns: texts are positions in `texts`, -1 for none; times count from the first frame."""
-    texts = _Texts()
+    texts = _NumberedTexts()
     base = analysis.capture.first_time_ns or 0
     columns: dict[str, list[Any]] = {
         name: []
@@ -113,7 +112,7 @@ def rows_block(analysis: Analysis) -> dict[str, Any]:
     return {"base": str(base), "texts": list(texts.all), **columns}
 
 
-def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: _Texts) -> None:
+def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: _NumberedTexts) -> None:
     columns["time"].append(row.time_ns - base)
     columns["client"].append(texts.number(str(row.client)))
     columns["server"].append(texts.number(str(row.server)))
@@ -153,8 +152,8 @@ def record_blocks(analysis: Analysis) -> Iterator[tuple[list[bytes], list[bytes]
 
 # Stands for a buffer in a record: no other field of that name is a text.
 _MARK, _MARKED, _NONE = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"', b"null"
-# Whole numbers that JavaScript's numbers may not hold, outside of texts.
-_LONG_NUMBER = re.compile(rb"(?<![\d.eE+-])-?\d{16,}(?![\d.eE])")
+# Whole numbers that JavaScript's numbers may not hold, behind what a number in JSON stands behind, and outside of texts.
+_LONG_NUMBER = re.compile(rb"[:,\[] ?(-?\d{16,})(?![\d.eE])")
 
 
 def _text_of(buffer: Any) -> bytes:
@@ -164,6 +163,8 @@ def _text_of(buffer: Any) -> bytes:
 
 def exact_text(text: bytes) -> bytes:
     """JSON that JavaScript reads without a loss, of JSON."""
+    if text[:1] not in b'[{"':
+        return exact_text(b"[%b]" % text)[1:-1]
     plain = text
     if b"\\" in text:
         # Then each quotation mark begins or ends a text. There are no such bytes in JSON, and every byte keeps its place.
@@ -171,10 +172,10 @@ def exact_text(text: bytes) -> bytes:
     out: list[bytes] = []
     done, at, quotes = 0, 0, 0
     for match in _LONG_NUMBER.finditer(plain):
-        start, stop = match.span()
+        start, stop = match.span(1)
         quotes += plain.count(b'"', at, start)
         at = start
-        number = match[0]
+        number = match[1]
         if quotes % 2 == 0 and not -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER:
             out += text[done:start], b'{"$int":"%b"}' % number
             done = stop
@@ -184,8 +185,8 @@ def exact_text(text: bytes) -> bytes:
 class DetailBlock(Struct, frozen=True):
     """A block of calls taken apart, and what they share with those of other blocks.
 
-    `frames` has four numbers for each frame: file, number, place in the data, length. `data` has the bytes that are there for
-    themselves, one behind the other.
+    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of
+    frames, and those that are in no frame, one behind the other.
     """
 
     shared: Shared
@@ -202,13 +203,13 @@ class DetailBlock(Struct, frozen=True):
 
 def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[DetailBlock]:
     """The layers of calls, a block of them at a time. What they share is whole once a block shares something else."""
-    forms, shapes = Forms(), Shapes()
+    sides, shapes = PageSides(analysis.packets), Shapes()
     shared = Shared(0, shapes)
     for at in range(0, len(numbers), DETAILS_IN_BLOCK):
         if shared.size > MAX_SHARED_BYTES:
             shared = Shared(shared.number + 1, shapes)
-        made = _Block(shared)
-        calls = [made.call(analysis.calls[one - 1], analysis, forms) for one in numbers[at : at + DETAILS_IN_BLOCK]]
+        made = _Block(shared, sides)
+        calls = [made.call(analysis.calls[one - 1], analysis) for one in numbers[at : at + DETAILS_IN_BLOCK]]
         yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
 
 
@@ -217,15 +218,18 @@ Shapes = WeakKeyDictionary[Form, bytes]
 
 
 class Shared:
-    """What calls share, each once and by its number: texts, the forms of trees, what is equal of facts, sides and layers."""
+    """What calls share, each once and by its number: texts, the forms of trees, what is equal of facts, sides, layers, meanings."""
 
     def __init__(self, number: int, shapes: Shapes) -> None:
         self.number, self._shapes = number, shapes
         self.size = 0
         self._numbers: dict[Any, int] = {}
-        self._texts = _Texts()
-        # Of calls that have the same, by what they have in common.
-        self._facts: dict[tuple[int, int], tuple[_Labelled, _Labelled]] = {}
+        self._texts = _NumberedTexts()
+        # Of calls that have the same, by what they have in common: the outline, and the numbers of texts.
+        self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
+        self._templates: dict[Template, int] = {}
+        self._words: dict[tuple[Form, Hashable], int] = {}
+        self._numbers_of_texts: dict[tuple[Form, int, bytes], int] = {}
         self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
         self._forms: list[bytes] = []
         self._outlines: list[Any] = []
@@ -236,23 +240,48 @@ class Shared:
         head = dumps({"texts": list(self._texts.all), "outlines": self._outlines})
         return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
 
-    def facts(self, call: Call, analysis: Analysis) -> list[int]:
-        """The outline of the facts of a call, and the text of each."""
-        row = analysis.calls.shared(call.number)
-        if (known := self._facts.get(row)) is None:
-            first, last = shared_facts(call)
-            known = self._facts[row] = self._labelled(first), self._labelled(last)
-        (before, before_texts), (after, after_texts) = known
-        own, own_texts = self._labelled(frame_facts(call, analysis))
-        id, id_text = self._labelled((id_fact(call),))
-        return [self.outline((*own, *before, *id, *after)), *own_texts, *before_texts, *id_text, *after_texts]
+    def facts(self, call: Call, analysis: Analysis) -> list[Any]:
+        """The outline of the facts of a call, and the text of each, or its number."""
+        own = tuple(frame_facts(call, analysis))
+        key = (*analysis.calls.shared(call.number), *[fact.label for fact in own])
+        id = id_fact(call)
+        if (known := self._facts.get(key)) is None:
+            before, after = shared_facts(call)
+            outline = tuple([(fact.layer, fact.label) for fact in (*own, *before, id, *after)])
+            texts = [self._text(fact.text) for fact in before], [self._text(fact.text) for fact in after]
+            known = self._facts[key] = self.outline(outline), *texts
+        number, texts_before, texts_after = known
+        return [number, *[fact.text for fact in own], *texts_before, id.text, *texts_after]
 
-    def _labelled(self, facts: Iterable[Fact]) -> _Labelled:
-        """Layer and label of each fact, and the number of its text."""
-        found = list(facts)
-        return tuple([(fact.layer, fact.label) for fact in found]), [self.text(fact.text) for fact in found]
+    def side(self, template: Template) -> int:
+        """The number of what sides have in common."""
+        if (known := self._templates.get(template)) is None:
+            layers = [
+                (self.outline(layer.outline), -1 if layer.form is None else self._form(layer.form), *layer.place)
+                for layer in template.layers
+            ]
+            known = self._templates[template] = self.outline((self.outline(template.outline), tuple(layers)))
+            self.size += _OF_A_TEMPLATE * len(layers)
+        return known
 
-    def text(self, text: str) -> int:
+    def words(self, of: WordsOf, data: bytes) -> int:
+        """The number of the meanings that follow from the bytes of a layer: position and text of each."""
+        key = of.form, of.bytes_of_spots(data)
+        if (known := self._words.get(key)) is None:
+            known = self._words[key] = self.outline(tuple(self._meanings(of.form, data[of.start : of.stop])))
+        return known
+
+    def _meanings(self, form: Form, data: bytes) -> Iterator[int]:
+        for spot in form.spots:
+            # Most are addresses and names of values, the same again and again.
+            spotted = form, spot.position, data[spot.start : spot.stop]
+            if (number := self._numbers_of_texts.get(spotted)) is None:
+                meaning = spot.meaning(data)
+                number = self._numbers_of_texts[spotted] = -1 if meaning is None else self._text(meaning)
+            if number >= 0:
+                yield from (spot.position, number)
+
+    def _text(self, text: str) -> int:
         """The number of a text."""
         before = len(self._texts.all)
         number = self._texts.all.setdefault(text, before)
@@ -261,14 +290,14 @@ class Shared:
         return number
 
     def outline(self, outline: tuple[Any, ...]) -> int:
-        """The number of what is equal of several facts, sides or layers."""
+        """The number of what is equal of several facts, sides, layers or meanings."""
         if (known := self._numbers.get(outline)) is None:
             known = self._numbers[outline] = len(self._outlines)
             self._outlines.append(outline)
             self.size += _OF_AN_OUTLINE
         return known
 
-    def form(self, form: Form) -> int:
+    def _form(self, form: Form) -> int:
         """The number of a form."""
         if (known := self._form_numbers.get(form)) is None:
             known = self._form_numbers[form] = len(self._forms)
@@ -297,75 +326,36 @@ def _shape(node: Node) -> list[Any]:
 
 
 class _Block:
-    """What is made of the calls of a block. Bytes are left out where they are those of another layer or of frames."""
+    """What is made of the calls of a block."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    def __init__(self, shared: Shared, sides: PageSides) -> None:
+        self._shared, self._sides = shared, sides
         self.frames: list[int] = []
         self.data: list[bytes] = []
-        self._known: set[tuple[int, int]] = set()
-        # Most are addresses and names of values, the same again and again: the meanings in layers of a form, and of a field.
-        self._words: dict[tuple[int, Hashable], list[int]] = {}
-        self._texts: dict[tuple[int, int, bytes], int] = {}
+        self._known: dict[int, int] = {}
         self._at = 0
 
-    def call(self, call: Call, analysis: Analysis, forms: Forms) -> list[Any]:
+    def call(self, call: Call, analysis: Analysis) -> list[Any]:
         """A call taken apart: its facts, then its sides."""
-        facts = self._shared.facts(call, analysis)
-        return [facts, *[self._side(side) for side in side_views(call, analysis.packets, forms)]]
+        return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.of(call)]]
 
-    def _side(self, side: SideView) -> list[Any]:
-        outline = self._shared.outline((side.name, side.missing, side.buffer_kind, side.problem, side.lacking))
-        return [outline, *[self._layer(layer) for layer in side.layers]]
-
-    def _layer(self, layer: Layer) -> list[Any]:
-        """Outline, form (-1: none), length, place, runs, words.
-
-        The place of the bytes is that in the layer that these lie in, or in the data, or -1 where they are those of the frames.
-        Runs have six numbers each; words are the meanings that follow from bytes, as position in the tree and text.
-        """
-        shared, form = self._shared, layer.form
-        outline = shared.outline(
-            (layer.id, layer.kind, layer.title, layer.steps, layer.undone_by, layer.parent, layer.notes, layer.problem)
-        )
-        runs = [
-            number for run in layer.runs for number in (run.at, run.stop, run.frame, run.file, run.start, run.length)
+    def _side(self, side: LaidSide) -> list[Any]:
+        """Template, frames, where the bytes of its own are in the data, and the meanings in each layer that has some."""
+        shared, data = self._shared, side.data
+        return [
+            shared.side(side.template),
+            [self._frame(frame, captured) for frame, captured in side.frames],
+            [self._put(one) for one in side.own],
+            [shared.words(one, data) for one in side.template.words],
         ]
-        data = layer.data
-        if layer.parent is not None:
-            at = layer.offset
-        elif layer.kind == "frame":
-            at = -1
-            self._frame(layer)
-        else:
-            at = -1 if self._has(layer) else self._put(data)
-        words: Sequence[int] = ()
-        form_number = -1
-        if form is not None:
-            form_number = shared.form(form)
-            key = form_number, form.bytes_of_spots(data)
-            if (known := self._words.get(key)) is None:
-                known = self._words[key] = self._meanings(form_number, form, data)
-            words = known
-        return [outline, form_number, len(data), at, runs, words]
 
-    def _meanings(self, number_of_form: int, form: Form, data: bytes) -> list[int]:
-        """Position and text of each field whose meaning follows from its bytes."""
-        words: list[int] = []
-        for spot in form.spots:
-            spotted = number_of_form, spot.position, data[spot.start : spot.stop]
-            if (number := self._texts.get(spotted)) is None:
-                meaning = spot.meaning(data)
-                number = self._texts[spotted] = -1 if meaning is None else self._shared.text(meaning)
-            if number >= 0:
-                words += (spot.position, number)
-        return words
-
-    def _frame(self, layer: Layer) -> None:
-        (run,) = layer.runs
-        if (run.file, run.frame) not in self._known:
-            self._known.add((run.file, run.frame))
-            self.frames += (run.file, run.frame, self._put(layer.data), len(layer.data))
+    def _frame(self, frame: int, data: bytes | None) -> int:
+        """The position of a frame among those of the block; without its bytes, it has no place in the data."""
+        if (known := self._known.get(frame)) is None or (data is not None and self.frames[4 * known + 2] < 0):
+            known = self._known[frame] = len(self.frames) // 4
+            place, length = (-1, 0) if data is None else (self._put(data), len(data))
+            self.frames += (file_of(frame), number_of(frame), place, length)
+        return known
 
     def _put(self, data: bytes) -> int:
         place = self._at
@@ -373,21 +363,24 @@ class _Block:
         self._at += len(data)
         return place
 
-    def _has(self, layer: Layer) -> bool:
-        """Whether the bytes of a layer are those of frames that are here."""
-        return not layer.steps and all(
-            (run.file, run.frame) in self._known and run.stop - run.at == run.length for run in layer.runs
-        )
-
 
 def audit_block(report: Report) -> Iterator[bytes]:
-    """What an audit found and how far it could judge, as the JSON of the block in parts: findings may be several a call."""
-    count = 0
-    yield b'{"findings":['
-    for finding in report.findings():
-        yield b"," + dumps(finding) if count else dumps(finding)
-        count += 1
-    rest = {"coverage": report.coverage(), "nothing": None if count else report.nothing_found()}
+    """What an audit found and how far it could judge, as the JSON of the block in parts: findings may be several a call.
+
+    A finding is the position of what it has in common with others among `alike`, its call, and its frames.
+    """
+    numbers: dict[FindingView, int] = {}
+    before = b'{"findings":['
+    for view, call, frames in report.findings():
+        yield before + dumps((numbers.setdefault(view, len(numbers)), call, frames))
+        before = b","
+    if not numbers:
+        yield before
+    rest = {
+        "alike": list(numbers),
+        "coverage": report.coverage(),
+        "nothing": None if numbers else report.nothing_found(),
+    }
     yield b"]," + dumps(rest)[1:]
 
 
@@ -398,3 +391,41 @@ def series_block(series: Iterable[SeriesView], left_out: int, base: int) -> Iter
         yield before + dumps(replace(one, times_ns=tuple([time - base for time in one.times_ns])))
         before = b","
     yield b"]}" if before == b"," else before + b"]}"
+
+
+def films_block(films: Films, base: int) -> dict[str, Any]:
+    """The films of machines without their blocks, which have numbers over all films. Calls, times and moments are differences,
+    times from the first frame on."""
+    numbers = {id(film): number for number, film in enumerate(films.films)}
+    machines = [
+        {"ip": ip, "films": [numbers[id(film)] for film in some], "moments": _differences(moments(some), base)}
+        for ip, some in films.machines().items()
+    ]
+    taken, shown = 0, []
+    for film in films.films:
+        shown.append(_film(film, taken, base))
+        taken += len(film.blocks)
+    return {"machines": machines, "films": shown, "says": films.says, "left_out": films.left_out}
+
+
+def _film(film: Film, first_block: int, base: int) -> dict[str, Any]:
+    panel = panel_of(film)
+    return {
+        "panel": panel.id,
+        "title": panel.title,
+        "name": film.names[0],
+        "client": film.client,
+        "handles": film.handles,
+        "usual": usual_columns(film),
+        "columns": film.columns,
+        "rows": [[row.name, row.identity, [poll for span in row.spans for poll in span]] for row in film.rows],
+        "calls": _differences(film.calls),
+        "times": _differences(film.times_ns, base),
+        "whole": film.whole,
+        "blocks": [[block.first, block.polls] for block in film.blocks],
+        "first_block": first_block,
+    }
+
+
+def _differences(numbers: Sequence[int], base: int = 0) -> list[int]:
+    return [number - before for before, number in pairwise((base, *numbers))]

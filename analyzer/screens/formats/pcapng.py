@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 _SECTION, _INTERFACE, _NAMES, _PACKET, _SECRETS = 0x0A0D0D0A, 1, 4, 6, 10
 _MAGIC, _UNKNOWN_LENGTH = 0x1A2B3C4D, 0xFFFFFFFFFFFFFFFF
-_END, _COMMENT, _APPLICATION, _IF_NAME, _IF_TSRESOL = 0, 1, 4, 2, 9
+_END, _COMMENT, _APPLICATION, _IF_NAME, _IF_DESCRIPTION, _IF_TSRESOL, _EPB_FLAGS = 0, 1, 4, 2, 3, 9, 2
+_INBOUND, _OUTBOUND = 1, 2
 _NANOSECONDS = b"\x09"
 _NAME_END, _NAME_IPV4, _NAME_IPV6 = 0, 1, 2
 # Options and records have lengths of 16 bits; a comment that is longer is of no use to a reader.
@@ -19,16 +20,19 @@ _MOST_TEXT = 4096
 class PcapngWriter:
     """Writes a capture block by block; interfaces before their packets."""
 
-    def __init__(self, out: BinaryIO, *, application: str, comment: str) -> None:
+    def __init__(self, out: BinaryIO, *, application: str, comment: str | None = None) -> None:
         self._out = out
         self._interfaces = 0
         self.packets = 0
-        options = _options((_COMMENT, _text(comment)), (_APPLICATION, _text(application)))
+        said = ((_COMMENT, _text(comment)),) if comment is not None else ()
+        options = _options(*said, (_APPLICATION, _text(application)))
         self._block(_SECTION, struct.pack("<IHHQ", _MAGIC, 1, 0, _UNKNOWN_LENGTH) + options)
 
-    def interface(self, link_type: int, name: str) -> int:
+    def interface(self, link_type: int, name: str | None = None, description: str = "") -> int:
         """The number of a new interface. `link_type` is a LINKTYPE_ number."""
-        options = _options((_IF_NAME, _text(name)), (_IF_TSRESOL, _NANOSECONDS))
+        described = ((_IF_DESCRIPTION, _text(description)),) if description else ()
+        named = ((_IF_NAME, _text(name)),) if name is not None else ()
+        options = _options(*named, *described, (_IF_TSRESOL, _NANOSECONDS))
         self._block(_INTERFACE, struct.pack("<HHI", link_type, 0, 0) + options)
         self._interfaces += 1
         return self._interfaces - 1
@@ -52,11 +56,22 @@ class PcapngWriter:
         """A decryption secrets block."""
         self._block(_SECRETS, struct.pack("<II", kind, len(data)) + _padded(data))
 
-    def packet(self, interface: int, time_ns: int, data: bytes, original_length: int, comment: str = "") -> None:
+    def packet(
+        self,
+        interface: int,
+        time_ns: int,
+        data: bytes,
+        original_length: int,
+        comment: str = "",
+        sent: bool | None = None,
+    ) -> None:
+        """A packet. `sent` says whether the machine sent or received it, where that is known."""
         head = struct.pack(
             "<IIIII", interface, time_ns >> 32 & 0xFFFFFFFF, time_ns & 0xFFFFFFFF, len(data), original_length
         )
-        options = _options((_COMMENT, _text(comment))) if comment else b""
+        said = ((_COMMENT, _text(comment)),) if comment else ()
+        flags = ((_EPB_FLAGS, struct.pack("<I", _OUTBOUND if sent else _INBOUND)),) if sent is not None else ()
+        options = _options(*said, *flags) if comment or flags else b""
         self._block(_PACKET, head + _padded(data) + options)
         self.packets += 1
 

@@ -33,7 +33,7 @@ def sample_json_lines(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[b
             yield line(item)
 
 
-class _Piece(Struct, frozen=True):
+class _LinePiece(Struct, frozen=True):
     """A piece of every line: texts by column or by row, the value, that of its base, or (`call`) texts and keys of the call."""
 
     of: Literal["call", "column", "row", "value", "base"]
@@ -42,7 +42,7 @@ class _Piece(Struct, frozen=True):
 
 def _chunk_lines(chunk: SampleChunk) -> Iterator[bytes]:
     part = chunk.part
-    pieces: list[_Piece] | None = part.made.get("json")
+    pieces: list[_LinePiece] | None = part.made.get("json")
     if pieces is None:
         pieces = part.made["json"] = _pieces(part, chunk.of_call)
     constants = {key: dumps(value) for key, value in chunk.of_call.items()}
@@ -86,36 +86,36 @@ def _filled(texts: Sequence[bytes], stated: dict[str, bytes]) -> Iterator[bytes]
         yield stated[text.decode()] if number % 2 else text
 
 
-def _pieces(part: ChunkPart, of_call: Values) -> list[_Piece]:
+def _pieces(part: ChunkPart, of_call: Values) -> list[_LinePiece]:
     """The lines of a part in pieces."""
     rows = part.rows
     of_value = ("raw",) if part.bases is None else ("raw", "base_raw")
     marked = [*of_call, *of_value, *(rows[0] if rows else ())]
     marks: dict[str, Any] = {key: Raw(f"\x01{key}\x01".encode()) for key in marked}
     split = [_MARK.split(line(replace(record, **marks))) for record in part.columns]
-    pieces: list[_Piece] = []
+    pieces: list[_LinePiece] = []
     for number, tokens in enumerate(zip(*split, strict=True)):
         token = tokens[0]
         if number % 2 == 0:
             last = pieces[-1] if pieces else None
             if any(other != token for other in tokens):
-                pieces.append(_Piece("column", list(tokens)))
+                pieces.append(_LinePiece("column", list(tokens)))
             elif last is None or last.of in ("value", "base"):
-                pieces.append(_Piece("call", [token]))
+                pieces.append(_LinePiece("call", [token]))
             elif last.of == "call":
                 last.texts.append(token)
             else:
                 last.texts[:] = [text + token for text in last.texts]
         elif token in (b"raw", b"base_raw"):
-            pieces.append(_Piece("value" if token == b"raw" else "base", []))
+            pieces.append(_LinePiece("value" if token == b"raw" else "base", []))
         elif rows and token.decode() in rows[0]:
             texts = [dumps(row[token.decode()]) for row in rows]
             if (before := pieces[-1]).of == "row":
                 before.texts[:] = [text + more for text, more in zip(before.texts, texts, strict=True)]
             else:
-                pieces.append(_Piece("row", texts))
+                pieces.append(_LinePiece("row", texts))
         elif (before := pieces[-1]).of == "call":
             before.texts.append(token)
         else:
-            pieces.append(_Piece("call", [b"", token]))
+            pieces.append(_LinePiece("call", [b"", token]))
     return pieces

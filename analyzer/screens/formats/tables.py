@@ -16,6 +16,7 @@ import polars as pl
 from msgspec import Struct
 from polars.io.plugins import register_io_source
 
+from analyzer.core.errors import InputError
 from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import json_ready
 from analyzer.interfaces.contents.call_records import CallRecords
@@ -24,17 +25,20 @@ from analyzer.interfaces.contents.lines import logon_record, problem_record, sho
 from analyzer.interfaces.contents.samples import sample_keys
 from analyzer.questions.series.columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
-from analyzer.questions.series.plans import Plan
+from analyzer.questions.series.plans import ValuePlan
 from analyzer.questions.series.readings import Batch
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
 from analyzer.results.capture import LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.difference import DifferenceRecord
+from analyzer.results.file import FileRecord
+from analyzer.results.handle import HandleRecord
 from analyzer.results.lines import COMMANDS
+from analyzer.results.observation import Observation
 from analyzer.results.record import Record
 from analyzer.results.sample import BucketRecord, SampleRecord
 from analyzer.results.tree import BufferRecord, PlaceRecord, ShowRecord
-from analyzer.results.triage import TriageFinding
 from analyzer.screens.formats.schema import (
     Column,
     cells_of,
@@ -47,13 +51,17 @@ from analyzer.screens.formats.schema import (
     table_of_several,
     table_schema,
 )
+from analyzer.screens.views.attack_pages import AttackList
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.calibrate import Calibration
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
+from analyzer.screens.views.differences import DifferencesView
+from analyzer.screens.views.files import FilesView
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.metadata import SavedMetadata
 from analyzer.screens.views.place import ShowPlace
+from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
@@ -107,11 +115,19 @@ def logons_table(analysis: Analysis) -> pl.DataFrame:
     return table_of_records(LogonRecord, (logon_record(one, facts) for one in analysis.shown_logons))
 
 
-def write_csv(view: View, out: BinaryIO, *, raw_cells: bool) -> None:
-    """Writes the table of a view as CSV with a header; `raw_cells` as for `formats.write.write`."""
-    for number, table in enumerate(tables_of(view)):
+def write_csv(view: View, out: BinaryIO, columns: Sequence[str] = (), *, raw_cells: bool) -> None:
+    """Writes the table of a view as CSV with a header; `columns` and `raw_cells` as for `formats.write.write`."""
+    for number, table in enumerate(_only(tables_of(view), columns)):
         flat = _flat(table) if raw_cells else safe_cells(_flat(table))
         out.write(flat.write_csv(include_header=number == 0).encode())
+
+
+def _only(tables: Iterable[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """The tables with these columns only, in this order; with all where none is named. Raises `InputError` for one that is none."""
+    for table in tables:
+        if unknown := [name for name in columns if name not in table.columns]:
+            raise InputError(f"the table has no column {unknown[0]}", hint=f"It has {', '.join(table.columns)}.")
+        yield table.select(columns) if columns else table
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
@@ -126,12 +142,15 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def write_parquet(view: View, out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
-    """Writes the table of a view as one Parquet file, with `metadata` in its footer."""
+def write_parquet(
+    view: View, out: BinaryIO, columns: Sequence[str] = (), metadata: dict[str, str] | None = None
+) -> None:
+    """Writes the table of a view as one Parquet file, with `metadata` in its footer; `columns` as for `formats.write.write`."""
+    pieces = _only(tables_of(view), columns)
     if isinstance(view, Samples | Counters):
-        write_pieces(tables_of(view), out, metadata)
+        write_pieces(pieces, out, metadata)
     else:
-        table_of(view).write_parquet(out, metadata=metadata)
+        pl.concat(pieces, rechunk=False).write_parquet(out, metadata=metadata)
 
 
 def write_pieces(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
@@ -174,18 +193,22 @@ def kinds_of(view: View) -> tuple[type[Record], ...]:
 
 
 _KINDS: Mapping[type, tuple[type[Record], ...]] = {
+    AttackList: COMMANDS["explain"],
     AuditView: (FindingRecord,),
     Calibration: COMMANDS["calibrate"],
     Decode: (BufferRecord,),
-    Handles: COMMANDS["handles"],
+    DifferencesView: (DifferenceRecord,),
+    Handles: (HandleRecord,),
     Hosts: COMMANDS["hosts"],
+    Processes: COMMANDS["processes"],
+    FilesView: (FileRecord,),
     RuleList: COMMANDS["audit --list"],
     SavedMetadata: COMMANDS["export-metadata"],
     Sessions: (SessionRecord,),
     Show: (ShowRecord,),
     ShowPlace: (PlaceRecord,),
     Stats: COMMANDS["stats"],
-    Triage: (TriageFinding,),
+    Triage: (Observation,),
 }
 
 
@@ -211,7 +234,7 @@ def _is_text(kind: Any) -> bool:
     return kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
 
 
-class _Texts:
+class _ColumnTexts:
     """The texts of one column by their positions; those seen once are not looked at again. Position 0 is no text."""
 
     def __init__(self, kind: Any) -> None:
@@ -256,7 +279,7 @@ class _Entries(Struct, frozen=True, eq=False):
     by_row: bool = False
 
     @classmethod
-    def of(cls, values: Sequence[Any], texts: _Texts | None, *, by_row: bool = False) -> _Entries:
+    def of(cls, values: Sequence[Any], texts: _ColumnTexts | None, *, by_row: bool = False) -> _Entries:
         """Those of cells."""
         if texts is not None:
             entries, absent = np.array(texts.positions(values), np.int64), None
@@ -283,7 +306,11 @@ class _Entries(Struct, frozen=True, eq=False):
 
 
 def _laid_out(
-    name: str, kind: Any, texts: _Texts | None, entries: npt.NDArray[np.int64], absent: npt.NDArray[np.bool_] | None
+    name: str,
+    kind: Any,
+    texts: _ColumnTexts | None,
+    entries: npt.NDArray[np.int64],
+    absent: npt.NDArray[np.bool_] | None,
 ) -> pl.Series:
     """A column of rows that each have an entry."""
     if texts is not None:
@@ -292,7 +319,7 @@ def _laid_out(
     return series if absent is None else series.set(pl.Series(absent), None)
 
 
-def _same(name: str, kind: Any, texts: _Texts | None, only: tuple[int, bool], count: int) -> pl.Series:
+def _same(name: str, kind: Any, texts: _ColumnTexts | None, only: tuple[int, bool], count: int) -> pl.Series:
     """A column whose rows have all the same entry."""
     entry, is_absent = only
     if texts is not None:
@@ -300,8 +327,8 @@ def _same(name: str, kind: Any, texts: _Texts | None, only: tuple[int, bool], co
     return pl.Series(name, [None if is_absent else entry], dtype=pl.Int64).cast(kind).new_from_index(0, count)
 
 
-def _texts_of(schema: Mapping[str, Any]) -> dict[str, _Texts]:
-    return {name: _Texts(kind) for name, kind in schema.items() if _is_text(kind)}
+def _texts_of(schema: Mapping[str, Any]) -> dict[str, _ColumnTexts]:
+    return {name: _ColumnTexts(kind) for name, kind in schema.items() if _is_text(kind)}
 
 
 # ---------------------------------------------------------------------------------------------------------- samples
@@ -498,7 +525,7 @@ class _Readings:
         ]
         return pl.DataFrame(columns)
 
-    def _columns(self, plan: Plan, schema: Mapping[str, Any]) -> dict[str, _Entries]:
+    def _columns(self, plan: ValuePlan, schema: Mapping[str, Any]) -> dict[str, _Entries]:
         """The columns of a plan, made once."""
         known: dict[str, _Entries] | None = plan.made.get("table")
         if known is None:
@@ -562,7 +589,7 @@ def _cells(values: list[Any], kind: Any) -> list[Any]:
     return values if _is_text(kind) else list(map(number_cell(kind), values))
 
 
-def _plan_row(plan: Plan, place: int) -> dict[str, Any]:
+def _plan_row(plan: ValuePlan, place: int) -> dict[str, Any]:
     """What a row of a plan says in every answer."""
     series, sample = plan.series[place], plan.samples[place]
     row: dict[str, Any] = {"counter_type": series.counter_type, "counter_name": series.counters[0]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
@@ -27,6 +27,7 @@ def write(
     form: str,
     destination: Destination,
     *,
+    columns: Sequence[str] = (),
     raw_cells: bool = False,
     evidence: EvidenceRecord | None = None,
     pager: list[str] | None = None,
@@ -34,8 +35,9 @@ def write(
     """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`; calls, sessions and findings also as `timesketch`, `ecs` or
     `zeek`.
 
-    `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them. `evidence` is the
-    first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text, which a `pager` shows on terminals.
+    `columns` are those of CSV and Parquet, all where none is named. `raw_cells` leaves the cells of CSV as they are, whatever a
+    terminal or a spreadsheet would make of them. `evidence` is the first record of JSON, a comment before CSV, metadata of Parquet,
+    and the last lines of text, which a `pager` shows on terminals.
     """
     destination = destination.sparing(view.inputs())
     if form == "text":
@@ -61,11 +63,11 @@ def write(
                 out.write(b"# " + line(evidence))
             from analyzer.screens.formats.tables import write_csv
 
-            write_csv(view, out, raw_cells=raw_cells)
+            write_csv(view, out, columns, raw_cells=raw_cells)
         else:
             from analyzer.screens.formats.tables import write_parquet
 
-            write_parquet(view, out, None if evidence is None else {EVIDENCE_KEY: dumps(evidence).decode()})
+            write_parquet(view, out, columns, None if evidence is None else {EVIDENCE_KEY: dumps(evidence).decode()})
 
 
 def write_streamed(

@@ -13,13 +13,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.core.cached import cached_property
 from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import document
@@ -30,6 +30,7 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.container import is_case
+from analyzer.pipeline.files import files_of
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run
@@ -37,16 +38,17 @@ from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
+from analyzer.questions.observations.triage import triage
 from analyzer.questions.series.counters import interval_of
 from analyzer.questions.statistics.records import stats_records
-from analyzer.questions.statistics.triage import triage
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.call import Call
+from analyzer.results.file import FileRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.next_command import Given
+from analyzer.results.observation import Observation
 from analyzer.results.record import Record
-from analyzer.results.triage import TriageFinding
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.formats.tables import calls_table, logons_table, problems_table, table_of
 from analyzer.screens.notebook.charts import Plots
@@ -56,6 +58,7 @@ from analyzer.screens.viewmodel.layers import the_call
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 
@@ -152,7 +155,8 @@ class Capture:
         used = {call.session for _, call in calls}
         sessions = tuple(one for one in self.analysis.shown_sessions if one.number in used)
         before = f"{self.analysis.part.words}, " if self.analysis.part is not None else ""
-        return Capture(replace(self.analysis, part=Part(calls.numbers, sessions, before + words)), paths)
+        part = Part(calls.numbers, sessions, before + words)
+        return Capture(replace(self.analysis, part=part), paths)
 
     def iter_calls(self) -> Iterator[CallDocument]:
         """The calls that are shown, one by one, each as `call` gives it; none is held on to. Raises nothing. `pcq.iter_calls` gives
@@ -250,13 +254,31 @@ class Capture:
         return table_of(Hosts(self.analysis))
 
     @cached_property
+    def processes(self) -> pl.DataFrame:
+        """One row a process of a machine: parent, start and sightings in UTC, processor time in percent, memory in bytes, and what
+        is odd about it. Raises nothing.
+
+            cap.processes.filter(pl.col("oddities").list.len() > 0)
+        """
+        return table_of(Processes(self.analysis))
+
+    @cached_property
+    def files(self) -> pl.DataFrame:
+        """One row a file or directory that was opened over SMB: what was done to it, and the digest of what passed; times in UTC.
+        Of a part of a capture, the files of its sessions. Raises `InputError` of a case, and of what was redacted.
+
+            cap.files.filter(pl.col("warnings").list.len() > 0)
+        """
+        return table_of_records(FileRecord, files_of(self.analysis).files)
+
+    @cached_property
     def triage(self) -> pl.DataFrame:
         """What a responder looks at first, one row each, the gravest first, as `triage` prints it; times in UTC. Raises nothing.
 
         cap.triage.select("severity", "text")
         """
         facts = self.analysis.capture
-        return table_of_records(TriageFinding, triage(self.analysis, ", ".join(facts.files), None).findings)
+        return table_of_records(Observation, triage(self.analysis, ", ".join(facts.files), None).findings)
 
     def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.DataFrame:
         """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them; `unit` is `/s`,
@@ -276,6 +298,17 @@ class Capture:
         table = table_of(view).cast({pl.Categorical: pl.String})
         _check(view)
         return table
+
+    def wide(self, *paths: str, interval: Interval | None = None) -> pl.DataFrame:
+        """One row a moment (`time`, UTC), a column for each series: its displayed values, null where there is none. The name of a
+        column is the path of its series. Of series of one path, polled through several handles, the first value of a moment is
+        taken. `paths` and `interval` are as for `counters`. Raises `InputError` for a path that means nothing here.
+
+            cap.wide(r"\\Process(*)\\% Processor Time").tail()
+        """
+        return self.counters(*paths, interval=interval).pivot(
+            on="path", index="time", values="value", aggregate_function="first", maintain_order=True
+        )
 
     def audit(self, profile: str = "windows") -> Findings:
         """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`).
@@ -405,8 +438,10 @@ def analyze(
             metadata_from=metadata_from,
             progress=notify,
             pseudonyms=_pseudonyms(redact),
+            with_files=True,
         )
-    return Capture(replace(analysis, given=_given(sources, secrets, engine, metadata_files, metadata_from, redact)))
+    analysis = replace(analysis, given=_given(sources, secrets, engine, metadata_files, metadata_from, redact))
+    return Capture(analysis)
 
 
 def _given(

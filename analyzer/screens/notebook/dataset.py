@@ -12,7 +12,6 @@ cases of the conversations that have such calls, one at a time, as a `Capture` m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +23,7 @@ from analyzer.collect.manifest import MANIFEST, Facts, Manifest, read_facts, rea
 from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, findings_of, opened
 from analyzer.collect.schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.shared import coverage_of, merged_hosts
+from analyzer.core.cached import cached_property
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import StorageError, Store
 from analyzer.core.printable import printable
@@ -32,8 +32,8 @@ from analyzer.results.analysis import CaptureFacts
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.capture import HostRecord
 from analyzer.results.lines import COMMANDS
+from analyzer.results.observation import Observation
 from analyzer.results.sample import BucketRecord
-from analyzer.results.triage import TriageFinding
 from analyzer.screens.formats.schema import table_of_records, table_schema
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.html import table_of, text_of
@@ -386,7 +386,7 @@ class Dataset:
     def triage(self) -> pl.LazyFrame:
         """What a responder looks at first, a conversation after the other (`conversation`), the gravest first of each: numbers of
         calls are those of the conversation."""
-        return self._by_conversation(table_schema(TriageFinding), lambda cap: cap.triage)
+        return self._by_conversation(table_schema(Observation), lambda cap: cap.triage)
 
     @property
     def plot(self) -> Plots:

@@ -10,9 +10,10 @@ from typing import Any
 from analyzer.core.printable import printable
 from analyzer.core.times import iso_time
 from analyzer.interfaces.contents.lines import shown_problems
-from analyzer.questions.statistics.triage import triage
+from analyzer.questions.observations.triage import triage
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.view import Layer, Node
+from analyzer.results.view import LayerBytes, Node
+from analyzer.screens.viewmodel.account import account_lines
 from analyzer.screens.viewmodel.findings import nothing_found
 from analyzer.screens.viewmodel.layers import call_view
 from analyzer.screens.viewmodel.words import shortened
@@ -87,10 +88,11 @@ def capture_html(analysis: Analysis) -> str:
     if sessions:
         parts.append(table_of(("session", "ends", "account", "dialect", "decryption"), sessions))
         parts.append(_rest(len(analysis.shown_sessions) - _MOST_LINES, "sessions"))
-    findings = [(one.severity, one.text) for one in found.findings[:_MOST_LINES]]
-    if findings:
-        parts.append(table_of(("", "what was found"), findings))
-        parts.append(_rest(len(found.findings) - _MOST_LINES, "lines"))
+    lines = account_lines(found.findings)
+    if lines:
+        rows = [(line.severity, line.machine, line.words) for line in lines[:_MOST_LINES]]
+        parts.append(table_of(("", "machine", "what happened"), rows))
+        parts.append(_rest(len(lines) - _MOST_LINES, "lines"))
     return "".join(parts)
 
 
@@ -111,7 +113,7 @@ def call_html(analysis: Analysis, number: int) -> str:
     return "".join(parts)
 
 
-def _layer_html(layer: Layer, facts: CaptureFacts) -> str:
+def _layer_html(layer: LayerBytes, facts: CaptureFacts) -> str:
     size = f"{len(layer.data):,} byte{'' if len(layer.data) == 1 else 's'}"
     stated = ", ".join(filter(None, (size, placed_words(layer.frames, facts), *(layer.undone_by or layer.steps))))
     head = f"<summary>{layer.id.partition('.')[0]} {text_of(f'{layer.title}: {stated}')}</summary>"

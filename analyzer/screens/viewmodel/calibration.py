@@ -70,7 +70,7 @@ class _Manifest(Struct, frozen=True):
     failures: list[dict[str, Any]] = []
 
 
-class Stored(Struct, frozen=True):
+class CalibrationCall(Struct, frozen=True):
     """One call: what was called, its status, the buffer it filled (None: none), and how that is laid out."""
 
     call: str
@@ -85,7 +85,7 @@ class StoredCalibration(Struct, frozen=True):
     """One folder, read."""
 
     folder: str
-    stored: tuple[Stored, ...]
+    stored: tuple[CalibrationCall, ...]
     displayed: tuple[_Displayed, ...]
     failures: tuple[dict[str, Any], ...]
 
@@ -180,17 +180,17 @@ class StoredCalibration(Struct, frozen=True):
         )
 
 
-def _stored(folder: Path, entry: _Buffer) -> Stored:
+def _stored(folder: Path, entry: _Buffer) -> CalibrationCall:
     data = b""
     if entry.file is not None:
         path = folder / entry.file
         if Path(entry.file).name != entry.file or not path.is_file():
             raise ValueError("no file of this folder")
         data = path.read_bytes()
-    return Stored(entry.call, entry.kind, entry.status, entry.file, entry.arguments, data)
+    return CalibrationCall(entry.call, entry.kind, entry.status, entry.file, entry.arguments, data)
 
 
-def _problem(one: Stored) -> str | None:
+def _problem(one: CalibrationCall) -> str | None:
     if one.file is None or one.kind not in _LAYOUTS:
         return None
     found = decode_buffer(cast(BufferKind, one.kind), one.data).problem
@@ -203,7 +203,7 @@ def _verdict(pdh: float | None, value: float | None) -> CalibrationVerdict:
     return "agrees" if abs(pdh - value) <= _TOLERANCE * max(abs(pdh), abs(value), 1.0) else "differs"
 
 
-def _types(stored: tuple[Stored, ...]) -> dict[str, dict[int, dict[str, Any]]]:
+def _types(stored: tuple[CalibrationCall, ...]) -> dict[str, dict[int, dict[str, Any]]]:
     """The registered counters of each counterset."""
     found: dict[str, dict[int, dict[str, Any]]] = {}
     for one in stored:
@@ -257,7 +257,7 @@ def _reading(
 # ------------------------------------------------------------------------------------------------- what a buffer decides
 
 
-def _decided(one: Stored, single: set[Any]) -> Iterator[tuple[str, str]]:
+def _decided(one: CalibrationCall, single: set[Any]) -> Iterator[tuple[str, str]]:
     """The points a buffer decides, and how."""
     data = one.data
     match one.kind:

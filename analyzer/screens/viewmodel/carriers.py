@@ -10,7 +10,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results.call import SideName
 from analyzer.results.packets import CapturedFrame, Packets, SmbMessage
 from analyzer.results.pdus import Fragments, Pdus, frames_of
-from analyzer.results.view import Form, Layer, Node, Run
+from analyzer.results.view import Form, LayerBytes, Node, Run
 from analyzer.screens.viewmodel.forms import Forms, fields_of
 from analyzer.screens.viewmodel.frame import frame_tree
 from analyzer.screens.viewmodel.nodes import raw, structure
@@ -21,10 +21,10 @@ from analyzer.transport.tcp.recognition import MAGICS
 
 def carrier_layers(
     name: SideName, pdus: Fragments, packets: Packets, forms: Forms | None, *, has_smb: bool
-) -> tuple[list[Layer], str | None]:
+) -> tuple[list[LayerBytes], str | None]:
     """The layers below the PDUs, and why there are none where that is so; `forms` as for `side_views`."""
     frames = frames_of(pdus)
-    messages = _messages(packets, frames, pdus) if has_smb else []
+    messages = messages_of(packets, frames, pdus) if has_smb else []
     wanted = sorted({*frames, *(frame for one in messages for frame in one.sent.frames)})
     found = [frame for frame in map(packets.frame, wanted) if frame is not None]
     if len(found) < len(wanted):
@@ -37,7 +37,7 @@ def carrier_layers(
     return layers, None
 
 
-def _messages(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
+def messages_of(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
     """The messages that carried bytes of these PDUs."""
     carried: dict[int, list[tuple[int, int]]] = {}
     for one in (pdus.whole,) if isinstance(pdus, Pdus) else [each.pdu for each in pdus]:
@@ -54,13 +54,13 @@ def _messages(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[
     ]
 
 
-def _frame_layer(name: SideName, number: int, frame: CapturedFrame, forms: Forms | None) -> Layer:
+def _frame_layer(name: SideName, number: int, frame: CapturedFrame, forms: Forms | None) -> LayerBytes:
     length = len(frame.data)
     cut = frame.original_length > length
     fields = fields_of(forms, ("frame", frame.link_type), frame.data, lambda: Form(frame_tree(frame)))
     if cut:
         fields["problem"] = f"{length} of {frame.original_length} bytes were captured"
-    return Layer(
+    return LayerBytes(
         id=f"{name}.frame{number}",
         kind="frame",
         title=f"Frame {number_of(frame.frame)}",
@@ -71,10 +71,10 @@ def _frame_layer(name: SideName, number: int, frame: CapturedFrame, forms: Forms
     )
 
 
-def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | None) -> Iterator[Layer]:
+def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | None) -> Iterator[LayerBytes]:
     """Each message as TCP carried it, then each as it could be read."""
-    sent: list[Layer] = []
-    read: list[Layer] = []
+    sent: list[LayerBytes] = []
+    read: list[LayerBytes] = []
     for number, message in enumerate(messages, 1):
         place = f" {number} of {len(messages)}" if len(messages) > 1 else ""
         carried, data = message.sent.data, message.message.data
@@ -84,7 +84,7 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | N
         if message.reason:
             fields["problem"] = f"bytes are missing: {message.reason}"
         sent.append(
-            Layer(
+            LayerBytes(
                 id=f"{name}.tcp{number}",
                 kind="tcp",
                 title=f"TCP payload{place}",
@@ -97,7 +97,7 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | N
         runs = runs_of(message.message)
         parent = place_of(message.message, runs, sent)
         read.append(
-            Layer(
+            LayerBytes(
                 id=f"{name}.smb{number}",
                 kind="smb",
                 title=f"SMB message{place}",
@@ -121,7 +121,7 @@ def _message_form(data: bytes) -> Form:
     return Form(message_tree(data))
 
 
-def _stream_layer(name: SideName, pdus: Fragments, forms: Forms | None) -> Layer:
+def _stream_layer(name: SideName, pdus: Fragments, forms: Forms | None) -> LayerBytes:
     """PDUs that TCP carries without SMB follow each other in its stream ([C706] chapter 12)."""
     whole = TracedBytes.join([one.pdu for one in pdus])
     data = whole.data
@@ -131,7 +131,7 @@ def _stream_layer(name: SideName, pdus: Fragments, forms: Forms | None) -> Layer
         children += raw(data, "pdu", at, at + len(one.pdu))
         at += len(one.pdu)
     tree = structure("tcp_payload", "TCP payload", 0, len(data), "RFC 9293", children)
-    return Layer(
+    return LayerBytes(
         id=f"{name}.tcp1",
         kind="tcp",
         title="TCP payload",

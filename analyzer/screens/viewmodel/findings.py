@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+
+from msgspec.structs import replace
 
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.findings import JUDGED, Finding
@@ -12,10 +14,26 @@ from analyzer.results.view import FindingView, SectionCoverage
 from analyzer.screens.viewmodel.rows import frame_label
 from analyzer.screens.viewmodel.words import section_words
 
+# Patterns of findings that are remembered.
+_MOST_PATTERNS = 1024
+
 
 def finding_views(analysis: Analysis, audit: Audit) -> Iterator[FindingView]:
     """What the audit found, in the order of the calls; it is exhausted by this."""
-    return (_view(finding, analysis, audit) for finding in audit.findings())
+    return (replace(view, call=call, frames=frames) for view, call, frames in findings_of_calls(analysis, audit))
+
+
+def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
+    """Each finding without call and frames, of findings that are alike the same again and again; then its call and frames."""
+    facts, known = analysis.capture, dict[Hashable, FindingView]()
+    for finding in audit.findings():
+        place = finding.place
+        key = finding.pattern, place and place.part, place and place.start, place and place.stop
+        if (view := known.get(key)) is None:
+            if len(known) >= _MOST_PATTERNS:
+                known.clear()
+            view = known[key] = _view(finding, audit)
+        yield view, finding.call, tuple([frame_label(frame, facts) for frame in finding.frames])
 
 
 def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
@@ -37,7 +55,8 @@ def nothing_found(verdicts: Mapping[str, int]) -> str:
     return f"nothing was found in the {judged} requirement{'s' if judged != 1 else ''} that could be judged{more}"
 
 
-def _view(finding: Finding, analysis: Analysis, audit: Audit) -> FindingView:
+def _view(finding: Finding, audit: Audit) -> FindingView:
+    """A finding without call and frames."""
     judgement, place, rule = finding.judgement, finding.place, finding.rule
     requirement = audit.coverage[judgement.requirement].requirement
     return FindingView(
@@ -53,12 +72,12 @@ def _view(finding: Finding, analysis: Analysis, audit: Audit) -> FindingView:
         message=judgement.message,
         expected=judgement.expected,
         seen=judgement.seen,
-        call=finding.call,
+        call=None,
         layer=_layer_id(place.part) if place is not None else None,
         start=place.start if place is not None else 0,
         stop=place.stop if place is not None else 0,
         field=judgement.at.spelled if judgement.at is not None and place is not None else None,
-        frames=tuple(frame_label(frame, analysis.capture) for frame in finding.frames),
+        frames=(),
         excused=finding.is_excused,
     )
 

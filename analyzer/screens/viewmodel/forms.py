@@ -71,14 +71,14 @@ class Forms:
         return form
 
     def _remember(self, key: Hashable, data: bytes, form: Form) -> None:
-        deciding, count = _deciding(form.tree, len(data))
-        stop = len(deciding)
-        cost = 3 * stop + _OF_A_FIELD * count
+        mask_of_all = deciding_bytes(form.tree, len(data)).rstrip(b"\0")
+        stop = len(mask_of_all)
+        cost = 3 * stop + _OF_A_FIELD * sum(1 for _ in form.tree.in_order())
         self.held += cost
         if self.held > MAX_BYTES:
             self._known.clear()
             self.held = cost
-        mask = int.from_bytes(deciding, "little")
+        mask = int.from_bytes(mask_of_all, "little")
         known = self._known.setdefault(key, [])
         alike = next((one for one in known if one.mask == mask), None)
         if alike is None:
@@ -96,8 +96,7 @@ def fields_of(forms: Forms | None, key: Hashable, data: bytes, make: Callable[[]
     return {"form": form, "notes": form.notes, "problem": form.problem}
 
 
-def _deciding(tree: Node, length: int) -> tuple[bytes, int]:
-    """The bytes that decide on a form, as a mask up to the last of them; and how many fields the tree has."""
-    nodes = list(tree.in_order())
-    spans = [(node.start, node.stop, bool(node.reads)) for node in nodes if not node.children]
-    return deciding(spans, length).rstrip(b"\0"), len(nodes)
+def deciding_bytes(tree: Node, length: int) -> bytes:
+    """The bytes of a layer that decide on its form, as a mask."""
+    spans = [(node.start, node.stop, bool(node.reads)) for node in tree.in_order() if not node.children]
+    return deciding(spans, length)

@@ -17,7 +17,7 @@ from analyzer.results.call import Call, Side, SideName
 from analyzer.results.packets import Packets
 from analyzer.results.pdus import Fragment
 from analyzer.results.security import who_words
-from analyzer.results.view import CallView, Fact, Form, Layer, Node, SideView
+from analyzer.results.view import CallView, Fact, Form, LayerBytes, Node, SideView
 from analyzer.screens.viewmodel.forms import Fields, Forms, fields_of
 from analyzer.screens.viewmodel.pdu import pdu_tree
 from analyzer.screens.viewmodel.rows import frame_label, row_of
@@ -46,27 +46,38 @@ def call_view(analysis: Analysis, number: int) -> CallView:
     return CallView(row_of(call, analysis), tuple(facts_of(call, analysis)), tuple(side_views(call, analysis.packets)))
 
 
-def side_views(call: Call, packets: Packets | None = None, forms: Forms | None = None) -> Iterator[SideView]:
-    """Request and response, as far as they were captured, from the frames up where there are packets. With `forms`, layers have a
-    form in place of a tree."""
-    names: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
-    for name, side in names:
-        if side is not None:
-            stub, pdus = side.stub, side.pdus
-            carriers: Sequence[Layer] = ()
-            lacking: str | None = NOT_READ
-            if packets is not None:
-                from analyzer.screens.viewmodel.carriers import carrier_layers
+def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]:
+    """Request and response, as far as they were captured, from the frames up where there are packets."""
+    return (side_view(call, name, side, packets) for name, side in sides_of(call))
 
-                carriers, lacking = carrier_layers(name, pdus, packets, forms, has_smb=call.smb is not None)
-            yield SideView(
-                name=name,
-                missing=stub.value if isinstance(stub, Missing) else None,
-                buffer_kind=side.buffer_kind,
-                layers=(*carriers, *_layers(call, name, side, stub, carriers, forms)),
-                problem=str(side.problem) if side.problem is not None else None,
-                lacking=lacking,
-            )
+
+def sides_of(call: Call) -> Iterator[tuple[SideName, Side]]:
+    """Request and response, as far as they were captured."""
+    if call.request is not None:
+        yield "request", call.request
+    if call.response is not None:
+        yield "response", call.response
+
+
+def side_view(
+    call: Call, name: SideName, side: Side, packets: Packets | None = None, forms: Forms | None = None
+) -> SideView:
+    """A side of a call. With `forms`, layers have a form in place of a tree."""
+    stub, pdus = side.stub, side.pdus
+    carriers: Sequence[LayerBytes] = ()
+    lacking: str | None = NOT_READ
+    if packets is not None:
+        from analyzer.screens.viewmodel.carriers import carrier_layers
+
+        carriers, lacking = carrier_layers(name, pdus, packets, forms, has_smb=call.smb is not None)
+    return SideView(
+        name=name,
+        missing=stub.value if isinstance(stub, Missing) else None,
+        buffer_kind=side.buffer_kind,
+        layers=(*carriers, *_layers(call, name, side, stub, carriers, forms)),
+        problem=str(side.problem) if side.problem is not None else None,
+        lacking=lacking,
+    )
 
 
 def _layers(
@@ -74,9 +85,9 @@ def _layers(
     name: SideName,
     side: Side,
     stub: TracedBytes | Missing,
-    carriers: Sequence[Layer],
+    carriers: Sequence[LayerBytes],
     forms: Forms | None,
-) -> Iterator[Layer]:
+) -> Iterator[LayerBytes]:
     fragments = side.pdus
     inner = [layer for layer in carriers if layer.kind != "frame"]
     for number, fragment in enumerate(fragments, 1):
@@ -101,9 +112,9 @@ def _fragment_layers(
     number: int,
     count: int,
     fragment: Fragment,
-    carriers: Sequence[Layer],
+    carriers: Sequence[LayerBytes],
     forms: Forms | None,
-) -> Iterator[Layer]:
+) -> Iterator[LayerBytes]:
     """A PDU as it was sent, where it lies in what carried it, and what is encrypted of it."""
     pdu, start, stop = fragment.pdu, fragment.stub_start, fragment.stub_stop
     data = pdu.data
@@ -111,7 +122,7 @@ def _fragment_layers(
     id = f"{name}.pdu{number}"
     runs = runs_of(pdu)
     parent = place_of(pdu, runs, carriers)
-    yield Layer(
+    yield LayerBytes(
         id=id,
         kind="pdu",
         title=f"PDU{place}",
@@ -127,7 +138,7 @@ def _fragment_layers(
     if isinstance(fragment.plain, Missing) or len(fragment.plain.steps) > len(pdu.steps):
         sealed = pdu[start:stop]
         undone = () if isinstance(fragment.plain, Missing) else fragment.plain.steps[len(pdu.steps) :]
-        yield Layer(
+        yield LayerBytes(
             id=f"{name}.sealed{number}",
             kind="sealed",
             title=f"Sealed stub{place}",
@@ -141,8 +152,10 @@ def _fragment_layers(
         )
 
 
-def _layer(id: str, title: str, source: TracedBytes, fields: Fields, parent: str | None = None, at: int = 0) -> Layer:
-    return Layer(
+def _layer(
+    id: str, title: str, source: TracedBytes, fields: Fields, parent: str | None = None, at: int = 0
+) -> LayerBytes:
+    return LayerBytes(
         id=id,
         kind="buffer" if parent is not None else "stub",
         title=title,
@@ -174,7 +187,7 @@ def _kept(forms: Forms | None, key: tuple[object, ...], data: bytes, make: Calla
     return {"notes": (f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes",)}
 
 
-def buffer_layer(data: TracedBytes, kind: str, fields: FieldMap) -> Layer:
+def buffer_layer(data: TracedBytes, kind: str, fields: FieldMap) -> LayerBytes:
     """A buffer that came without a call."""
     return _layer("buffer", kind, data, fields_of(None, kind, data.data, lambda: _form(fields)), parent="")
 

@@ -31,7 +31,7 @@ from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import NameTable
 from analyzer.results.sample import SampleRecord
 from analyzer.results.tree import BufferProblem, BufferRecord
-from analyzer.results.view import Layer
+from analyzer.results.view import LayerBytes
 from analyzer.screens.viewmodel.layers import buffer_layer
 
 
@@ -106,7 +106,7 @@ class LoneBuffer(Struct, frozen=True):
             return map(sample_record, perflib_samples_of(perf_data_rows(self.data), None, Catalog()))
         return map(sample_record, winperf_samples_of(winperf_rows(self.data), NameTable()))
 
-    def layer(self) -> Layer:
+    def layer(self) -> LayerBytes:
         """Its bytes with the fields in them."""
         mapped = map_fields(self.kind, self.data, status_name=status_name)
         return buffer_layer(untraced(self.data), self.kind, mapped)

@@ -13,6 +13,9 @@ from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.lines import all_problems
+from analyzer.questions.observations.account import observations
+from analyzer.questions.observations.scene import Scene
+from analyzer.questions.processes.names import MARK_WORDS
 from analyzer.questions.statistics.decryption import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
@@ -20,10 +23,13 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.call import CallState
 from analyzer.results.call_rows import STATES
 from analyzer.results.connection import SmbSession
+from analyzer.results.process import ProcessRecord
 from analyzer.results.security import Decryption, who_words
-from analyzer.results.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView
+from analyzer.results.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView, ProcessView
+from analyzer.screens.viewmodel.account import account_lines
 from analyzer.screens.viewmodel.rows import frame_label
 from analyzer.screens.viewmodel.verdict import nothing_decrypted
+from analyzer.screens.viewmodel.words import parent_words
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _FRAMES_SHOWN = 12
@@ -37,7 +43,8 @@ def overview_of(analysis: Analysis) -> Overview:
         FileView(name, digests[name].size, digests[name].sha256) if name in digests else FileView(name, None, None)
         for name in facts.files
     )
-    damages = Damages()
+    scene = Scene(analysis)
+    damages = scene.damages
     stats = method_stats(analysis, damages)
     total = totals_of(stats)
     methods = Counter({f"{one.interface}.{one.method}": one.calls for one in stats})
@@ -51,6 +58,8 @@ def overview_of(analysis: Analysis) -> Overview:
         failed=total.failed,
         unanswered=total.unanswered,
         unread=total.unread,
+        account=account_lines(observations(scene, ", ".join(facts.files))),
+        processes=tuple(map(_process, scene.processes)),
         methods=dict(methods.most_common()),
         sessions=tuple(session_words(session) for session in analysis.sessions),
         hosts=_hosts(analysis),
@@ -60,6 +69,20 @@ def overview_of(analysis: Analysis) -> Overview:
         hint=key_hint(analysis),
         incomplete=incomplete(analysis),
         problems=tuple(_problem(group, analysis) for group in alike(all_problems(analysis, damages))),
+    )
+
+
+def _process(one: ProcessRecord) -> ProcessView:
+    return ProcessView(
+        one.server_ip,
+        one.name,
+        one.pid,
+        parent_words(one),
+        tuple(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for mark in one.oddities),
+        one.answers,
+        one.first_time_ns,
+        one.last_time_ns,
+        one.first_call,
     )
 
 
@@ -79,7 +102,7 @@ def _hosts(analysis: Analysis) -> tuple[HostView, ...]:
 def _identities(analysis: Analysis, damages: Damages) -> tuple[IdentityView, ...]:
     return tuple(
         IdentityView(
-            who_words(one.user, one.claimed_user) if one.user is not None else None,
+            who_words(one.user, one.claimed_user, one.later_user) if one.user is not None else None,
             one.client_ip,
             one.server_ip,
             ", ".join(one.security),

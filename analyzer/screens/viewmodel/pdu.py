@@ -9,7 +9,15 @@ from analyzer.core.labels import label
 from analyzer.results.view import Node
 from analyzer.screens.viewmodel.nodes import bits, numbers, one_of, raw
 from analyzer.transport.rpc.call import level_name
-from analyzer.transport.rpc.pdu import FAULT_LEN, HEADER_LEN, OBJECT_UUID, SEC_TRAILER_LEN, Header, Ptype, read_header
+from analyzer.transport.rpc.pdu import (
+    FAULT_LEN,
+    HEADER_LEN,
+    OBJECT_UUID,
+    SEC_TRAILER_LEN,
+    PduHeader,
+    Ptype,
+    read_header,
+)
 from analyzer.transport.rpc.status import fault_name
 
 _FLAGS = {
@@ -92,7 +100,7 @@ def pdu_tree(data: bytes, stub_start: int, stub_stop: int) -> Node | None:
     return Node("pdu", "PDU", ptype.name, 0, len(data), None, None, "C706 section 12.6", tuple(children))
 
 
-def _numbers(data: bytes, at: int, fields: tuple[tuple[str, int], ...], header: Header) -> Iterator[Node]:
+def _numbers(data: bytes, at: int, fields: tuple[tuple[str, int], ...], header: PduHeader) -> Iterator[Node]:
     for name, length in fields:
         if name == "packed_drep":
             words = _little if header.order == "little" else _big

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.core.frames import file_of, number_of
-from analyzer.core.traced import Extent, TracedBytes
-from analyzer.results.view import Layer, Run
+from analyzer.core.traced import FrameExtent, TracedBytes
+from analyzer.results.view import LayerBytes, Run
 
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:
@@ -49,15 +49,15 @@ def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
         yield from _runs(source, middle, stop)
 
 
-def _length(extents: tuple[Extent, ...]) -> int:
+def _length(extents: tuple[FrameExtent, ...]) -> int:
     return sum(extent.length for extent in extents)
 
 
-def _run(extent: Extent, at: int, stop: int) -> Run:
+def _run(extent: FrameExtent, at: int, stop: int) -> Run:
     return Run(at, stop, number_of(extent.frame), file_of(extent.frame), extent.start, extent.length)
 
 
-def place_of(source: TracedBytes, runs: Sequence[Run], layers: Sequence[Layer]) -> tuple[str, int] | None:
+def place_of(source: TracedBytes, runs: Sequence[Run], layers: Sequence[LayerBytes]) -> tuple[str, int] | None:
     """The layer in which some bytes with these runs lie as they are, the innermost one, and where in it."""
     if not runs:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,12 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from analyzer.core.arrays import distinct, first_places
+from analyzer.questions.films.making import said_of_reading
 from analyzer.questions.series.columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import type_name
 from analyzer.questions.series.readings import Batch, readings
 from analyzer.questions.series.series import Series
 from analyzer.results.analysis import Analysis
-from analyzer.results.sample import Flag, Why
 from analyzer.results.view import SeriesView
 
 _Column = npt.NDArray[Any]
@@ -51,7 +51,7 @@ class _PlottedReadings(Struct):
             key, why = divmod(key, len(WHYS))
             key, flags = divmod(key, len(FLAGS))
             lost, reason = divmod(key, len(batch.reasons))
-            text = _words(WHYS[why], batch.reasons[reason], FLAGS[flags], lost)
+            text = said_of_reading(WHYS[why], batch.reasons[reason], FLAGS[flags], lost)
             numbers[place] = self.words.setdefault(text, len(self.words))
         said: _Column = numbers[np.searchsorted(different, keys)]
         return said
@@ -72,29 +72,23 @@ class _PlottedReadings(Struct):
             start = stop
 
 
-def series_views(analysis: Analysis, most_readings: int | None = None) -> tuple[Iterator[SeriesView], int]:
+def series_views(
+    analysis: Analysis, most_readings: int | None = None, also: Callable[[Batch], None] | None = None
+) -> tuple[Iterator[SeriesView], int]:
     """The series in the order of their first readings, and how many readings were left out.
 
-    With `most_readings`, readings beyond so many, over all series, are only counted.
+    With `most_readings`, readings beyond so many, over all series, are only counted. `also` takes all of them, batch by batch.
     """
     columns = _PlottedReadings()
     taken = left_out = 0
     for batch in readings(analysis):
+        if also is not None:
+            also(batch)
         count = len(batch) if most_readings is None else min(len(batch), most_readings - taken)
         columns.take(batch, count)
         taken += count
         left_out += len(batch) - count
     return columns.views(), left_out
-
-
-def _words(why: Why | None, reason: str | None, flags: Sequence[Flag], missed: int) -> str:
-    """What there is to say of a reading: why it has no value, its marks, and what was lost before it."""
-    if why == Why.TEXT:
-        return ""
-    words = [word for word in (why, reason, *flags) if word]
-    if missed:
-        words.append(f"{missed} answers lost before it")
-    return ": ".join(words)
 
 
 def _view(series: Series, columns: Sequence[_Column], words: Sequence[str]) -> SeriesView:

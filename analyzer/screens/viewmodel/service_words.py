@@ -15,7 +15,7 @@ from analyzer.results.scmr import (
     START_TYPES,
     STARTING,
     STATES,
-    Opnum,
+    ScmrOpnum,
     service_type_words,
 )
 
@@ -34,7 +34,7 @@ def service_request_words(call: Call) -> str:
         return f"{name} {', '.join(_settings(params))}".strip()
     if opnum in STARTING and params.get("argv"):
         words.append("with " + ", ".join(f'"{_text(one)}"' for one in params["argv"]))
-    if opnum == Opnum.CONTROL_SERVICE:
+    if opnum == ScmrOpnum.CONTROL_SERVICE:
         control = params.get("dwControl")
         words.append(CONTROLS.get(control, f"control {control}") if isinstance(control, int) else "")
     return " ".join(words)

@@ -61,9 +61,12 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
     if any(problem.layer in _OURS and may_hide(problem, others) for problem in analysis.problems):
         return None
     found = _holding(analysis, met)
-    # Behind the place where reading ended may be anything.
-    ends = [problem.text for problem in analysis.problems if (problem.kind, problem.layer) == ("truncated", "capture")]
-    return f"{found} Not all of it was read: {ends[0]}." if ends else found
+    # What was not read or not captured may be anything.
+    for kind, words in (("truncated", "read"), ("gap", "captured")):
+        for problem in analysis.problems:
+            if (problem.kind, problem.layer) == (kind, "capture"):
+                return f"{found} Not all of it was {words}: {problem.text}."
+    return found
 
 
 def _holding(analysis: Analysis, met: CallsMet) -> str:
@@ -77,7 +80,8 @@ def _holding(analysis: Analysis, met: CallsMet) -> str:
     if analysis.bounds:
         return f"{name} holds {_count(len(analysis.bounds), 'DCERPC bind')}, but no call."
     if analysis.sessions:
-        return f"{name} holds {_count(len(analysis.sessions), 'SMB session')}, but no DCERPC call in them."
+        where = "it" if len(analysis.sessions) == 1 else "them"
+        return f"{name} holds {_count(len(analysis.sessions), 'SMB session')}, but no DCERPC call in {where}."
     for protocol, words in (("smb", "SMB"), ("dcerpc", "DCERPC")):
         if count := analysis.connections.get(protocol):
             return f"{name} holds {_count(count, 'connection')} with {words}, but no DCERPC call."

@@ -25,19 +25,21 @@ from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, NONE_ID, Opnum, Re
 from analyzer.results.query import QueryView
 from analyzer.results.registry import RegistryValue, registry_value
 from analyzer.results.scmr import DECODED
-from analyzer.results.winreg import ERROR_MORE_DATA
-from analyzer.results.winreg import Opnum as WinregOpnum
+from analyzer.results.winreg import ERROR_MORE_DATA, WinregOpnum
 from analyzer.screens.viewmodel.service_words import service_answer_words, service_request_words
 from analyzer.transport.rpc.status import fault_name
 
 if TYPE_CHECKING:
     from analyzer.questions.audit.catalogue import Requirement
+    from analyzer.results.process import ProcessRecord
+    from analyzer.results.triage import TriageProcess
 
 # What is said of a buffer, and what is wrong with it.
 _Said = tuple[str, DecodeError | None]
 _SHOWN_ITEMS = 6
 _SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200
 _SHOWN_BYTES = 16
+_MOST_PARENT = 40
 
 
 def status_words(call: Call) -> str:
@@ -45,7 +47,7 @@ def status_words(call: Call) -> str:
     if call.fault is not None:
         return f"fault {fault_name(call.fault) or hex(call.fault)}"
     if call.status is not None:
-        return status_name(call.status)
+        return call.return_kind.words_of(call.status)
     if call.state == "request-only":
         return "no answer"
     if call.state != "complete":
@@ -454,3 +456,9 @@ _STRUCTURES = {
     "CB": "PERF_COUNTER_BLOCK",
     "QCD": "PerfQueryCounterData",
 }
+
+
+def parent_words(one: ProcessRecord | TriageProcess) -> str:
+    """Process id and name of the parent of a process, as far as they are known."""
+    pid = "" if one.parent_pid is None else str(one.parent_pid)
+    return pid if one.parent_name is None else f"{pid} {shortened(one.parent_name, _MOST_PARENT)}"

@@ -31,7 +31,7 @@ _TITLES = {
 }
 
 
-class _Group(Struct):
+class _AlikeFindings(Struct):
     """The findings of one rule about the same requirements with one outcome."""
 
     first: list[Finding] = field(default_factory=list)
@@ -85,11 +85,11 @@ class AuditView(Struct, OfCapture, frozen=True):
         if (sentence := self.undecrypted) is not None:
             yield from (styled("bold red", text) for text in folded(sentence, 4, width))
         yield from header_lines(self.analysis, width)
-        groups: dict[tuple[Severity, str, tuple[str, ...], Outcome], _Group] = {}
+        groups: dict[tuple[Severity, str, tuple[str, ...], Outcome], _AlikeFindings] = {}
         for finding in self.findings():
             judgement = finding.judgement
             group = groups.setdefault(
-                (finding.severity, finding.rule.code, judgement.requirements, judgement.outcome), _Group()
+                (finding.severity, finding.rule.code, judgement.requirements, judgement.outcome), _AlikeFindings()
             )
             group.count += 1
             if len(group.first) < _SHOWN:
@@ -112,7 +112,7 @@ class AuditView(Struct, OfCapture, frozen=True):
         yield ""
         yield self._totals()
 
-    def _place_hint(self, groups: Iterable[_Group]) -> Iterator[str]:
+    def _place_hint(self, groups: Iterable[_AlikeFindings]) -> Iterator[str]:
         """How to see the bytes of a finding, by the example of the first that has some."""
         for group in groups:
             finding = group.first[0]
@@ -124,7 +124,7 @@ class AuditView(Struct, OfCapture, frozen=True):
                 yield safe(f"the bytes of a finding: {command}")
                 return
 
-    def _group_lines(self, group: _Group, width: int | None) -> Iterator[str]:
+    def _group_lines(self, group: _AlikeFindings, width: int | None) -> Iterator[str]:
         finding = group.first[0]
         judgement, rule = finding.judgement, finding.rule
         requirement = self.audit.coverage[judgement.requirement].requirement

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from msgspec import Struct, field
 from rich.cells import cell_len
 
+from analyzer.core.cached import cached_property
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.series.columns import FLAGS, WHYS, Ints
@@ -114,7 +114,7 @@ class Spark:
         )
 
 
-class _Line(Struct):
+class _SeriesLine(Struct):
     """What the text shows of one series."""
 
     series: Series
@@ -205,7 +205,7 @@ def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
         yield styled("bold", name)
     hidden = sum(line.series.is_hidden for line in lines) if not view.patterns else 0
     shown = [line for line in _merged(lines) if view.patterns or not line.series.is_hidden]
-    by_place: dict[tuple[Any, ...], list[_Line]] = {}
+    by_place: dict[tuple[Any, ...], list[_SeriesLine]] = {}
     for line in shown:
         by_place.setdefault(_place(line.series), []).append(line)
     for place in sorted(by_place):
@@ -222,9 +222,9 @@ def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
     yield from folded(legend, 2, width)
 
 
-def _collected(view: Counters) -> tuple[list[_Line], int]:
+def _collected(view: Counters) -> tuple[list[_SeriesLine], int]:
     """The series in the order of their first readings, and the number of answers they came in."""
-    lines: dict[int, _Line] = {}
+    lines: dict[int, _SeriesLine] = {}
     answers = 0
 
     def counted() -> Iterator[Batch]:
@@ -237,16 +237,16 @@ def _collected(view: Counters) -> tuple[list[_Line], int]:
         for batch in counted():
             for rows in batch.by_series():
                 series = batch.series(int(rows[0]))
-                lines.setdefault(series.number, _Line(series)).take(batch, rows)
+                lines.setdefault(series.number, _SeriesLine(series)).take(batch, rows)
     else:
         for bucket in buckets(counted(), view.interval_ns):
-            lines.setdefault(bucket.series.number, _Line(bucket.series)).take_bucket(bucket)
+            lines.setdefault(bucket.series.number, _SeriesLine(bucket.series)).take_bucket(bucket)
     return [lines[number] for number in sorted(lines)], answers
 
 
-def _merged(lines: Iterable[_Line]) -> list[_Line]:
+def _merged(lines: Iterable[_SeriesLine]) -> list[_SeriesLine]:
     """Series of one client that have the same path and went the same way all along, as one line."""
-    found: dict[tuple[Any, ...], _Line] = {}
+    found: dict[tuple[Any, ...], _SeriesLine] = {}
     for line in lines:
         key = (_place(line.series), line.series.local_path, line.course, line.readings)
         if key in found:
@@ -261,7 +261,7 @@ def _place(series: Series) -> tuple[Any, ...]:
     return series.server.ip, series.client.ip, series.client.port, series.source, len(handle), handle
 
 
-def _place_lines(lines: list[_Line], width: int | None) -> Iterator[str]:
+def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
     """The machine, who watched it, how, and when; then its series, on a terminal under their objects."""
     first = lines[0].series
     span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
@@ -269,7 +269,7 @@ def _place_lines(lines: list[_Line], width: int | None) -> Iterator[str]:
     count = sum(line.times for line in lines)
     watched = f"  watched by {first.client} through {way}, {count} series over {span:,.3f} s"
     yield styled("bold", f"\\\\{first.server.ip}") + safe(watched)
-    by_object: dict[str, list[_Line]] = {}
+    by_object: dict[str, list[_SeriesLine]] = {}
     for line in lines:
         by_object.setdefault(line.series.objects[0], []).append(line)
     is_nested = width is not None
@@ -295,7 +295,9 @@ def _name(series: Series, *, is_nested: bool) -> str:
     return "    " + series.local_path.removeprefix(f"\\{series.objects[0]}").removeprefix("\\")
 
 
-def _series_lines(line: _Line, name: str, name_width: int, width: int | None, by: str | None = None) -> Iterator[str]:
+def _series_lines(
+    line: _SeriesLine, name: str, name_width: int, width: int | None, by: str | None = None
+) -> Iterator[str]:
     """A series; `by` is what the client asked for to get it, where another one has the same path."""
     if cell_len(name) > name_width:
         yield from (safe(text) for text in folded(name, 6, width))
@@ -330,7 +332,7 @@ def _is_text(series: Series) -> bool:
     return formula is not None and formula.kind == "text"
 
 
-def _summary(view: Counters, lines: list[_Line], hidden: int, answers: int) -> str:
+def _summary(view: Counters, lines: list[_SeriesLine], hidden: int, answers: int) -> str:
     readings = sum(line.readings for line in lines)
     what = "intervals" if view.interval_ns is not None else "readings"
     words = f"{len(lines)} series, {readings:,} {what} in {answers} answers"

@@ -88,12 +88,13 @@ def _of_call(call: Call, head: CallRecord, analysis: Analysis) -> Entry:
     said = (row.answered,) if call.outcome == "answered" else (row.status, row.answered)
     answer = ", ".join(filter(None, said)) or row.status
     asked = f" {row.asked}" if row.asked else ""
+    client, server = call.carriers
     return Entry(
         kind="call",
         time_ns=call.time_ns,
         end_ns=call.response.first_time_ns if call.response is not None else None,
-        client=call.client,
-        server=call.server,
+        client=client,
+        server=server,
         user=row.user,
         ending=_ENDINGS.get(call.outcome, "unknown"),
         message=_one_line(f"{caller} → {call.server}: {row.method}{asked} ⇒ {answer}"),

@@ -1,23 +1,27 @@
-"""`handles`: the lifetime of each query handle, as records and as text."""
+"""`handles`: the lifetime of each query handle, and what was read through registry keys, as records and as text."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
 
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.fields import status_name
 from analyzer.questions.statistics.handle_records import handle_records
-from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
+from analyzer.questions.statistics.handles import HandleCall, HandleLifetime, shown_lifetimes
+from analyzer.questions.statistics.summary import poll_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog
 from analyzer.results.handle import HandleRecord
 from analyzer.results.perflib import NONE_ID
 from analyzer.results.query import Identifier
+from analyzer.results.record import Endpoint
+from analyzer.results.statistics import PollStatsRecord
 from analyzer.screens.viewmodel.words import counterset_words, fault_words
+from analyzer.screens.views.stats import duration
 from analyzer.screens.views.text import folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view import OfCapture
 
@@ -27,8 +31,9 @@ _INDENT = 20
 class Handles(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
-    def records(self) -> Iterator[HandleRecord]:
-        return handle_records(self.analysis)
+    def records(self) -> Iterator[HandleRecord | PollStatsRecord]:
+        """One a query handle, then one for each value that was read through a registry key."""
+        return chain(handle_records(self.analysis), *_by_key(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
         return handle_lines(self.analysis, width)
@@ -39,14 +44,42 @@ class Handles(Struct, OfCapture, frozen=True):
 
 def handle_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each handle with its calls; polls of the same counters with the same outcome share a line."""
-    lifetimes = shown_lifetimes(analysis)
-    for number, lifetime in enumerate(lifetimes):
+    found = [_lifetime_lines(one, analysis, width) for one in shown_lifetimes(analysis)]
+    found += [_key_lines(reads, width) for reads in _by_key(analysis)]
+    for number, lines in enumerate(found):
         if number:
             yield ""
-        yield from _lifetime_lines(lifetime, analysis, width)
-    if not lifetimes:
-        yield from nothing_passes(analysis) or ("no query handle was used in any call that could be read",)
+        yield from lines
+    if not found:
+        yield from nothing_passes(analysis) or (
+            "no query handle was used, and no performance data read through the registry, in any call that could be read",
+        )
         yield from problem_lines(analysis, width)
+
+
+def _by_key(analysis: Analysis) -> Iterable[list[PollStatsRecord]]:
+    """What was read through registry keys, by key and client, in the order of their first reads."""
+    found: dict[tuple[str, Endpoint, Endpoint], list[PollStatsRecord]] = {}
+    for one in poll_stats(analysis):
+        if one.what is not None:
+            found.setdefault((one.handle, one.client, one.server), []).append(one)
+    return found.values()
+
+
+def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]:
+    """A registry key, and a line for each value that was read through it."""
+    first = reads[0]
+    yield styled("bold", f"{first.handle}  registry key") + safe(f"  {first.client} → {first.server}")
+    for read in reads:
+        numbers = (
+            f"#{read.first_call}" if read.first_call == read.last_call else f"#{read.first_call}…#{read.last_call}"
+        )
+        words = f"{_counted(read.polls, 'poll')} answered"
+        if read.failed:
+            words += f", {read.failed:,} not"
+        if read.intervals_ns.median is not None:
+            words += f", every {duration(read.intervals_ns.median)}"
+        yield from _safely(f"    {numbers:<12} {read.what}: {words}", _INDENT, width)
 
 
 def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | None) -> Iterator[str]:
@@ -69,19 +102,17 @@ def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | N
     start = analysis.capture.first_time_ns or 0
     catalog = analysis.catalogs.of(lifetime.server)
     for _, group in groupby(lifetime.events, key=_alike):
-        yield from _event_lines(list(group), start, analysis, catalog, width)
+        yield from _event_lines(list(group), start, catalog, width)
 
 
-def _alike(event: HandleEvent) -> tuple[object, ...]:
+def _alike(event: HandleCall) -> tuple[object, ...]:
     """Polls that can share a line have the same key, everything else one of its own."""
     if event.kind != "poll":
         return (event.call,)
     return event.state, event.status, event.fault, event.blocks, event.violations, id(event.view), event.channel
 
 
-def _event_lines(
-    events: list[HandleEvent], start: int, analysis: Analysis, catalog: Catalog, width: int | None
-) -> Iterator[str]:
+def _event_lines(events: list[HandleCall], start: int, catalog: Catalog, width: int | None) -> Iterator[str]:
     first, last = events[0], events[-1]
     numbers = f"#{first.call}" if first is last else f"#{first.call}…#{last.call}"
     marks = "".join(f" [{violation.replace('-', ' ')}]" for violation in first.violations)
@@ -102,11 +133,11 @@ def _event_lines(
         yield from _safely(f"{'':{_INDENT}}what its blocks are is not known: {first.view.unknown}", _INDENT, width)
 
 
-def _went_well(event: HandleEvent) -> bool:
+def _went_well(event: HandleCall) -> bool:
     return event.succeeded and not any(one.status for one in event.identifiers or () if event.kind != "info")
 
 
-def _event_words(events: list[HandleEvent]) -> str:
+def _event_words(events: list[HandleCall]) -> str:
     event = events[0]
     count = len(event.identifiers if event.identifiers is not None else event.asked or ())
     if event.kind == "open":
@@ -127,7 +158,7 @@ def _event_words(events: list[HandleEvent]) -> str:
     return words + (f", {source[event.view.id_source]}" if event.blocks and event.view.id_source else "")
 
 
-def _outcome(event: HandleEvent) -> str:
+def _outcome(event: HandleCall) -> str:
     if event.fault is not None:
         return f" ⇒ fault {fault_words(event.fault)}"
     if event.state != "complete":

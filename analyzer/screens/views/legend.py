@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 
 from analyzer.interfaces.contents.machines import machine_names
+from analyzer.questions.statistics.summary import Caller, who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.call_rows import Context
@@ -18,9 +19,6 @@ from analyzer.results.security import who_words
 _MOST_CHARACTERS = 24
 # More pairs than these are counted, not listed.
 _SHOWN_PAIRS = 12
-
-# Account, address of the client, address of the server, account claimed, account that logged on later.
-_Ends = tuple[str | None, str, str, str | None, str | None]
 
 
 class _Pair(Struct):
@@ -36,12 +34,12 @@ class Legend:
 
     def __init__(self, analysis: Analysis, numbers: Sequence[int]) -> None:
         self._names = {ip: names[0] for ip, names in machine_names(analysis).items()}
-        self._pairs: dict[_Ends, _Pair] = {}
+        self._pairs: dict[Caller, _Pair] = {}
         taken: set[str] = set()
         for common, count in analysis.calls.contexts_of(numbers):
-            pair = self._pairs.get(_ends(common))
+            pair = self._pairs.get(who_of(common))
             if pair is None:
-                pair = self._pairs[_ends(common)] = _Pair(self._unique_label(common, taken), common.auth.workstation)
+                pair = self._pairs[who_of(common)] = _Pair(self._unique_label(common, taken), common.auth.workstation)
             pair.calls += count
             if len(pair.clients) < 2:
                 pair.clients[str(common.client)] = None
@@ -53,7 +51,7 @@ class Legend:
 
     def label(self, call: Call) -> str:
         """The name of a call's pair, without a blank but around the arrow."""
-        return self._pairs[_ends(call)].label
+        return self._pairs[who_of(call)].label
 
     def lines(self) -> Iterator[str]:
         """One a pair: its name, the account, both addresses, how many calls."""
@@ -79,11 +77,6 @@ class Legend:
             unique = f"{label}#{number}"
         taken.add(unique)
         return unique
-
-
-def _ends(call: Call | Context) -> _Ends:
-    auth = call.auth
-    return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 
 
 def _short(name: str | None, otherwise: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
 from importlib.metadata import version
 
 from msgspec import Struct
 
+from analyzer.core.cached import cached_property
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.view import FindingView, Overview, SectionCoverage
-from analyzer.screens.viewmodel.findings import coverage_views, finding_views, nothing_found
+from analyzer.screens.viewmodel.findings import coverage_views, findings_of_calls, nothing_found
 from analyzer.screens.viewmodel.overview import overview_of
 from analyzer.screens.views.view import OfCapture
 
@@ -46,9 +46,9 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
     def overview(self) -> Overview:
         return overview_of(self.analysis)
 
-    def findings(self) -> Iterator[FindingView]:
-        """The findings, which are made once; there may be several a call."""
-        return finding_views(self.analysis, self.audit)
+    def findings(self) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
+        """The findings as `findings_of_calls` gives them, which are made once; there may be several a call."""
+        return findings_of_calls(self.analysis, self.audit)
 
     def coverage(self) -> tuple[SectionCoverage, ...]:
         """The coverage of each section, once all findings were made."""

@@ -1,4 +1,4 @@
-"""Runs of calls that say the same again and again: calls with their numbers in, runs out, each to be shown in one line.
+"""Runs of calls that say the same again and again: numbers of calls in, runs out, each to be shown in one line.
 
 A run is three or more successful polls of one handle with nothing else done on it in between, or three or more calls of one
 method of an interface that is not decoded, with one outcome and nothing else called over the same channel in between.
@@ -7,17 +7,19 @@ method of an interface that is not decoded, with one outcome and nothing else ca
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, MutableSequence
+from collections.abc import Iterator, MutableSequence, Sequence
 
+import numpy as np
 from msgspec import Struct
 
-from analyzer.questions.statistics.summary import is_poll
-from analyzer.results.call import Call
+from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.results import perflib, scmr, winreg
+from analyzer.results.analysis import Analysis
 
 _FEWEST = 3
 
 
-class Run(Struct):
+class CallRun(Struct):
     """Calls by their numbers, and the time of each."""
 
     numbers: MutableSequence[int]
@@ -25,30 +27,50 @@ class Run(Struct):
     is_polls: bool
 
 
-def find_runs(calls: Iterable[tuple[int, Call]]) -> dict[int, Run]:
-    """The runs, by the number of their first call."""
-    found: dict[int, Run] = {}
-    current: dict[tuple[int, str | None], tuple[tuple[object, ...], Run]] = {}
+# Channel, what gives its handles numbers, and the number of one.
+_Place = tuple[int, int, int]
 
-    def end(place: tuple[int, str | None]) -> None:
+
+def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
+    """The runs among calls with these numbers, by the number of their first call."""
+    found: dict[int, CallRun] = {}
+    current: dict[_Place, tuple[tuple[object, ...], CallRun]] = {}
+
+    def end(place: _Place) -> None:
         ended = current.pop(place, None)
         if ended is not None and len(ended[1].numbers) >= _FEWEST:
             found[ended[1].numbers[0]] = ended[1]
 
-    for number, call in calls:
-        place = call.channel, call.handle
-        polls = call.handle is not None and is_poll(call)
-        if polls or not (call.is_perflib or call.is_winreg):
-            value = call.read.value_name if call.read is not None else None
-            key = (call.interface.uuid, call.method or call.opnum, call.status, call.fault, call.state, value)
-            running = current.get(place)
-            if running is None or running[0] != key:
-                end(place)
-                running = current[place] = key, Run(array("q"), array("q"), polls)
-            running[1].numbers.append(number)
-            running[1].times.append(call.time_ns)
-        else:
+    for number, time_ns, place, key, is_poll in _rows(ShownCalls(analysis, numbers), analysis):
+        if key is None:
             end(place)
+            continue
+        running = current.get(place)
+        if running is None or running[0] != key:
+            end(place)
+            running = current[place] = key, CallRun(array("q"), array("q"), is_poll)
+        running[1].numbers.append(number)
+        running[1].times.append(time_ns)
     for place in list(current):
         end(place)
     return found
+
+
+def _rows(calls: ShownCalls, analysis: Analysis) -> Iterator[tuple[int, int, _Place, tuple[object, ...] | None, bool]]:
+    """Number, time and place of each call, what it says (None where it is of no run), and whether it is a poll."""
+    contexts, of_queries = analysis.calls.table.contexts, np.array([*(one.number for one in analysis.calls.states), -1])
+    views = calls.views
+    handles = np.where(views >= 0, of_queries[views], calls.column("key_number"))
+    kinds = np.where(handles < 0, 0, np.where(views >= 0, 1, np.where(calls.is_of(scmr.INTERFACE), 2, 3)))
+    polls, of_winreg = calls.polls & (handles >= 0), calls.is_of(winreg.INTERFACE)
+    is_one = polls | ~(of_winreg | calls.is_of(perflib.INTERFACE))
+    read = {
+        number: call.read.value_name for number, call in calls.looked_at(polls & of_winreg) if call.read is not None
+    }
+    names = ("first_time", "context", "method", "opnum", "status", "fault", "state")
+    columns = (calls.numbers, kinds, handles, is_one, polls, *map(calls.column, names))
+    for number, kind, handle, may_be, is_poll, time_ns, code, *says in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        key = (contexts[code].interface.uuid, *says, read.get(number)) if may_be else None
+        yield number, time_ns, (contexts[code].channel, kind, handle), key, is_poll

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import shown_time
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
+from analyzer.results.capture import HostRecord
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.overview import session_words
@@ -87,6 +89,8 @@ def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
         )
 
 
+# So many other addresses of a machine are shown.
+_SHOWN_IPS = 6
 _CLAIMS = {
     "guest": "let in as a guest",
     "anonymous": "let in without a name",
@@ -95,10 +99,27 @@ _CLAIMS = {
 }
 
 
+def _machine_lines(host: HostRecord, split: Container[str]) -> Iterator[str]:
+    """Which machine it is, where the address does not say that."""
+    if host.ip in split and host.first_time_ns is not None and host.last_time_ns is not None:
+        span = f"{shown_time(host.first_time_ns)} to {shown_time(host.last_time_ns)}"
+        yield f"machine {host.machine}, seen from {span}" + (f": {host.apart}" if host.apart else "")
+        for mark in host.marks:
+            numbers = ", ".join(map(str, mark.frames))
+            yield f"known by {mark.kind} {mark.value}, {'frames' if len(mark.frames) > 1 else 'frame'} {numbers}"
+    if host.other_ips:
+        ips, more = ", ".join(host.other_ips[:_SHOWN_IPS]), len(host.other_ips) - _SHOWN_IPS
+        yield f"machine {host.machine}, also at {ips}{f' and {more} more' if more > 0 else ''}: {host.joined_by}"
+
+
 def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each address with its roles and names."""
-    for host in host_records(analysis):
+    hosts = list(host_records(analysis))
+    split = {ip for ip, count in Counter(host.ip for host in hosts).items() if count > 1}
+    for host in hosts:
         yield f"{styled('bold', host.ip)}  {safe(', '.join(host.roles))}"
+        for line in _machine_lines(host, split):
+            yield from (safe(part) for part in folded(f"    {line}", 8, width))
         for name in host.names:
             yield from (safe(line) for line in folded(f"    {name.name}  ({name.source})", 8, width))
         for user in host.users:

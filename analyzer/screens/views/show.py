@@ -13,7 +13,7 @@ from analyzer.results.call import Call, PduRecord
 from analyzer.results.packets import Packets
 from analyzer.results.record import PlaceExtent
 from analyzer.results.tree import CarrierLayer, ShowRecord, SideLayers
-from analyzer.results.view import CARRIERS, Layer, SideView
+from analyzer.results.view import CARRIERS, LayerBytes, SideView
 from analyzer.screens.viewmodel.layers import side_views, the_call
 from analyzer.screens.views.text import call_lines, folded, safe, styled
 from analyzer.screens.views.tree import field_record, placed_words, tree_lines
@@ -99,7 +99,7 @@ def _side_lines(call: Call, side: SideView, facts: CaptureFacts, width: int | No
                 yield from tree_lines(layer, facts, width, indent=4)
 
 
-def _pdu_lines(layer: Layer, number: int, count: int, facts: CaptureFacts, width: int | None) -> Iterator[str]:
+def _pdu_lines(layer: LayerBytes, number: int, count: int, facts: CaptureFacts, width: int | None) -> Iterator[str]:
     """How a PDU was carried and what was undone to reach it."""
     where = ", ".join(
         f"{placed_words(((run.file, run.frame),), facts)} bytes {run.start} to {run.start + run.length}"
@@ -110,7 +110,7 @@ def _pdu_lines(layer: Layer, number: int, count: int, facts: CaptureFacts, width
     yield from (safe(text) for text in folded(line, 4, width))
 
 
-def _sealed_lines(layer: Layer) -> Iterator[str]:
+def _sealed_lines(layer: LayerBytes) -> Iterator[str]:
     """What is encrypted of a PDU, and what unsealed it."""
     span = f"bytes {layer.offset} to {layer.offset + len(layer.data)} of the PDU"
     if layer.undone_by:
@@ -150,7 +150,7 @@ def _side_layers(side: SideView, facts: CaptureFacts, packets: Packets | None) -
     )
 
 
-def _pdu_record(pdu: Layer, sealed: Layer | None, facts: CaptureFacts) -> PduRecord:
+def _pdu_record(pdu: LayerBytes, sealed: LayerBytes | None, facts: CaptureFacts) -> PduRecord:
     return PduRecord(
         length=len(pdu.data),
         steps=pdu.steps,

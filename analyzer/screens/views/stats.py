@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from rich.cells import cell_len
 
+from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.questions.statistics.activity import Findings, activity_record, findings, omissions
+from analyzer.questions.statistics.activity import ActivityFindings, activity_record, findings, omissions
 from analyzer.questions.statistics.records import stats_records
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
 from analyzer.results.analysis import Analysis
@@ -142,7 +143,8 @@ def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
 def _identity_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str, str | None]]:
     for one in identity_stats(analysis, damages):
         machine = f"{one.workstation} ({one.client_ip})" if one.workstation else one.client_ip
-        words = f"  {who_words(one.user, one.claimed_user)} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
+        who = who_words(one.user, one.claimed_user, one.later_user)
+        words = f"  {who} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
         words += f", {one.unread:,} not read" if one.unread else ""
         words += f", {one.failed:,} failed" if one.failed else ""
         words += f", {_counted(one.polls, 'poll')}" if one.polls else ""
@@ -187,7 +189,7 @@ _CATEGORY_WORDS = {
 }
 
 
-def _activity_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+def _activity_lines(found: ActivityFindings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     order = list(_CATEGORY_WORDS)
     activities = sorted(
         (activity_record(one, analysis) for one in found.activities), key=lambda one: order.index(one.category)
@@ -221,7 +223,7 @@ def _activity_words(one: ActivityRecord) -> str:
     return f"{words}{times}, {_span(one.first_time_ns, one.last_time_ns)}"
 
 
-def _image_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+def _image_lines(found: ActivityFindings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     for server, group in groupby(sorted(found.images, key=lambda one: one.server_ip), key=lambda one: one.server_ip):
         yield f"  on {server}", "bold"
         images = list(group)
@@ -250,8 +252,10 @@ def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
 
 
 def _where(one: ActivityRecord, analysis: Analysis) -> str:
-    ids = sorted({frame for number in one.call_numbers for frame in analysis.calls[number - 1].frames})
-    return f"{_calls(one.call_numbers, one.count)}, {frames_words(tuple(ids), analysis.capture)}"
+    ids = one.frames
+    if not isinstance(files := one.frame_files, UnsetType):
+        ids = tuple(map(frame_id, files, one.frames))
+    return f"{_calls(one.call_numbers, one.count)}, {frames_words(ids, analysis.capture)}"
 
 
 def _calls(calls: Sequence[int], count: int) -> str:

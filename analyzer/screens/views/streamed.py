@@ -29,7 +29,7 @@ from analyzer.screens.views.view import Clock
 _AT_ONCE = 256
 
 
-class Stream(Protocol):
+class StreamedCapture(Protocol):
     """A capture that is read as it is iterated over (`pipeline.stream`)."""
 
     analysis: Analysis
@@ -45,7 +45,7 @@ class StreamedTimeline:
     """The view of `pcq timeline --names-from now`. It is made while it is written, once."""
 
     def __init__(
-        self, stream: Stream, files: tuple[str, ...], selection: Selection, *, clock: Clock = "relative"
+        self, stream: StreamedCapture, files: tuple[str, ...], selection: Selection, *, clock: Clock = "relative"
     ) -> None:
         """`files` are those that are read, by name."""
         self._stream, self._files, self._selection, self._clock = stream, files, selection, clock
@@ -66,6 +66,11 @@ class StreamedTimeline:
     def shown(self) -> int:
         """How many calls were shown."""
         return self._shown.total()
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether one more call is to be shown."""
+        return self._selection.head is None or self.shown < self._selection.head
 
     def records(self) -> Iterator[Record]:
         for batch in self.batches():
@@ -129,7 +134,7 @@ class StreamedTimeline:
                 continue
             self.met.take(event)
             damages = Damages(event.number)
-            if is_shown(event):
+            if self._is_wanted and is_shown(event):
                 self._shown[event.state] += 1
                 yield event, damages
             for problem in call_problems(event, damages):

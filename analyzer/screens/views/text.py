@@ -15,7 +15,7 @@ from rich.markup import escape as escape_markup
 
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
-from analyzer.core.times import NS_PER_S, iso_time, shown_time
+from analyzer.core.times import NS_PER_S, NS_PER_US, shown_time
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.lines import all_problems
 from analyzer.results.analysis import Analysis, CaptureFacts
@@ -26,7 +26,7 @@ from analyzer.results.view import Outcome
 from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
 from analyzer.screens.viewmodel.rows import outcome_of
 from analyzer.screens.viewmodel.words import answer_words, handle_words, method_words, request_words, status_words
-from analyzer.screens.views.runs import Run
+from analyzer.screens.views.runs import CallRun
 from analyzer.screens.views.view import Clock
 
 # Of the 16 colours that every terminal has; the lists of `browse` use them too.
@@ -87,6 +87,10 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         yield styled("bold", name)
     yield from _more(len(facts.files) - _HEADER_LINES, "files")
     yield from folded(f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}", 4, width)
+    for trace in facts.traces[:_HEADER_LINES]:
+        of = f"of {trace.computer}, " if trace.computer is not None else ""
+        yield from (safe(line) for line in folded(f"trace {of}Windows build {trace.os_build}", 4, width))
+    yield from _more(len(facts.traces) - _HEADER_LINES, "traces")
     groups = session_groups(analysis.shown_sessions)
     for group in groups[:_HEADER_LINES]:
         yield from (safe(line) for line in folded(sessions_words(group), 4, width))
@@ -151,10 +155,9 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
 
 
 def time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int | None) -> str:
-    """The time of a call: in UTC, or seconds since the first frame of the capture or the call shown before."""
+    """The time of a call: of day, or seconds since the first frame of the capture or the call shown before."""
     if clock == "absolute":
-        # Microseconds, which is what captures have.
-        return iso_time(time_ns).removesuffix("Z")[:-3] + "Z"
+        return shown_time(time_ns // NS_PER_US * NS_PER_US)
     if clock == "delta":
         since = before_ns if before_ns is not None else time_ns
     else:
@@ -214,7 +217,7 @@ def _style(call: Call) -> str:
 
 
 def call_run_lines(
-    run: Run, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
+    run: CallRun, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
 ) -> Iterator[str]:
     """A run of calls in one line: how many, how often, what the first answer was, and the last where that is another."""
     gaps = sorted(later - earlier for earlier, later in pairwise(run.times))

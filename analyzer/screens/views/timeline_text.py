@@ -40,7 +40,7 @@ def timeline_lines(
     """The timeline. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
     yield from header_lines(analysis, width)
     selected = selection.calls(analysis)
-    lines = selection.last(selected if all_attempts else _without_early_tries(selected, analysis))
+    lines = selection.ends_of(selected if all_attempts else _without_early_tries(selected, analysis))
     legend = Legend(analysis, lines.numbers)
     for line in legend.lines():
         yield from (safe(text) for text in folded(line, 4, width))
@@ -49,7 +49,7 @@ def timeline_lines(
     before: int | None = None
     is_narrow = width is not None and width < _WIDE
     damages = Damages()
-    runs = {} if unfold or all_attempts else find_runs(lines)
+    runs = {} if unfold or all_attempts else find_runs(analysis, lines.numbers)
     # Of calls in a run, only the first has a line.
     is_hidden = bytearray(len(analysis.calls) + 1)
     for one in runs.values():

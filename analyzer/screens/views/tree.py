@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 from analyzer.core.frames import frame_id
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.tree import FieldNode
-from analyzer.results.view import Layer, Node
+from analyzer.results.view import LayerBytes, Node
 from analyzer.screens.views.text import folded, frames_words, safe, styled
 
 _RAW_SHOWN, _RAW_SHOWN_NARROW = 16, 8
@@ -17,7 +17,7 @@ _WIDE = 132
 _TEXT_SHOWN = 200
 
 
-def tree_lines(layer: Layer, facts: CaptureFacts | None, width: int | None, *, indent: int = 2) -> Iterator[str]:
+def tree_lines(layer: LayerBytes, facts: CaptureFacts | None, width: int | None, *, indent: int = 2) -> Iterator[str]:
     """The fields of a layer that has some, then the readings chosen and the damage, if any."""
     assert layer.tree is not None
     frames = layer.frames
@@ -44,7 +44,7 @@ def placed_words(frames: tuple[tuple[int, int], ...], facts: CaptureFacts) -> st
 class _Page(Struct, frozen=True):
     """How the fields of a layer are laid out. Frames stand beside each field where there are `facts` of their files."""
 
-    layer: Layer
+    layer: LayerBytes
     facts: CaptureFacts | None
     width: int | None
     indent: int
@@ -82,7 +82,7 @@ def _hex(raw: bytes, most: int) -> str:
     return shown if len(raw) <= most else shown[:-3] + " …"
 
 
-def field_record(node: Node, layer: Layer, facts: CaptureFacts) -> FieldNode:
+def field_record(node: Node, layer: LayerBytes, facts: CaptureFacts) -> FieldNode:
     """The same as nested records; `raw` is hexadecimal."""
     frames = layer.frames_at(node.start, node.stop)
     return FieldNode(

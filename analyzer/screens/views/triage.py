@@ -6,18 +6,20 @@ Files are analysed one at a time, when their turn to be shown comes; what is kep
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.errors import InputError
 from analyzer.core.paths import text_of_path
-from analyzer.core.times import NS_PER_S, iso_time
-from analyzer.questions.statistics.triage import Triaged, triage, unreadable
+from analyzer.core.times import NS_PER_S, shown_second
+from analyzer.questions.observations.triage import Triaged, triage, unreadable
 from analyzer.results.analysis import Analysis
+from analyzer.results.observation import SEVERITIES, Observation, Severity
 from analyzer.results.record import Record
 from analyzer.results.statistics import Who
-from analyzer.results.triage import SEVERITIES, Severity, TriageFinding, TriageProcess, TriageSummary
+from analyzer.results.triage import TriageProcess, TriageSummary
+from analyzer.screens.viewmodel.account import account_lines
 from analyzer.screens.viewmodel.verdict import nothing_found
-from analyzer.screens.viewmodel.words import shortened
+from analyzer.screens.viewmodel.words import parent_words, shortened
 from analyzer.screens.views.text import folded, safe, styled
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}
@@ -26,15 +28,24 @@ _SHOWN_NAME = 32
 _SHOWN_FRAMES = 6
 _SHOWN_WHO = 5
 _MOST_LISTS = 1000
+# More files than so many are told of together.
+_MOST_APART = 20
 
 
 class Triage:
     """The view. `summary` is what was shown so far."""
 
     def __init__(
-        self, files: tuple[str, ...], analysed: Callable[[str], Analysis], failures: tuple[str, ...] = ()
+        self,
+        files: tuple[str, ...],
+        analysed: Callable[[str], Analysis],
+        failures: tuple[str, ...] = (),
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """`analysed` reads one file, and raises `InputError` where it cannot; `failures` say why names stand for no file."""
+        """`analysed` reads one file, and raises `InputError` where it cannot; `failures` say why names stand for no file. If it
+        `is_whole`, the text has all observations and processes, not a line for each machine and kind."""
+        self._is_whole = is_whole
         self._files = files
         self._analysed = analysed
         self._failures = failures
@@ -91,23 +102,41 @@ class Triage:
             yield from one.processes
         yield self.summary
 
-    def lines(self, width: int | None) -> Iterator[str]:
+    def _joined_lines(self, width: int | None) -> Iterator[str]:
+        """Very many files: one account of all, and which of them could not be read."""
+        found: list[Observation] = []
         for one in self._triaged():
-            yield from _file_lines(one, width)
+            found += one.findings
+            if one.file.outcome == "unreadable":
+                yield from (styled("yellow", line) for line in folded(one.file.text, 4, width))
+        yield from _account_lines(found, width)
+        yield "  [dim]--verbose shows each file with its observations, processes and the commands that show more[/]"
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        if self._is_whole or len(self._files) <= _MOST_APART:
+            for one in self._triaged():
+                yield from _file_lines(one, width, is_whole=self._is_whole)
+        else:
+            yield from self._joined_lines(width)
         summary = self.summary
         if summary.files > 1:
             yield ""
             yield from _summary_lines(summary, width)
 
 
-def _file_lines(one: Triaged, width: int | None) -> Iterator[str]:
+def _file_lines(one: Triaged, width: int | None, *, is_whole: bool) -> Iterator[str]:
     file = one.file
-    if file.outcome in ("nothing", "unreadable"):
+    is_dull = not (one.findings if is_whole else file.findings.keys() - {"info"})
+    if file.outcome == "unreadable" or (file.outcome == "nothing" and is_dull):
         style = "dim" if file.outcome == "nothing" else "yellow"
         yield from (styled(style, line) for line in folded(file.text, 4, width))
         return
-    yield styled("bold", file.file)
-    yield from _plain(f"  {file.text}", 4, width)
+    if file.outcome == "nothing":
+        # The sentence names the file.
+        yield from (styled("bold", line) for line in folded(file.text, 4, width))
+    else:
+        yield styled("bold", file.file)
+        yield from _plain(f"  {file.text}", 4, width)
     if file.first_performance_ns is not None and file.last_performance_ns is not None:
         seconds = (file.last_performance_ns - file.first_performance_ns) / NS_PER_S
         yield from _plain(f"  from {_time(file.first_performance_ns)} over {seconds:,.1f} s", 4, width)
@@ -120,13 +149,32 @@ def _file_lines(one: Triaged, width: int | None) -> Iterator[str]:
         yield f"  and {more:,} more"
     for words in file.decrypted_with:
         yield from (styled("yellow", line) for line in folded(f"  to decrypt the rest: {words}", 4, width))
-    for finding in one.findings:
-        yield from _finding_lines(finding, width)
-    yield from _process_lines(one.processes, one.command)
+    if not is_whole:
+        yield from _account_lines(one.findings, width)
+        if one.details is not None and one.findings:
+            # Not folded: it is there to be copied.
+            yield f"  {styled('dim', one.details)}"
+    else:
+        for finding in one.findings:
+            yield from _finding_lines(finding, width)
+        yield from _process_lines(one.processes, one.command)
     yield ""
 
 
-def _finding_lines(finding: TriageFinding, width: int | None) -> Iterator[str]:
+def _account_lines(findings: Sequence[Observation], width: int | None) -> Iterator[str]:
+    """A line for each machine and kind, below the machine."""
+    machine = None
+    for line in account_lines(findings):
+        if line.machine != machine:
+            machine = line.machine
+            yield from _plain(f"  {machine}", 4, width)
+        label = f"    {line.severity:<6} "
+        first, *others = folded(f"{label}{line.words}", len(label), width)
+        yield styled(_STYLES[line.severity], first[: len(label)]) + safe(first[len(label) :])
+        yield from map(safe, others)
+
+
+def _finding_lines(finding: Observation, width: int | None) -> Iterator[str]:
     label = f"  {finding.severity:<6} "
     first, *others = folded(f"{label}{finding.text}", len(label), width)
     yield styled(_STYLES[finding.severity], first[: len(label)]) + safe(first[len(label) :])
@@ -140,6 +188,9 @@ def _finding_lines(finding: TriageFinding, width: int | None) -> Iterator[str]:
         more = " ..." if len(finding.frames) > _SHOWN_FRAMES else ""
         parts.append(f"frame{'s' if len(finding.frames) > 1 else ''} {shown}{more}")
     indent = " " * len(label)
+    if finding.attacks:
+        known = f"{', '.join(finding.techniques)}, explain {' '.join(finding.attacks)}"
+        yield from _plain(f"{indent}{finding.confidence}: {finding.why} ({known})", len(label), width)
     if parts:
         yield from _plain(indent + "; ".join(parts), len(label), width)
     # Not folded: it is there to be copied.
@@ -153,22 +204,23 @@ def _process_lines(processes: tuple[TriageProcess, ...], command: str | None) ->
     yield f"  [bold]Processes that were to be seen[/] ({len(processes):,})"
     for number, who in enumerate(viewers, 1):
         yield safe(f"  {number}: seen by {who.name} from {who.client_ip} at {who.server_ip}")
-    rows = [("pid", "name", "first seen", "last seen", "by")]
+    rows = [("pid", "parent", "name", "first seen", "last seen", "by")]
     for process in processes[:_SHOWN_PROCESSES]:
         rows.append(
             (
                 str(process.pid) if process.pid is not None else "",
+                parent_words(process),
                 shortened(process.name, _SHOWN_NAME),
                 _time(process.first_time_ns),
                 _clock(process.last_time_ns),
                 ",".join(str(viewers.index(who) + 1) for who in process.seen_by),
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        pid, name, first, last, by = row
-        line = f"  {pid:>{widths[0]}}  {name:<{widths[1]}}  {first:<{widths[2]}}  {last:<{widths[3]}}  {by}"
-        yield safe(line.rstrip())
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row, shown in zip(rows, (None, *processes), strict=False):
+        pid, *others = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        line = "  ".join(("", row[0].rjust(len(pid)), *others)).rstrip()
+        yield styled("yellow", line) if shown is not None and shown.oddities else safe(line)
     if (more := len(processes) - _SHOWN_PROCESSES) > 0:
         yield safe(f"  and {more:,} more: {command}")
 
@@ -192,8 +244,8 @@ def _plain(text: str, indent: int, width: int | None) -> Iterator[str]:
 
 
 def _time(time_ns: int) -> str:
-    return iso_time(time_ns)[:19] + "Z"
+    return shown_second(time_ns)
 
 
 def _clock(time_ns: int) -> str:
-    return iso_time(time_ns)[11:19] + "Z"
+    return shown_second(time_ns)[11:]

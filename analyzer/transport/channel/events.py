@@ -19,7 +19,8 @@ class SmbInfo(Struct, frozen=True, cache_hash=True):
 
     `dialect` is None where the negotiation was not captured. `client` and `server` are the ends of the connection that carried it,
     which for another channel of a session are not those of the open ([MS-SMB2] section 1.3, multichannel); None where they are.
-    `logon` and `identity` are of the logon of the session that was in force.
+    `logon` and `identity` are of the logon of the session that was in force, and `session` is its number: another than that of the
+    channel where a durable open was opened again.
     """
 
     dialect: str | None
@@ -32,6 +33,7 @@ class SmbInfo(Struct, frozen=True, cache_hash=True):
     server: Endpoint | None = None
     logon: int | None = None
     identity: Identity | None = None
+    session: int | None = None
 
 
 class ChannelBatch(Event, frozen=True):

@@ -21,7 +21,7 @@ from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 Ends = Callable[[bytes, int, int], tuple[Endpoint, Endpoint, FlowKey, bool]]
 
 
-class Columns(Struct, frozen=True, eq=False):
+class SegmentColumns(Struct, frozen=True, eq=False):
     """Segments of a block, in the order of frames: one entry in each array.
 
     `index` is the position in the block, `ip` and `tcp` where the headers begin in `data`, `offsets` where the payload begins in
@@ -51,10 +51,10 @@ class Columns(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.index)
 
-    def chosen(self, positions: IntArray) -> Columns:
+    def chosen(self, positions: IntArray) -> SegmentColumns:
         """The segments at these positions, in their order."""
         fields = (getattr(self, name) for name in self.__struct_fields__[1:])
-        return Columns(self.data, *(field[positions] for field in fields))
+        return SegmentColumns(self.data, *(field[positions] for field in fields))
 
     def pairs(self, chosen: IntArray) -> list[bytes]:
         """Both addresses and both ports of some segments, as they stand in the frames; b"" for IPv6."""
@@ -125,7 +125,7 @@ def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
     return Payloads(is_ipv4, begins, stops, starts + captured, (header >= TCP_LEN) & (begins <= stops))
 
 
-def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
+def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> SegmentColumns:
     """The fields of the chosen frames."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     payloads = payloads_of(block, views, chosen)
@@ -143,7 +143,7 @@ def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
     missing = stops - begins - sizes
     # Options that the snapshot length cut off are missing too, though no payload is.
     whole = good & (stops <= ends)
-    return Columns(
+    return SegmentColumns(
         block.data,
         is_ipv4,
         index,

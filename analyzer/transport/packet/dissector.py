@@ -26,15 +26,15 @@ from analyzer.results.record import Endpoint
 from analyzer.transport.packet.batches import find_batches
 from analyzer.transport.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.coalesced import FEW_FRAMES, Coalesced
-from analyzer.transport.packet.columns import Columns, columns_of, payloads_of
+from analyzer.transport.packet.columns import SegmentColumns, columns_of, payloads_of
 from analyzer.transport.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
-from analyzer.transport.packet.plain import IPV6_LEN, Found, FrameDissector, Item, Lost
+from analyzer.transport.packet.plain import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.reordering import most_waiting
 from analyzer.transport.packet.runs import find_runs
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.transport.packet.tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.transport.packet.tunnels import IntArray, Views
-from analyzer.transport.packet.waiting import NO_FLOWS, Hashes, Waiting, flow_hash, flow_hashes, may_be_ours
+from analyzer.transport.packet.waiting import NO_FLOWS, Hashes, WaitingSegments, flow_hash, flow_hashes, may_be_ours
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which is recognised late does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
@@ -45,7 +45,7 @@ _MOST_ENDPOINTS = 100_000
 _MOST_OF_A_KIND = 16
 
 
-class Held(Struct, eq=False):
+class DissectedBlock(Struct, eq=False):
     """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
 
     Of TCP in common shapes that is ours by port, `waiting` are the positions of segments whose flows had sent nothing that may be
@@ -82,9 +82,9 @@ class Dissector:
         self._frames = FrameDissector(limits)
         self._most_waiting = most_waiting(limits)
         self._flows = Flows(limits.flows)
-        self._held: deque[Held] = deque()
+        self._held: deque[DissectedBlock] = deque()
         self._held_size = 0
-        self._waiting = Waiting()
+        self._waiting = WaitingSegments()
         self._thin = Coalesced()
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
@@ -123,7 +123,7 @@ class Dissector:
         if self._reports:
             yield from self.tallies.problems()
 
-    def _look_at(self, block: FrameBlock) -> Held:
+    def _look_at(self, block: FrameBlock) -> DissectedBlock:
         """First pass: sorts the frames, and learns which flows are ours."""
         views = Views(block.data)
         common, others = NO_FRAMES, np.arange(len(block))
@@ -154,7 +154,7 @@ class Dissector:
             if key not in self._flows:
                 self._flows.add(key)
         size = int(block.captured.sum()) + FRAME_COST * len(block)
-        return Held(block, views, common, plain, size, *self._start_flows(block, views, common, plain))
+        return DissectedBlock(block, views, common, plain, size, *self._start_flows(block, views, common, plain))
 
     def _start_flows(
         self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
@@ -194,7 +194,7 @@ class Dissector:
         for place, index in enumerate(empty.tolist()):
             items = list(self._frames.dissect(block.frame(index)))
             more = len(empty) - place - 1
-            if place >= FRAMES_NAMED and more and len(items) == 1 and isinstance(items[0], Lost):
+            if place >= FRAMES_NAMED and more and len(items) == 1 and isinstance(items[0], LostSegment):
                 yield index, replace(items[0], more=more)
                 return
             for item in items:
@@ -242,18 +242,24 @@ class Dissector:
         self._passed = 0
         if len(self._thin):
             block, chosen = self._thin.take()
-            held = Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index)
+            held = DissectedBlock(
+                block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index
+            )
             yield from self._common(held, columns_of(block, held.views, chosen))
 
-    def _plain_before(self, held: Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+    def _plain_before(
+        self, held: DissectedBlock, index: int
+    ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """What was found frame by frame before this position, and was not given out yet."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
-    def _common(self, held: Held, columns: Columns) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+    def _common(
+        self, held: DissectedBlock, columns: SegmentColumns
+    ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """What the frames in common shapes hold of our flows, and before each of them what was found frame by frame."""
         data, index, plain = columns.data, columns.index, held.plain
-        between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
+        between = np.array([at for at, item in plain if not isinstance(item, LostSegment)], np.int64)
         cuts = np.searchsorted(index, between)
         runs = find_runs(columns, held.views, cuts[cuts < len(columns)], self._most_waiting)
         batches = find_batches(runs)
@@ -310,7 +316,7 @@ class Dissector:
             )
 
     def _one_by_one(
-        self, held: Held, columns: Columns, first: int, stop: int
+        self, held: DissectedBlock, columns: SegmentColumns, first: int, stop: int
     ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """The segments of a stretch that is no run; what is wrong with them is counted."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
@@ -326,7 +332,7 @@ class Dissector:
                 self.tallies.bad_checksums.note(segment.frame, segment.time_ns)
             yield SegmentBatch.of(segment)
 
-    def _ours(self, held: Held) -> TcpFrames:
+    def _ours(self, held: DissectedBlock) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports.
 
         Those of flows that have sent nothing yet that may be ours wait.
@@ -352,7 +358,7 @@ class Dissector:
             stated.note(item.frames[-1], 0)
             if stated.count <= _MOST_OF_A_KIND:
                 yield item
-        elif isinstance(item, Lost):
+        elif isinstance(item, LostSegment):
             self._count_lost(item)
         elif isinstance(item, UdpPayload | Conflict):
             yield item
@@ -382,7 +388,7 @@ class Dissector:
         """Whether nothing that its flow has sent may be ours."""
         return not self._waiting.is_started(flow_hash(item.src, item.dst))
 
-    def _count_lost(self, lost: Lost) -> None:
+    def _count_lost(self, lost: LostSegment) -> None:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
             self.tallies.lost.setdefault(lost.kind, Tally()).note(lost.frame, lost.time_ns, lost.more)
 

@@ -59,7 +59,7 @@ class Found(Struct, frozen=True):
     bad_tcp_checksum: bool
 
 
-class Lost(Struct, frozen=True):
+class LostSegment(Struct, frozen=True):
     """A TCP segment that could not be read; the ends are None where not even they were captured."""
 
     kind: Literal["truncated", "malformed", "gap", "limit", "extensions"]
@@ -70,7 +70,7 @@ class Lost(Struct, frozen=True):
     more: int = 0
 
 
-Item = Found | Lost | Problem | Conflict | UdpPayload
+Item = Found | LostSegment | Problem | Conflict | UdpPayload
 
 
 class Packet(Struct, frozen=True):
@@ -102,7 +102,7 @@ class FrameDissector:
         )
         yield from self._guarded(self._link(packet, frame.link_type, 0), packet)
 
-    def finish(self) -> Iterator[Lost]:
+    def finish(self) -> Iterator[LostSegment]:
         """The datagrams that never became whole, as far as they may have carried TCP."""
         self._fragments.finish()
         yield from self._given_up()
@@ -113,16 +113,16 @@ class FrameDissector:
         except TruncatedError:
             # Bytes are missing. If the wire had no more either, the headers promise what is not there.
             kind: Literal["truncated", "malformed"] = "truncated" if packet.stop > len(packet.data) else "malformed"
-            yield Lost(kind, None, packet.frame, packet.time_ns)
+            yield LostSegment(kind, None, packet.frame, packet.time_ns)
         except _MalformedHeaderError:
-            yield Lost("malformed", None, packet.frame, packet.time_ns)
+            yield LostSegment("malformed", None, packet.frame, packet.time_ns)
 
-    def _given_up(self) -> Iterator[Lost]:
+    def _given_up(self) -> Iterator[LostSegment]:
         given_up, self._fragments.given_up = self._fragments.given_up, []
         for datagram in given_up:
             if datagram.key.protocol == TCP:
                 kind: Literal["truncated", "gap"] = "truncated" if datagram.cut else "gap"
-                yield Lost(kind, _ends_of(datagram), datagram.frames[-1], datagram.first_time_ns)
+                yield LostSegment(kind, _ends_of(datagram), datagram.frames[-1], datagram.first_time_ns)
 
     def _link(self, packet: Packet, link_type: int, at: int) -> Iterator[Item]:
         reader = LINKS.get(link_type)
@@ -154,7 +154,7 @@ class FrameDissector:
         elif ethertype >= links.LINK_BASE:
             deeper = self._deeper(packet)
             if deeper is None:
-                yield Lost("limit", None, packet.frame, packet.time_ns)
+                yield LostSegment("limit", None, packet.frame, packet.time_ns)
                 return
             yield from self._link(deeper, ethertype - links.LINK_BASE, at)
 
@@ -179,7 +179,7 @@ class FrameDissector:
     def _nested(self, packet: Packet, kind: Literal["ethernet", "ipv4", "ipv6"], at: int) -> Iterator[Item]:
         deeper = self._deeper(packet)
         if deeper is None:
-            yield Lost("limit", None, packet.frame, packet.time_ns)
+            yield LostSegment("limit", None, packet.frame, packet.time_ns)
         elif kind == "ethernet":
             yield from self._network(deeper, *links.ethernet(deeper.data, at))
         elif kind == "ipv4":
@@ -254,7 +254,7 @@ class FrameDissector:
                 break
         else:
             if protocol == AUTHENTICATION or (is_ipv6 and protocol in _HEADERS_BETWEEN):
-                yield Lost("extensions", None, packet.frame, packet.time_ns)
+                yield LostSegment("extensions", None, packet.frame, packet.time_ns)
                 return
         if protocol == TCP:
             yield self._tcp(packet, src, dst, at, ip_header)
@@ -297,7 +297,7 @@ class FrameDissector:
                 continue
             whole = Packet(item, item.data, len(item), packet.frame, packet.time_ns, packet.depth + 1)
             if whole.depth > MAX_DEPTH:
-                yield Lost("limit", None, packet.frame, packet.time_ns)
+                yield LostSegment("limit", None, packet.frame, packet.time_ns)
                 continue
             yield from self._guarded(self._transport(whole, key.protocol, key.src, key.dst, 0, ip_header=None), whole)
         yield from self._given_up()
@@ -339,7 +339,7 @@ class FrameDissector:
             return
         deeper = self._deeper(packet)
         if deeper is None:
-            yield Lost("limit", None, packet.frame, packet.time_ns)
+            yield LostSegment("limit", None, packet.frame, packet.time_ns)
             return
         yield from self._network(deeper, protocol, at + 8 + (first & 0x3F) * 4)
 
@@ -360,7 +360,7 @@ class FrameDissector:
             at += size
             following = u8(data, at - 1)
         if following:
-            yield Lost("extensions", None, packet.frame, packet.time_ns)
+            yield LostSegment("extensions", None, packet.frame, packet.time_ns)
             return
         version = u8(data, at) >> 4
         if version in (4, 6):
@@ -380,7 +380,7 @@ class FrameDissector:
             at += 4 * bool(flags & 0x0080)
         deeper = self._deeper(packet)
         if deeper is None:
-            yield Lost("limit", None, packet.frame, packet.time_ns)
+            yield LostSegment("limit", None, packet.frame, packet.time_ns)
         elif protocol == ERSPAN_2:
             # Type I has neither a sequence number nor a header of its own; type II has both (8 bytes).
             at += 8 * bool(flags & 0x1000)
@@ -392,20 +392,20 @@ class FrameDissector:
         elif at < packet.stop:
             yield from self._network(deeper, protocol, at)
 
-    def _tcp(self, packet: Packet, src: bytes, dst: bytes, at: int, ip_header: slice | None) -> Found | Lost:
+    def _tcp(self, packet: Packet, src: bytes, dst: bytes, at: int, ip_header: slice | None) -> Found | LostSegment:
         data, stop = packet.data, packet.stop
         captured = min(stop, len(data))
         # The ports are read even where by IP the segment ends before them: they show whose error this is.
         if at + 4 > len(data):
-            return Lost("truncated" if stop > len(data) else "malformed", None, packet.frame, packet.time_ns)
+            return LostSegment("truncated" if stop > len(data) else "malformed", None, packet.frame, packet.time_ns)
         src_port, dst_port = unpack_from(">HH", data, at)
         ends = (src, src_port), (dst, dst_port)
         if at + TCP_LEN > captured:
-            return Lost("truncated" if at + TCP_LEN <= stop else "malformed", ends, packet.frame, packet.time_ns)
+            return LostSegment("truncated" if at + TCP_LEN <= stop else "malformed", ends, packet.frame, packet.time_ns)
         seq, ack, offset, flags, window = unpack_from(">IIBBH", data, at + 4)
         begin = at + (offset >> 4) * 4
         if begin < at + TCP_LEN or begin > stop:
-            return Lost("malformed", ends, packet.frame, packet.time_ns)
+            return LostSegment("malformed", ends, packet.frame, packet.time_ns)
         payload = packet.traced[begin : max(captured, begin)]
         return Found(
             ends[0],

@@ -15,8 +15,8 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.limits import Limits
-from analyzer.transport.packet.columns import Columns
-from analyzer.transport.packet.segment import PSH
+from analyzer.core.tcpip import PSH
+from analyzer.transport.packet.columns import SegmentColumns
 from analyzer.transport.packet.tunnels import Bools, IntArray
 
 _MASK = 0xFFFFFFFF
@@ -45,7 +45,7 @@ def most_waiting(limits: Limits) -> int:
 
 
 def waiting_order(
-    columns: Columns, wall: Bools, side: IntArray, sizes: IntArray, again: Bools, most_waiting: int
+    columns: SegmentColumns, wall: Bools, side: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
     """The order in which segments are delivered, as positions in the columns; None where none waits for another.
 
@@ -147,7 +147,7 @@ def _behind(own: IntArray, needed: IntArray, positions: IntArray, span: int) -> 
 
 
 def _within_bounds(
-    columns: Columns, order: IntArray, sizes: IntArray, again: Bools, most_waiting: int
+    columns: SegmentColumns, order: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
     """The same order, but for groups that are too large or too unusual to say what would become of them."""
     count = len(order)

@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from analyzer.core.tcpip import ACK, FIN, RST, SYN
 from analyzer.core.traced import FrameTable
 from analyzer.transport.packet.candidates import PDU_HEADER_LEN
-from analyzer.transport.packet.columns import Columns
+from analyzer.transport.packet.columns import SegmentColumns
 from analyzer.transport.packet.reordering import closed_places, waiting_order
-from analyzer.transport.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN
+from analyzer.transport.packet.segment import FARTHEST_AHEAD
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 
 _MASK = 0xFFFFFFFF
@@ -42,7 +43,7 @@ class Runs(Struct, frozen=True, eq=False):
     nothing was put back from behind its beginning to before it.
     """
 
-    columns: Columns
+    columns: SegmentColumns
     first: IntArray
     stop: IntArray
     is_run: Bools
@@ -65,7 +66,7 @@ class _Parted(Struct, frozen=True, eq=False):
     """The segments of a block with overtaken ones put back, parted by walls; `side` is which end sent one, from the turns before,
     `sizes` the bytes that it brings: 0 where it is not `regular`, or was sent `again`."""
 
-    columns: Columns
+    columns: SegmentColumns
     regular: Bools
     again: Bools
     sizes: IntArray
@@ -74,7 +75,7 @@ class _Parted(Struct, frozen=True, eq=False):
     closed: Bools
 
 
-def find_runs(columns: Columns, views: Views, cuts: IntArray, most_waiting: int) -> Runs:
+def find_runs(columns: SegmentColumns, views: Views, cuts: IntArray, most_waiting: int) -> Runs:
     """The runs of a block's segments, of which there is at least one. No run reaches across a cut. `most_waiting` is that of
     `reordering`."""
     parted = _parted(columns, views, cuts, most_waiting)
@@ -131,7 +132,7 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray, most_waiting: int)
     )
 
 
-def _parted(columns: Columns, views: Views, cuts: IntArray, most_waiting: int) -> _Parted:
+def _parted(columns: SegmentColumns, views: Views, cuts: IntArray, most_waiting: int) -> _Parted:
     """Parts the segments by the borders that not even a batch reaches across."""
     regular = columns.good & (columns.missing == 0) & (columns.flags & _CONTROL == ACK)
     regular &= ~(columns.bad_ip_checksum | columns.bad_tcp_checksum)
@@ -148,7 +149,7 @@ def _parted(columns: Columns, views: Views, cuts: IntArray, most_waiting: int) -
     return _Parted(columns.chosen(order), regular, again, sizes, side, wall, closed_places(order))
 
 
-def _sent_again(columns: Columns, regular: Bools, same: Bools) -> Bools:
+def _sent_again(columns: SegmentColumns, regular: Bools, same: Bools) -> Bools:
     """Which data segments are in all but the IP header what the one before them is: a mirror port of both ends sends every frame
     twice. They bring nothing."""
     again = same & regular & (columns.sizes > 0)
@@ -162,20 +163,20 @@ def _sent_again(columns: Columns, regular: Bools, same: Bools) -> Bools:
     return again
 
 
-def _out_of_sequence(columns: Columns, brought: IntArray, data: IntArray, border: Bools) -> IntArray:
+def _out_of_sequence(columns: SegmentColumns, brought: IntArray, data: IntArray, border: Bools) -> IntArray:
     """Which data segments do not continue those before them in their run: with one out of order, the others are runs still."""
     zeros, run = (columns.seq - brought)[data] & _MASK, np.cumsum(border)[data]
     jumps: IntArray = data[1:][(zeros[1:] != zeros[:-1]) & (run[1:] == run[:-1])]
     return jumps
 
 
-def _continues(columns: Columns, brought: IntArray, zero: IntArray, is_data: Bools) -> Bools:
+def _continues(columns: SegmentColumns, brought: IntArray, zero: IntArray, is_data: Bools) -> Bools:
     """Which segments have no data, or such as stand in the stream where those before them in the block end."""
     fits: Bools = ((columns.seq - brought) & _MASK == zero) | ~is_data
     return fits
 
 
-def _acknowledges(columns: Columns, brought: IntArray, zero: IntArray) -> Bools:
+def _acknowledges(columns: SegmentColumns, brought: IntArray, zero: IntArray) -> Bools:
     """Which segments acknowledge no more than what the run has brought until then."""
     ahead = (columns.ack - brought - zero) & _MASK
     fits: Bools = (ahead == 0) | (ahead >= FARTHEST_AHEAD)
@@ -197,7 +198,7 @@ def _walls(regular: Bools, same_connection: Bools, cuts: IntArray) -> Bools:
     return wall
 
 
-def _table(columns: Columns, data: IntArray, starts: IntArray) -> FrameTable:
+def _table(columns: SegmentColumns, data: IntArray, starts: IntArray) -> FrameTable:
     """Where the payloads of the data segments were captured."""
     times_ns, frames = columns.times_ns[data], columns.frames[data]
     return FrameTable(
@@ -209,7 +210,7 @@ def _table(columns: Columns, data: IntArray, starts: IntArray) -> FrameTable:
     )
 
 
-def _compared(columns: Columns, views: Views) -> tuple[Bools, Bools]:
+def _compared(columns: SegmentColumns, views: Views) -> tuple[Bools, Bools]:
     """Which segments go the same way as the one before them, and which go the other way of the same connection."""
     ip = columns.ip
     ports = views.u32[columns.tcp].astype(np.uint64)
@@ -239,7 +240,7 @@ def _compared(columns: Columns, views: Views) -> tuple[Bools, Bools]:
     return same, turned & ~same
 
 
-def _begins_like_ours(columns: Columns, views: Views) -> Bools:
+def _begins_like_ours(columns: SegmentColumns, views: Views) -> Bools:
     """Which payloads begin like SMB after its framing, or may begin like DCERPC."""
     at = np.minimum(columns.begins, len(views.u64) - 1)
     words = views.u64[at]

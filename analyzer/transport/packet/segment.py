@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from analyzer.core.events import Event
+from analyzer.core.tcpip import ACK, FIN, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 
-FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 # RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
 # of the number space are ahead: a capture that paused may have missed much.
 FARTHEST_AHEAD = 3 << 30

@@ -19,10 +19,19 @@ from analyzer.core.arrays import distinct
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.transport.packet.candidates import KERBEROS_PORT, End, FlowKey, flow_key, is_by_port
 from analyzer.transport.packet.columns import payloads_of
-from analyzer.transport.packet.dissector import LOOK_BEHIND_BYTES, Dissector, Held
+from analyzer.transport.packet.dissector import LOOK_BEHIND_BYTES, DissectedBlock, Dissector
 from analyzer.transport.packet.fast import TcpFrames
 from analyzer.transport.packet.fragments import FragmentKey
-from analyzer.transport.packet.plain import INTERESTING, TUNNEL_PORTS, UDP, Found, FrameDissector, Item, Lost, Packet
+from analyzer.transport.packet.plain import (
+    INTERESTING,
+    TUNNEL_PORTS,
+    UDP,
+    Found,
+    FrameDissector,
+    Item,
+    LostSegment,
+    Packet,
+)
 from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.packet.tallies import Tallies
 from analyzer.transport.packet.tunnels import IntArray
@@ -41,25 +50,25 @@ _MOST_LOOSE = 256
 _MOST_DATAGRAMS = 4096
 
 
-class Kind(Struct, frozen=True):
+class FrameKind(Struct, frozen=True):
     """What frames are of: a pair of hosts; whether of a KDC (port 88), whose `client` then asked."""
 
     pair: Pair
     client: str | None = None
 
 
-class Chosen(Struct, frozen=True, eq=False):
+class ChosenFrames(Struct, frozen=True, eq=False):
     """Frames of a block that belong to one kind: their positions, which ascend, and whether any of them has data."""
 
-    kind: Kind
+    kind: FrameKind
     index: npt.NDArray[np.int64]
     has_data: bool
 
 
-class Kept(Struct, frozen=True):
+class KeptFrame(Struct, frozen=True):
     """A frame that is to be kept, and whose."""
 
-    kind: Kind
+    kind: FrameKind
 
 
 class _NotingDissector(FrameDissector):
@@ -72,19 +81,19 @@ class _NotingDissector(FrameDissector):
         self._addresses = (b"", b"")
         self._datagram: FragmentKey | None = None
         # What the fragments of UDP datagrams belong to whose first fragment was seen; None where nobody reads it.
-        self._datagrams: dict[FragmentKey, Kind | None] = {}
+        self._datagrams: dict[FragmentKey, FrameKind | None] = {}
         self._loose = 0
 
-    def dissect(self, frame: Frame) -> Iterator[Item | Kept]:  # type: ignore[override]
+    def dissect(self, frame: Frame) -> Iterator[Item | KeptFrame]:  # type: ignore[override]
         """As `FrameDissector`. Of a fragment, nothing but that it is to be kept: it is read where all its parts are together."""
         self._datagram = None
-        items: list[Item | Kept] = []
+        items: list[Item | KeptFrame] = []
         for item in super().dissect(frame):
-            items.append(Kept(_of_kdc(*self._addresses)) if isinstance(item, UdpPayload) else item)
+            items.append(KeptFrame(_of_kdc(*self._addresses)) if isinstance(item, UdpPayload) else item)
         key = self._datagram
         if key is None:
             return iter(items)
-        kind: Kind | None = Kind(pair_of(key.src, key.dst))
+        kind: FrameKind | None = FrameKind(pair_of(key.src, key.dst))
         for item in items:
             if isinstance(item, Found) and (inner := pair_of(item.src[0], item.dst[0])) != pair_of(key.src, key.dst):
                 self.links.add((pair_of(key.src, key.dst), inner))
@@ -92,13 +101,13 @@ class _NotingDissector(FrameDissector):
             if key not in self._datagrams:
                 self._loose += 1
             kind = self._datagrams.get(key, kind if self._loose <= _MOST_LOOSE else None)
-        return iter(()) if kind is None else iter((Kept(kind),))
+        return iter(()) if kind is None else iter((KeptFrame(kind),))
 
-    def finish(self) -> Iterator[Lost]:
+    def finish(self) -> Iterator[LostSegment]:
         """Datagrams that are not whole are counted where all their fragments are together."""
         return iter(())
 
-    def _given_up(self) -> Iterator[Lost]:
+    def _given_up(self) -> Iterator[LostSegment]:
         self._fragments.given_up.clear()
         return iter(())
 
@@ -118,7 +127,7 @@ class _NotingDissector(FrameDissector):
     def _begin_datagram(self, key: FragmentKey, source: int, target: int) -> None:
         if len(self._datagrams) >= _MOST_DATAGRAMS:
             del self._datagrams[next(iter(self._datagrams))]
-        kind = Kind(pair_of(key.src, key.dst)) if target in TUNNEL_PORTS else None
+        kind = FrameKind(pair_of(key.src, key.dst)) if target in TUNNEL_PORTS else None
         self._datagrams[key] = _of_kdc(key.src, key.dst) if source == KERBEROS_PORT else kind
 
 
@@ -162,7 +171,7 @@ class FrameSorter(Dissector):
         """Pairs that belong together: fragments between the hosts of the first carry packets between those of the second."""
         return self._noting.links
 
-    def sort(self, block: FrameBlock) -> Iterator[tuple[FrameBlock, list[Chosen]]]:
+    def sort(self, block: FrameBlock) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
         """Looks at a block; gives out those that no later block can change any more, with what of them is ours."""
         held = self._look_at(block)
         self._held.append(held)
@@ -170,19 +179,19 @@ class FrameSorter(Dissector):
         while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
             yield self._sorted()
 
-    def rest(self) -> Iterator[tuple[FrameBlock, list[Chosen]]]:
+    def rest(self) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
         """The blocks that are left, and all sums in `tallies`."""
         while self._held:
             yield self._sorted()
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
 
-    def _sorted(self) -> tuple[FrameBlock, list[Chosen]]:
+    def _sorted(self) -> tuple[FrameBlock, list[ChosenFrames]]:
         held = self._held.popleft()
         self._held_size -= held.size
-        found: dict[Kind, tuple[list[IntArray], bool]] = {}
+        found: dict[FrameKind, tuple[list[IntArray], bool]] = {}
 
-        def note(kind: Kind, index: IntArray, has_data: bool) -> None:
+        def note(kind: FrameKind, index: IntArray, has_data: bool) -> None:
             known, had_data = found.get(kind, ([], False))
             known.append(index)
             found[kind] = known, had_data or has_data
@@ -198,7 +207,7 @@ class FrameSorter(Dissector):
                 note(kind, common.index[where], bool(has_data[where].any()))
                 self._note_cards(held, common, int(where[0]))
         for index, item in held.plain:
-            if isinstance(item, Kept):
+            if isinstance(item, KeptFrame):
                 note(item.kind, np.array([index]), True)
             elif isinstance(item, Found) and self._is_ours(item):
                 kind = _kind_of(item.src, item.dst)
@@ -207,12 +216,14 @@ class FrameSorter(Dissector):
                 self._our_flows.append(flow)
                 if item.flags & _SYN:
                     self._begun.append(flow)
-            elif isinstance(item, Lost):
+            elif isinstance(item, LostSegment):
                 self._count_lost(item)
-        chosen = [Chosen(kind, distinct(np.concatenate(parts)), has_data) for kind, (parts, has_data) in found.items()]
+        chosen = [
+            ChosenFrames(kind, distinct(np.concatenate(parts)), has_data) for kind, (parts, has_data) in found.items()
+        ]
         return held.block, chosen
 
-    def _note_cards(self, held: Held, common: TcpFrames, position: int) -> None:
+    def _note_cards(self, held: DissectedBlock, common: TcpFrames, position: int) -> None:
         """Notes who sent and received a frame, where its IP header follows an Ethernet header with or without VLAN tags."""
         block, at = held.block, int(common.ip[position])
         start = int(block.starts[common.index[position]])
@@ -232,7 +243,7 @@ class FrameSorter(Dissector):
         self._met.append(np.array([number], np.uint64))
         return flow_key(item.src, item.dst) in self._flows or bool(np.isin(number, self._wanted))
 
-    def _ours_of(self, held: Held) -> TcpFrames:
+    def _ours_of(self, held: DissectedBlock) -> TcpFrames:
         """The common frames of our flows, for certain."""
         common = held.common
         others = np.flatnonzero(~common.by_port)
@@ -262,21 +273,21 @@ def pair_of(one: bytes, other: bytes) -> Pair:
     return str(ip_address(low)), str(ip_address(high))
 
 
-def _of_kdc(src: bytes, dst: bytes) -> Kind:
+def _of_kdc(src: bytes, dst: bytes) -> FrameKind:
     """Replies of a KDC in datagrams."""
-    return Kind(pair_of(src, dst), str(ip_address(dst)))
+    return FrameKind(pair_of(src, dst), str(ip_address(dst)))
 
 
-def _kind_of(src: End, dst: End) -> Kind:
+def _kind_of(src: End, dst: End) -> FrameKind:
     pair = pair_of(src[0], dst[0])
     if src[1] == KERBEROS_PORT:
-        return Kind(pair, str(ip_address(dst[0])))
+        return FrameKind(pair, str(ip_address(dst[0])))
     if dst[1] == KERBEROS_PORT:
-        return Kind(pair, str(ip_address(src[0])))
-    return Kind(pair)
+        return FrameKind(pair, str(ip_address(src[0])))
+    return FrameKind(pair)
 
 
-def _kinds(held: Held, common: TcpFrames) -> Iterator[tuple[Kind, IntArray]]:
+def _kinds(held: DissectedBlock, common: TcpFrames) -> Iterator[tuple[FrameKind, IntArray]]:
     """The kinds of some frames in common shapes, each with the positions of its frames among these."""
     is_ipv4 = held.views.u8[common.ip] >> 4 == 4
     source, target = (held.views.be16[common.tcp + at] == KERBEROS_PORT for at in (0, 2))

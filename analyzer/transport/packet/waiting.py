@@ -46,7 +46,7 @@ def may_be_ours(data: bytes, begin: int, end: int) -> bool:
     return data[begin] in FIRST_BYTES or _PROTOCOL_ID.search(data, begin, end) is not None
 
 
-class Waiting:
+class WaitingSegments:
     """The segments that wait, and the flows that have sent what may be ours."""
 
     def __init__(self) -> None:

@@ -34,9 +34,9 @@ from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.results.pdus import Plain
 from analyzer.results.security import AuthLevel, Decryption
 from analyzer.transport.channel.events import ChannelBatch, ChannelGap
-from analyzer.transport.rpc.calls import CallTable, FragmentPart, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.calls import CallPairing, FragmentPart, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.exchange import ExchangeMaker, numbers
-from analyzer.transport.rpc.framing import CutPdu, Framer, Lost, RawPdu
+from analyzer.transport.rpc.framing import CutPdu, Framer, LostPdus, RawPdu
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
     FIRST_FRAG,
@@ -45,8 +45,8 @@ from analyzer.transport.rpc.pdu import (
     SUPPORT_HEADER_SIGN,
     BindAck,
     CallHead,
-    Header,
     Offer,
+    PduHeader,
     Ptype,
     SecTrailer,
     Syntax,
@@ -99,7 +99,7 @@ class Association:
         self._early_acks: dict[int, RawPdu] = {}
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back)
-        self._calls = CallTable(self._presentations, limits, self._emit, spill)
+        self._calls = CallPairing(self._presentations, limits, self._emit, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
         """Bytes of one direction, or bytes of it that were not captured."""
@@ -146,7 +146,7 @@ class Association:
     @property
     def memory(self) -> int:
         """About how many bytes of memory it takes."""
-        framers = self._framers[True].held + self._framers[False].held
+        framers = self._framers[True].held.length + self._framers[False].held.length
         contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * len(self._security)
         return _COST + framers + contexts + self._calls.memory
 
@@ -189,7 +189,7 @@ class Association:
         part = FragmentPart(data, 0, length, cut.smb, start, length, Missing.NOT_CAPTURED, cut=where)
         self._fragment(header, head, part, out)
 
-    def _found(self, from_client: bool, lost: Lost) -> Problem:
+    def _found(self, from_client: bool, lost: LostPdus) -> Problem:
         sender = self._sender(from_client)
         self._security.lost(sender, lost.length)
         amount = "an unknown number of bytes" if lost.length is None else f"{lost.length} bytes"
@@ -294,7 +294,7 @@ class Association:
         )
         self._fragment(header, head, part, out)
 
-    def _fragment(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
+    def _fragment(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
         if header.ptype == _REQUEST:
             self._calls.request(header, head, part, out)
         else:
@@ -324,7 +324,7 @@ class Association:
             security.failed_check(raw.data.frames)
         return unsealed
 
-    def _contradiction(self, header: Header, trailer: SecTrailer | None) -> str | None:
+    def _contradiction(self, header: PduHeader, trailer: SecTrailer | None) -> str | None:
         """What is wrong with a security trailer, or its absence, beside the rest of its call.
 
         All fragments of a call are protected alike, and a response as its request was ([MS-RPCE] 3.3.1.5.2); only faults may be

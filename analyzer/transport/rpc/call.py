@@ -16,11 +16,14 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts, StubProblem
 from analyzer.results.connection import Channel, logon_key
+from analyzer.results.record import Endpoint
+from analyzer.results.returns import stated_kind
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.events import SmbInfo
 from analyzer.transport.rpc.events import Exchange
 from analyzer.transport.rpc.interfaces import interface_name, method_name
 
+_STATUS_BYTES = 4
 LEVEL_NAMES = {
     AuthLevel.NONE: "none",
     AuthLevel.CONNECT: "connect",
@@ -32,17 +35,18 @@ LEVEL_NAMES = {
 
 
 def plain_call(exchange: Exchange) -> Call:
-    """A call whose stubs are not decoded: its names, its bytes, no parameters, no return value."""
+    """A call whose stubs are not decoded: its names, its bytes, no parameters. Its status is what the end of the response states,
+    where a method of an interface that is not decoded returns one."""
     interface, opnum, channel, smb = exchange.interface, exchange.opnum, exchange.channel, exchange.smb
     return Call(
         number=0,
         time_ns=exchange.first_time_ns,
-        client=smb.client if smb is not None and smb.client is not None else channel.client,
-        server=smb.server if smb is not None and smb.server is not None else channel.server,
+        client=channel.client,
+        server=channel.server,
         transport=channel.transport,
         pipe=channel.pipe,
-        session=channel.session,
-        smb=_smb(smb) if smb is not None else None,
+        session=smb.session if smb is not None and smb.session is not None else channel.session,
+        smb=_smb(smb, channel.client, channel.server) if smb is not None else None,
         auth=_auth(exchange.auth, channel.identity, channel.logon, *_in_force(channel, smb)),
         interface=interface_facts(interface, exchange.version, is_recognised=False),
         syntax=exchange.syntax,
@@ -52,7 +56,7 @@ def plain_call(exchange: Exchange) -> Call:
         context_id=exchange.context_id,
         state=exchange.state,
         reason=exchange.reason,
-        status=None,
+        status=_stated_status(exchange),
         fault=exchange.fault,
         channel=channel.number,
         impersonation=channel.impersonation,
@@ -61,6 +65,18 @@ def plain_call(exchange: Exchange) -> Call:
         request=exchange.request,
         response=exchange.response,
     )
+
+
+def _stated_status(exchange: Exchange) -> int | None:
+    """The last thing in a response, where it is a status (`results/returns.py`)."""
+    side = exchange.response
+    if side is None or side.missing is not None or exchange.fault is not None:
+        return None
+    if stated_kind(exchange.interface, exchange.opnum) is None or side.stub_length < _STATUS_BYTES:
+        return None
+    stub = side.stub
+    assert not isinstance(stub, Missing)
+    return int.from_bytes(stub.part(len(stub) - _STATUS_BYTES, len(stub)), "big" if side.big_endian else "little")
 
 
 def decoded_call(call: Call, request: Side | None, response: Side | None) -> Call:
@@ -184,7 +200,9 @@ def _key(by: Literal["smb", "rpc"], number: int | None) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _smb(info: SmbInfo) -> SmbFacts:
-    return SmbFacts(
-        info.dialect, f"{info.session_id:#018x}", info.encrypted, info.signed, info.signature_ok, info.compressed
-    )
+def _smb(info: SmbInfo, client: Endpoint, server: Endpoint) -> SmbFacts:
+    """How SMB carried a call of a pipe that belongs to these ends; the message may have come over another connection."""
+    is_other = info.client is not None and info.server is not None and {info.client, info.server} != {client, server}
+    protection = info.encrypted, info.signed, info.signature_ok, info.compressed
+    ends = (info.client, info.server) if is_other else (None, None)
+    return SmbFacts(info.dialect, f"{info.session_id:#018x}", *protection, *ends)

@@ -38,7 +38,7 @@ from analyzer.core.traced import TracedBytes, spanned
 from analyzer.results.pdus import Plain
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.events import SmbInfo
-from analyzer.transport.rpc.pdu import MAYBE, CallHead, Header, Ptype, SecTrailer, Syntax
+from analyzer.transport.rpc.pdu import MAYBE, CallHead, PduHeader, Ptype, SecTrailer, Syntax
 from analyzer.transport.rpc.pdus import PduList
 from analyzer.transport.rpc.security import Security
 from analyzer.transport.rpc.syntaxes import NDR64
@@ -57,6 +57,9 @@ class SideState(Enum):
     EMPTY = "empty"
     PARTIAL = "partial"
     COMPLETE = "complete"
+
+    # Of `_AFTER` it is asked for every fragment; that of a member's name is computed in Python.
+    __hash__ = object.__hash__
 
 
 _EMPTY, _PARTIAL, _COMPLETE = SideState.EMPTY, SideState.PARTIAL, SideState.COMPLETE
@@ -137,7 +140,7 @@ class CallSide(Struct):
     is_bare: bool = False
     smb: SmbInfo | None = None
 
-    def add(self, header: Header, part: FragmentPart, max_stub: int) -> bool:
+    def add(self, header: PduHeader, part: FragmentPart, max_stub: int) -> bool:
         """Takes one fragment; False where the stub has just become longer than `max_stub` bytes, and is kept no more."""
         length = part.stop - part.start
         if self.state is _EMPTY:
@@ -242,7 +245,7 @@ class PendingCall(Struct):
 Emit = Callable[[PendingCall, str, list[Event]], None]
 
 
-class CallTable:
+class CallPairing:
     """Pairs requests and responses; `emit` is given each call that is over."""
 
     def __init__(
@@ -254,7 +257,8 @@ class CallTable:
         self._most = limits.calls_pending
         self._has_reported_most = False
         self._give = emit
-        self._memory = 0
+        # About how many bytes of memory the calls under way take.
+        self.memory = 0
         self._calls: dict[int, PendingCall] = {}
         self._early: dict[int, PendingCall] = {}
         self._last_call_id: int | None = None
@@ -264,11 +268,6 @@ class CallTable:
     @property
     def has_met_requests(self) -> bool:
         return self._last_call_id is not None
-
-    @property
-    def memory(self) -> int:
-        """About how many bytes of memory the calls under way take."""
-        return self._memory
 
     def open_since(self, since_ns: int) -> int | None:
         """When the first of the calls began that began at this time or later and are under way."""
@@ -285,7 +284,7 @@ class CallTable:
         """The call on its way that has this id."""
         return self._calls.get(call_id)
 
-    def request(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
+    def request(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
         """Takes a fragment of a request."""
         call = self._calls.get(header.call_id)
         if call is not None and (header.first or call.request.state is _COMPLETE):
@@ -309,10 +308,10 @@ class CallTable:
             if early is not None and _asked_before(call, early):
                 del self._early[header.call_id]
                 call.response, call.fault = early.response, early.fault
-                self._memory -= _CALL_COST
+                self.memory -= _CALL_COST
                 self._conclude(call, out)
 
-    def response(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
+    def response(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
         """Takes a fragment of a response or fault."""
         call = self._calls.get(header.call_id)
         if call is None or call.response.state is _COMPLETE:
@@ -354,7 +353,7 @@ class CallTable:
         self._early.clear()
         self._calls.clear()
 
-    def _new_call(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> PendingCall:
+    def _new_call(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> PendingCall:
         self._note_skipped_ids(header, part, out)
         call = self._begun(header, head)
         call.drep = header.drep
@@ -367,10 +366,10 @@ class CallTable:
         if len(self._calls) >= self._most:
             self._emit_oldest(part, out)
         self._calls[header.call_id] = call
-        self._memory += _CALL_COST
+        self.memory += _CALL_COST
         return call
 
-    def _begun(self, header: Header, head: CallHead) -> PendingCall:
+    def _begun(self, header: PduHeader, head: CallHead) -> PendingCall:
         """A call of which nothing has come. What is long of it is spilled to the log."""
         presentation = self._presentations.get(head.context_id)
         request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
@@ -385,7 +384,7 @@ class CallTable:
         oldest = self._calls.pop(next(iter(self._calls)))
         self._emit(oldest, f"no answer among the {self._most} calls after it", out)
 
-    def _early_call(self, header: Header, head: CallHead, out: list[Event]) -> PendingCall:
+    def _early_call(self, header: PduHeader, head: CallHead, out: list[Event]) -> PendingCall:
         """The call of a response whose request was not met yet."""
         call = self._early.get(header.call_id)
         if call is not None and (call.response.state is _COMPLETE or header.first):
@@ -397,20 +396,20 @@ class CallTable:
             if len(self._early) >= _MAX_EARLY:
                 self._emit(self._early.pop(next(iter(self._early))), "", out)
             self._early[header.call_id] = call
-            self._memory += _CALL_COST
+            self.memory += _CALL_COST
         return call
 
-    def _add(self, side: CallSide, header: Header, part: FragmentPart, out: list[Event]) -> None:
+    def _add(self, side: CallSide, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
         """Adds a fragment to the request or the response of a call under way."""
         before = side.memory
         if not side.add(header, part, self._max_stub):
             text = f"the stub of call {header.call_id} is larger than {self._max_stub} bytes"
             out.append(Problem("limit", "rpc", part.data.frames, text))
-        self._memory += side.memory - before
+        self.memory += side.memory - before
 
     def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
         """A call is over; it was taken out of its table."""
-        self._memory -= _CALL_COST + call.request.memory + call.response.memory
+        self.memory -= _CALL_COST + call.request.memory + call.response.memory
         self._give(call, why, out)
 
     def _conclude(self, call: PendingCall, out: list[Event]) -> None:
@@ -420,7 +419,7 @@ class CallTable:
                 del self._calls[call.call_id]
             self._emit(call, "", out)
 
-    def _note_skipped_ids(self, header: Header, part: FragmentPart, out: list[Event]) -> None:
+    def _note_skipped_ids(self, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
         """Clients count their calls; after a gap the count shows which ones are not there."""
         last, self._last_call_id = self._last_call_id, header.call_id
         if last is None:

@@ -8,8 +8,8 @@ A direction is in sequence (the next byte begins a PDU, or continues the one tha
     in sequence   bytes that are no header         CutPdu         seeking
     in sequence   a gap                            CutPdu         seeking
     seeking       a gap                            CutPdu         seeking
-    seeking       a plausible header               Lost           in sequence
-    seeking       the end of the channel           Lost           -
+    seeking       a plausible header               LostPdus       in sequence
+    seeking       the end of the channel           LostPdus       -
 
 Where a message of the transport begins (`fresh`) a header is believed more easily than in the middle of other bytes.
 """
@@ -23,7 +23,7 @@ from msgspec import Struct
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
 from analyzer.transport.channel.events import ChannelBatch, ChannelGap, SmbInfo
-from analyzer.transport.rpc.pdu import HEADER_LEN, Header, looks_like_header, read_header
+from analyzer.transport.rpc.pdu import HEADER_LEN, PduHeader, looks_like_header, read_header
 
 # A loss may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
@@ -32,7 +32,7 @@ _MAX_FRAMES = 64
 class RawPdu(Struct, frozen=True):
     """One whole PDU: the bytes of `piece` from `start` on, as many as its header states."""
 
-    header: Header
+    header: PduHeader
     piece: TracedBytes
     start: int
     smb: SmbInfo | None
@@ -50,12 +50,12 @@ class CutPdu(Struct, frozen=True):
     `header` is None where not even that is whole, `data` empty where the bytes that follow are no PDU at all.
     """
 
-    header: Header | None
+    header: PduHeader | None
     data: TracedBytes
     smb: SmbInfo | None
 
 
-class Lost(Struct, frozen=True):
+class LostPdus(Struct, frozen=True):
     """The stream is in sequence again (or ended) after `length` bytes without a PDU; None where it is not known how many."""
 
     length: int | None
@@ -68,7 +68,8 @@ class Framer:
     """Splits one direction of a channel into PDUs."""
 
     def __init__(self) -> None:
-        self._held = TracedBuffer()
+        # What is held of a PDU.
+        self.held = TracedBuffer()
         self._position = 0
         self._spans: deque[tuple[int, SmbInfo | None, bool]] = deque()
         self._seeking = False
@@ -78,29 +79,24 @@ class Framer:
         self._lost_captured = True
 
     @property
-    def held(self) -> int:
-        """How many bytes of a PDU are held."""
-        return self._held.length
-
-    @property
     def since_ns(self) -> int | None:
         """When the PDU began that is held; None where none is, or none is in sight."""
-        return None if self._seeking else self._held.since_ns
+        return None if self._seeking else self.held.since_ns
 
-    def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | Lost]:
+    def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | LostPdus]:
         """Takes bytes in order; gives PDUs as they become whole. A gap gives what is held of a PDU, which is all there will be."""
-        out: list[RawPdu | CutPdu | Lost] = []
+        out: list[RawPdu | CutPdu | LostPdus] = []
         if isinstance(batch, ChannelGap):
             out.append(self._gap(batch))
             return out
         for piece, start, stop in batch.spans:
             at = start
             while at < stop:
-                if not self._held.length and not self._seeking:
+                if not self.held.length and not self._seeking:
                     at = self._in_place(piece, at, stop, batch.smb, out)
                     if at == stop:
                         break
-                if batch.fresh and at == start and self._held.length and self._is_another(piece, at, stop):
+                if batch.fresh and at == start and self.held.length and self._is_another(piece, at, stop):
                     out += self._cut_short()
                     continue
                 # What completes the PDU that is held is joined with it, what follows stays where it is.
@@ -112,7 +108,7 @@ class Framer:
         return out
 
     def _in_place(
-        self, piece: TracedBytes, at: int, stop: int, smb: SmbInfo | None, out: list[RawPdu | CutPdu | Lost]
+        self, piece: TracedBytes, at: int, stop: int, smb: SmbInfo | None, out: list[RawPdu | CutPdu | LostPdus]
     ) -> int:
         """Takes the PDUs that are whole in a piece, and gives where they end."""
         data, begun = piece.data, at
@@ -137,40 +133,40 @@ class Framer:
         head = piece[at : at + HEADER_LEN].data
         return looks_like_header(head, 0, strict=True) and read_header(head).frag_length == stop - at
 
-    def _cut_short(self) -> list[CutPdu | Lost]:
+    def _cut_short(self) -> list[CutPdu | LostPdus]:
         """The message of the pipe ended before the PDU that is held did: it is all there will be of it."""
-        header = read_header(self._held.peek(HEADER_LEN)) if len(self._held) >= HEADER_LEN else None
+        header = read_header(self.held.peek(HEADER_LEN)) if len(self.held) >= HEADER_LEN else None
         promised = f", its header promises {header.frag_length}" if header is not None else ""
-        self._lose(f"a message of the pipe ends {len(self._held)} bytes into a PDU{promised}", captured=True)
+        self._lose(f"a message of the pipe ends {len(self.held)} bytes into a PDU{promised}", captured=True)
         return [self._cut(), self._found()]
 
     def _lacking(self) -> int:
         """How many bytes the PDU lacks of which the header is held; 0 where there is none, or none is in sight."""
-        if self._seeking or len(self._held) < HEADER_LEN:
+        if self._seeking or len(self.held) < HEADER_LEN:
             return 0
         # Bytes that are no header are not held.
-        return read_header(self._held.peek(HEADER_LEN)).frag_length - len(self._held)
+        return read_header(self.held.peek(HEADER_LEN)).frag_length - len(self.held)
 
     def _hold(self, data: TracedBytes, smb: SmbInfo | None, fresh: bool) -> None:
         if fresh or not self._spans or self._spans[-1][1] != smb:
-            self._spans.append((self._position + len(self._held), smb, fresh))
-        self._held.append(data)
+            self._spans.append((self._position + len(self.held), smb, fresh))
+        self.held.append(data)
 
-    def _take_held(self, out: list[RawPdu | CutPdu | Lost]) -> None:
+    def _take_held(self, out: list[RawPdu | CutPdu | LostPdus]) -> None:
         """Takes the PDUs that are whole in what is held."""
-        while len(self._held) >= HEADER_LEN:
+        while len(self.held) >= HEADER_LEN:
             if self._seeking:
                 if not self._seek():
                     return
                 out.append(self._found())
             try:
-                header = read_header(self._held.peek(HEADER_LEN))
+                header = read_header(self.held.peek(HEADER_LEN))
             except DecodeError as error:
                 # What stands here is no PDU: everything up to the next plausible header is lost to us.
                 self._lose(str(error), captured=True)
                 out.append(CutPdu(None, EMPTY, None))
                 continue
-            if len(self._held) < header.frag_length:
+            if len(self.held) < header.frag_length:
                 return
             smb = self._smb()
             out.append(RawPdu(header, self._take(header.frag_length), 0, smb))
@@ -182,12 +178,12 @@ class Framer:
         elif self._lost_length is not None:
             self._lost_length += gap.length
         self._note_frames(gap.frames)
-        return self._cut() if self._held else CutPdu(None, EMPTY, None)
+        return self._cut() if self.held else CutPdu(None, EMPTY, None)
 
-    def finish(self) -> list[CutPdu | Lost]:
+    def finish(self) -> list[CutPdu | LostPdus]:
         """No more bytes will come."""
-        out: list[CutPdu | Lost] = []
-        if self._held:
+        out: list[CutPdu | LostPdus] = []
+        if self.held:
             self._lose("the stream ends in the middle of a PDU", captured=False)
             out.append(self._cut())
         if self._seeking:
@@ -196,8 +192,8 @@ class Framer:
 
     def _cut(self) -> CutPdu:
         smb = self._smb()
-        held = self._held.peek(HEADER_LEN)
-        rest = self._take(len(self._held))
+        held = self.held.peek(HEADER_LEN)
+        rest = self._take(len(self.held))
         self._count(rest)
         header = None
         if len(held) == HEADER_LEN and looks_like_header(held, 0, strict=True):
@@ -214,9 +210,9 @@ class Framer:
         elif self._lost_captured and not captured:
             self._lost_reason, self._lost_captured = reason, False
 
-    def _found(self) -> Lost:
+    def _found(self) -> LostPdus:
         self._seeking = False
-        return Lost(self._lost_length, tuple(sorted(self._lost_frames)), self._lost_reason, self._lost_captured)
+        return LostPdus(self._lost_length, tuple(sorted(self._lost_frames)), self._lost_reason, self._lost_captured)
 
     def _note_frames(self, frames: tuple[int, ...]) -> None:
         self._lost_frames.update(frames[: max(_MAX_FRAMES - len(self._lost_frames), 0)])
@@ -228,7 +224,7 @@ class Framer:
 
     def _take(self, length: int) -> TracedBytes:
         self._position += length
-        return self._held.take(length)
+        return self.held.take(length)
 
     def _smb(self) -> SmbInfo | None:
         """How the byte now first in line was carried."""
@@ -238,7 +234,7 @@ class Framer:
 
     def _seek(self) -> bool:
         """Drops bytes up to the next plausible header; False where none is in sight yet."""
-        data = self._held.peek(len(self._held))
+        data = self.held.peek(len(self.held))
         fresh = {at - self._position for at, _, fresh in self._spans if fresh}
         last = len(data) - HEADER_LEN
         at = data.find(5)

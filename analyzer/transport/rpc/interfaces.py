@@ -195,10 +195,10 @@ def interface_name(uuid: str, version: tuple[int, int] | None = None) -> str | N
     return foreign.name if foreign is not None else None
 
 
-def method_name(uuid: str, opnum: int, version: tuple[int, int] | None = None) -> str | None:
+def method_name(uuid: str, opnum: int) -> str | None:
     """The name of a method, None where it has none."""
     uuid = uuid.lower()
     if (methods := _METHODS.get(uuid)) is not None:
         return methods[opnum] if 0 <= opnum < len(methods) else None
-    foreign = _pick(uuid, version)
+    foreign = _pick(uuid, None)
     return foreign.methods.get(opnum) if foreign is not None else None

@@ -44,16 +44,13 @@ class Ptype(IntEnum):
 CLIENT_PTYPES = frozenset(
     {Ptype.REQUEST, Ptype.BIND, Ptype.ALTER_CONTEXT, Ptype.AUTH3, Ptype.CO_CANCEL, Ptype.ORPHANED}
 )
-SERVER_PTYPES = frozenset(
-    {Ptype.RESPONSE, Ptype.FAULT, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT_RESP, Ptype.SHUTDOWN}
-)
 # Plain numbers: members of an enumeration are slower to compare.
 _REQUEST, _RESPONSE = int(Ptype.REQUEST), int(Ptype.RESPONSE)
 _KNOWN_PTYPES = frozenset(int(ptype) for ptype in Ptype)
 _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND: 28, Ptype.BIND_ACK: 26}
 
 
-class Header(Struct, frozen=True):
+class PduHeader(Struct, frozen=True):
     """The 16 bytes every PDU begins with. `order` is that of integers by drep."""
 
     minor: int
@@ -84,7 +81,7 @@ _LITTLE_CALL = struct.Struct("<IHH")
 _BIG_CALL = struct.Struct(">IHH")
 
 
-def read_header(data: bytes, start: int = 0) -> Header:
+def read_header(data: bytes, start: int = 0) -> PduHeader:
     """The header at `start`, of which 16 bytes are there."""
     # The first nibble of drep is the byte order of integers: 0 big, 1 little endian (C706 14.1).
     drep = data[start + 4]
@@ -100,7 +97,7 @@ def read_header(data: bytes, start: int = 0) -> Header:
         raise MalformedError(
             f"{frag_length} is below the {HEADER_LEN}-byte header", field="frag_length", start=8, stop=10
         )
-    return Header(minor, ptype, flags, label, "little" if little else "big", frag_length, auth_length, call_id)
+    return PduHeader(minor, ptype, flags, label, "little" if little else "big", frag_length, auth_length, call_id)
 
 
 def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
@@ -138,7 +135,7 @@ class SecTrailer(Struct, frozen=True):
         return slice(self.start + SEC_TRAILER_LEN, self.stop)
 
 
-def find_sec_trailer(header: Header, data: bytes, body_start: int, at: int = 0) -> SecTrailer | None:
+def find_sec_trailer(header: PduHeader, data: bytes, body_start: int, at: int = 0) -> SecTrailer | None:
     """The security trailer of the whole PDU at `at`, None where it has none; it may not reach back before `body_start`.
 
     Positions, here and in what is returned, are those in the PDU. Raises `MalformedError`.
@@ -207,7 +204,7 @@ def _read_syntax(cur: Cursor, field: str) -> Syntax:
     return Syntax(uuid, (version & 0xFFFF, version >> 16))
 
 
-def parse_bind(header: Header, data: bytes, stop: int) -> Bind:
+def parse_bind(header: PduHeader, data: bytes, stop: int) -> Bind:
     """The body of a bind or alter_context; `stop` is where its security trailer begins."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
@@ -225,7 +222,7 @@ def parse_bind(header: Header, data: bytes, stop: int) -> Bind:
     return Bind(max_xmit, max_recv, group, tuple(offers))
 
 
-def parse_bind_ack(header: Header, data: bytes, stop: int) -> BindAck:
+def parse_bind_ack(header: PduHeader, data: bytes, stop: int) -> BindAck:
     """The body of a bind_ack or alter_context_resp; `stop` is where its security trailer begins."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
@@ -241,7 +238,7 @@ def parse_bind_ack(header: Header, data: bytes, stop: int) -> BindAck:
     return BindAck(max_xmit, max_recv, group, address, tuple(results))
 
 
-def parse_bind_nak(header: Header, data: bytes) -> int:
+def parse_bind_nak(header: PduHeader, data: bytes) -> int:
     """The reason for which a bind was refused, C706 12.6.4.5."""
     return Cursor(data, HEADER_LEN, order=header.order).u16("provider_reject_reason")
 
@@ -260,7 +257,7 @@ class CallHead(Struct, frozen=True):
     status: int | None = None
 
 
-def parse_call_head(header: Header, data: bytes, at: int = 0, stop: int | None = None) -> CallHead:
+def parse_call_head(header: PduHeader, data: bytes, at: int = 0, stop: int | None = None) -> CallHead:
     """What the request, response or fault from `at` to `stop` states before its stub (C706 12.6.4.7, 12.6.4.9, 12.6.4.10)."""
     length = (len(data) if stop is None else stop) - at
     if length < RESPONSE_LEN:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 
 from analyzer.core.origins import settled
-from analyzer.core.spill import Log, LoggedBytes, LoggedParts
-from analyzer.core.traced import EMPTY, TracedBytes, spanned
-from analyzer.results.pdus import Fragments, Pdus, Plain, StubSource, fragment_of
+from analyzer.core.spill import Log, LoggedBytes
+from analyzer.core.traced import EMPTY, Source, TracedBytes, spanned
+from analyzer.results.pdus import Fragments, Pdus, Plain, fragment_of, stub_place
 
 # Piece, where a PDU begins in it, its length, where its stub begins and stops in the PDU, what came of it (spilled: where that lies
 # in the log), and what opened it.
@@ -112,7 +112,7 @@ class PduList:
         if not self._spilled or self._log is None:
             return TracedBytes.pick(runs)
         places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, LoggedBytes)]
-        return LoggedParts(self._log, _neighbours_joined(places), *TracedBytes.place(runs))
+        return _logged(self._log, places, *TracedBytes.place(runs))
 
     def _unsealed(self, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], step: str) -> Pdus | None:
         """All PDUs where what came of every stub is spilled."""
@@ -120,20 +120,23 @@ class PduList:
         if len(places) < len(self._rows) or self._log is None:
             return None
         stops = array("I", accumulate(lengths))
-        source = StubSource(whole, stops, bounds)
-        unsealed = LoggedParts(self._log, _neighbours_joined(places), source, 0, (*whole.steps, step))
+        unsealed = _logged(self._log, places, *stub_place(whole, stops, bounds), (*whole.steps, step))
         return Pdus(whole, stops, bounds, step, None, unsealed)
 
     def _plain(self, plain: Plain | tuple[int, int]) -> Plain:
         return self._log.read(*plain) if isinstance(plain, tuple) and self._log is not None else plain  # type: ignore[return-value]
 
 
-def _neighbours_joined(places: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """The same bytes of a log, in as few places as possible."""
-    joined: list[tuple[int, int]] = []
+def _logged(
+    log: Log, places: Iterable[tuple[int, int]], source: Source, start: int, steps: tuple[str, ...]
+) -> TracedBytes:
+    """The bytes at some places of a log, one behind the other; neighbours are read as one."""
+    parts = list[LoggedBytes]()
     for position, length in places:
-        if joined and sum(joined[-1]) == position:
-            joined[-1] = (joined[-1][0], joined[-1][1] + length)
+        last = parts[-1] if parts else None
+        if last is not None and last.position + len(last) == position:
+            parts[-1] = LoggedBytes(log, last.position, len(last) + length, source, last.start, steps)
         else:
-            joined.append((position, length))
-    return joined
+            parts.append(LoggedBytes(log, position, length, source, start, steps))
+        start += length
+    return TracedBytes.rejoined(parts)

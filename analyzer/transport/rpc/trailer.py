@@ -23,7 +23,7 @@ _CLIENT_SUPPORT_HEADER_SIGNING = 0x00000001
 _MAX_TRIES = 8
 
 
-class Command(IntEnum):
+class TrailerCommand(IntEnum):
     """Commands of [MS-RPCE] 2.2.2.13.2 to 2.2.2.13.4."""
 
     BITMASK_1 = 1
@@ -76,21 +76,21 @@ def _check(stub: bytes, at: int, expected: Expected) -> Literal["ok", "bad"] | N
 
 def _command_holds(cur: Cursor, command: int, expected: Expected) -> bool:
     which = command & _COMMAND_MASK
-    if which == Command.BITMASK_1 and cur.left == 4:
+    if which == TrailerCommand.BITMASK_1 and cur.left == 4:
         signing = cur.u32("bits") & _CLIENT_SUPPORT_HEADER_SIGNING
         # "If this bit is set, the PFC_SUPPORT_HEADER_SIGN bit MUST be present in the PDU header for the bind."
         return not (signing and expected.header_signing is False)
-    if which == Command.PCONTEXT and cur.left == 40:
+    if which == TrailerCommand.PCONTEXT and cur.left == 40:
         stated = []
         for _ in range(2):
             uuid, version = cur.guid("syntax"), cur.u32("version")
             stated.append(Syntax(uuid, (version & 0xFFFF, version >> 16)))
         return stated[0] == (expected.abstract or stated[0]) and stated[1] == (expected.transfer or stated[1])
-    if which == Command.HEADER2 and cur.left == 16:
+    if which == TrailerCommand.HEADER2 and cur.left == 16:
         ptype = cur.u8("ptype")
         cur.skip("reserved", 3)
         stated_head = (ptype, cur.take("drep", 4), cur.u32("call_id"), cur.u16("p_cont_id"), cur.u16("opnum"))
         return stated_head == (Ptype.REQUEST, expected.drep, expected.call_id, expected.context_id, expected.opnum)
     cur.rest()
     # A known command of another length contradicts its definition; an unknown one matters only if it must be processed.
-    return which not in set(Command) and not command & _MUST_PROCESS
+    return which not in set(TrailerCommand) and not command & _MUST_PROCESS

@@ -6,7 +6,7 @@ Every decompressor is given how much it may put out and stops there, so a few by
 from __future__ import annotations
 
 from analyzer.core.cursor import Cursor
-from analyzer.core.errors import DecodeError, MalformedError, TruncatedError, UnsupportedError
+from analyzer.core.errors import MalformedError, OutputLimitError, TruncatedError, UnsupportedError
 from analyzer.core.traced import TracedBytes
 
 NONE, LZNT1, LZ77, LZ77_HUFFMAN, PATTERN_V1, LZ4 = range(6)
@@ -18,10 +18,6 @@ MAX_OUTPUT = (1 << 24) - 1
 _HUFFMAN_BLOCK = 65536
 _HUFFMAN_BITS = 15
 _LZNT1_CHUNK = 4096
-
-
-class OutputLimitError(DecodeError):
-    """A compressed message promises, or turns into, more than a message can hold."""
 
 
 def decompress_message(message: TracedBytes) -> TracedBytes:

@@ -3,22 +3,23 @@ the reader of the dialect family ([MS-SMB2] sections 2.1 and 2.2.1, [MS-CIFS] se
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
+from analyzer.core.errors import DecodeError, MalformedError, OutputLimitError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
-from analyzer.transport.smb.compression import OutputLimitError, decompress_message
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Framed, Framing, Lost, Message, NetbiosNames
-from analyzer.transport.smb.smb1 import Smb1Reader
+from analyzer.transport.smb.framing import Framed, Framing, LostMessages, Message, NetbiosNames
 from analyzer.transport.smb.smb2 import ENCRYPTED, PLAIN, Smb2Reader
 from analyzer.transport.smb.state import ConnectionState, SharedState
 from analyzer.transport.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.transport.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
+
+if TYPE_CHECKING:
+    from analyzer.transport.smb.smb1 import Smb1Reader
 
 _SERVER_PORTS = (445, 139)
 # Memory of a connection without sessions and requests, as measured.
@@ -38,7 +39,8 @@ class SmbConnection:
         self._framings: list[Framing | None] = [None, None]
         self._out = Emitter()
         self._smb2 = Smb2Reader(self._state, self._out)
-        self._smb1 = Smb1Reader(self._state, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
+        # There is one from the first message of SMB1 on.
+        self._smb1: Smb1Reader | None = None
 
     def feed(self, item: StreamBatch | Gap) -> list[Event]:
         """The parts of a batch one after the other, or a gap."""
@@ -63,7 +65,8 @@ class SmbConnection:
         """About how many bytes of memory it takes."""
         sent, received = self._framings
         framings = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
-        return _COST + framings + self._state.memory + self._smb2.memory + self._smb1.memory
+        readers = self._smb2.memory + (self._smb1.memory if self._smb1 is not None else 0)
+        return _COST + framings + self._state.memory + readers
 
     def open_since(self, since_ns: int) -> int | None:
         """When the first message began that began at this time or later and is not whole."""
@@ -76,7 +79,8 @@ class SmbConnection:
             if framing is not None:
                 self._take(1 if direction else 0, framing.finish())
         self._smb2.sessions.finish()
-        self._smb1.finish()
+        if self._smb1 is not None:
+            self._smb1.finish()
         self._leave_crowded_out()
         for session in list(self._state.sessions.values()):
             self._smb2.sessions.leave(session)
@@ -88,6 +92,11 @@ class SmbConnection:
         self._framings[direction] = framing
         return framing
 
+    def _begin_smb1(self) -> Smb1Reader:
+        from analyzer.transport.smb.smb1 import Smb1Reader  # few connections carry SMB1
+
+        return Smb1Reader(self._state, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
+
     def _take(self, direction: Direction, found: list[Framed]) -> None:
         """What was found in the stream."""
         for event in found:
@@ -98,7 +107,7 @@ class SmbConnection:
                     self._decode_error(direction, event, error)
                 if self._state.crowded_out:
                     self._leave_crowded_out()
-            elif isinstance(event, Lost):
+            elif isinstance(event, LostMessages):
                 self._smb2.lost_data(direction, event, event.reason)
             elif isinstance(event, NetbiosNames):
                 self._name_hosts(direction, event)
@@ -125,6 +134,7 @@ class SmbConnection:
         if magic == SMB2_MAGIC:
             self._smb2.feed(direction, message, transforms)
         elif magic == SMB1_MAGIC:
+            self._smb1 = self._smb1 or self._begin_smb1()
             self._smb1.feed(direction, message)
         else:
             raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
@@ -154,6 +164,8 @@ class SmbConnection:
             self._smb2.sessions.leave(self._state.crowded_out.pop())
 
     def _decompress(self, packed: TracedBytes) -> TracedBytes:
+        from analyzer.transport.smb.compression import decompress_message  # few messages are compressed
+
         shared = self._state.shared
         shared.packed += len(packed)
         # What a header promises is counted before it is made: few bytes that grow again and again are a bomb too.

@@ -2,15 +2,15 @@
 
 A direction is in one of three states:
 
-    state        input                                        output      next state
-    AT_HEADER    a whole message                              Message     AT_HEADER
-    AT_HEADER    the header of a session message              -           IN_MESSAGE (its length is known)
-    AT_HEADER    another NetBIOS packet                       names       AT_HEADER
-    AT_HEADER    bytes that are no header, a gap              Lost        SEEKING
-    IN_MESSAGE   the rest of the message                      Message     AT_HEADER
-    IN_MESSAGE   a gap that ends inside the message           -           IN_MESSAGE (the length gives the next header)
-    IN_MESSAGE   a gap that swallows the next header          Message, Lost   SEEKING
-    SEEKING      a header                                     Problem     AT_HEADER
+    state        input                                        output                 next state
+    AT_HEADER    a whole message                              Message                AT_HEADER
+    AT_HEADER    the header of a session message              -                      IN_MESSAGE (its length is known)
+    AT_HEADER    another NetBIOS packet                       names                  AT_HEADER
+    AT_HEADER    bytes that are no header, a gap              LostMessages           SEEKING
+    IN_MESSAGE   the rest of the message                      Message                AT_HEADER
+    IN_MESSAGE   a gap that ends inside the message           -                      IN_MESSAGE (the length gives the next header)
+    IN_MESSAGE   a gap that swallows the next header          Message, LostMessages  SEEKING
+    SEEKING      a header                                     Problem                AT_HEADER
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class NetbiosNames(Event, frozen=True):
     calling: str
 
 
-class Lost(Event, frozen=True):
+class LostMessages(Event, frozen=True):
     """The framing is out of step: unknown messages were lost here."""
 
     length: int | None
@@ -168,7 +168,7 @@ class Lost(Event, frozen=True):
     reason: str
 
 
-Framed = Message | NetbiosNames | Lost | Problem
+Framed = Message | NetbiosNames | LostMessages | Problem
 
 
 class Framing:
@@ -187,7 +187,7 @@ class Framing:
         self._pieces_length = 0
         self._reason = ""
         self._skipped = 0
-        self._lost: Lost | None = None
+        self._lost: LostMessages | None = None
 
     @property
     def memory(self) -> int:
@@ -273,7 +273,7 @@ class Framing:
             return True
         frames = self._held.take(1).frames
         self._skipped = 1
-        self._lose(Lost(0, frames, "no SMB header where one was due"), out)
+        self._lose(LostMessages(0, frames, "no SMB header where one was due"), out)
         return True
 
     def _gap(self, gap: Gap, out: list[Framed]) -> None:
@@ -281,11 +281,11 @@ class Framing:
         if self._state is FramingState.SEEKING:
             self._skip_held()
             if self._lost is None:
-                self._lose(Lost(length, frames, reason), out)
+                self._lose(LostMessages(length, frames, reason), out)
             else:
                 before = self._lost.length
                 total = None if before is None or length is None else before + length
-                self._lost = Lost(total, tuple(sorted({*self._lost.frames, *frames})), self._lost.reason)
+                self._lost = LostMessages(total, tuple(sorted({*self._lost.frames, *frames})), self._lost.reason)
             return
         over: int | None = length
         if (
@@ -308,7 +308,7 @@ class Framing:
             out.append(self._message())
         else:
             self._skip_held()
-        self._lose(Lost(over, frames, reason), out)
+        self._lose(LostMessages(over, frames, reason), out)
 
     def finish(self) -> list[Framed]:
         """The end of the stream: what was begun is handed over as it is."""
@@ -346,7 +346,7 @@ class Framing:
             return Message(data, HEADER_LEN, len(data), total, tuple(pieces[1:]), reason)
         return Message.of_pieces(pieces, total, reason)
 
-    def _lose(self, lost: Lost, out: list[Framed]) -> None:
+    def _lose(self, lost: LostMessages, out: list[Framed]) -> None:
         self._state = FramingState.SEEKING
         self._lost = lost
         out.append(lost)

@@ -66,6 +66,7 @@ class SmbLayer:
         """The capture ends, and with it every connection."""
         out = [event for connection in self._connections.values() for event in connection.finish()]
         self._connections.clear()
+        out += self._shared.durable.finish()
         if count := self._memory.given_up:
             text = f"more than {self._memory.most} bytes of memory for all SMB connections"
             out.append(Problem("limit", "smb", (), f"{text}; {count} times the one silent longest was given up"))

@@ -20,13 +20,13 @@ from analyzer.transport.smb.framing import Message
 from analyzer.transport.smb.smb1_message import (
     FLAG2_SIGNED,
     HEADER_LEN,
-    Block,
-    Header,
+    Smb1Block,
+    Smb1Header,
     read_block,
     read_header,
     text_of,
 )
-from analyzer.transport.smb.smb1_sessions import Setup, Smb1Sessions
+from analyzer.transport.smb.smb1_sessions import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name, remember_info
 from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
@@ -50,7 +50,7 @@ _MAX_CHAIN = 16
 _REQUEST_COST = 500
 
 
-class Request(Struct):
+class Smb1Request(Struct):
     """What an answer has to be read with."""
 
     command: int
@@ -62,7 +62,7 @@ class Request(Struct):
     opened: Open | None = None
     sent: int = 0
     answered: int = 0
-    setup: Setup | Identity | None = None
+    setup: Smb1Setup | Identity | None = None
 
 
 class Smb1Reader:
@@ -74,7 +74,7 @@ class Smb1Reader:
         self._state = state
         self._leave = leave
         self._out = out
-        self._pending: dict[tuple[int, int], Request] = {}
+        self._pending: dict[tuple[int, int], Smb1Request] = {}
         self._sessions = Smb1Sessions(state, leave, offers_smb2, out)
         self._forgot = False
         # Few differ, and all messages of a conversation are carried alike.
@@ -125,7 +125,7 @@ class Smb1Reader:
 
     # Requests
 
-    def _remember(self, header: Header, command: int, message: Message) -> None:
+    def _remember(self, header: Smb1Header, command: int, message: Message) -> None:
         key = (header.pid, header.mid)
         if key not in self._pending and len(self._pending) >= self._most_pending:
             del self._pending[next(iter(self._pending))]
@@ -134,13 +134,13 @@ class Smb1Reader:
                 text = f"more than {self._most_pending} requests without an answer; the oldest are forgotten"
                 self._out.append(Problem("limit", "smb", message.frames, text))
         former = self._pending.get(key)
-        request = Request(command, header.uid, header.tid)
+        request = Smb1Request(command, header.uid, header.tid)
         if former is not None and command != header.command:
             # Chained commands share one answer; what the first asked for stays known.
             request.name, request.fid, request.setup = former.name, former.fid, former.setup
         self._pending[key] = request
 
-    def _request(self, header: Header, block: Block, message: Message) -> None:
+    def _request(self, header: Smb1Header, block: Smb1Block, message: Message) -> None:
         command, words = block.command, block.words
         if command == TRANSACTION_SECONDARY:
             self._secondary(header, block, message)
@@ -181,7 +181,9 @@ class Smb1Reader:
         elif command == TRANSACTION:
             self._transaction(header, request, block, message)
 
-    def _written(self, header: Header, request: Request, message: Message, start: int, length: int, mode: int) -> None:
+    def _written(
+        self, header: Smb1Header, request: Smb1Request, message: Message, start: int, length: int, mode: int
+    ) -> None:
         session = self._sessions.get(header.uid, message)
         assert request.fid is not None
         start, stop = _span(message, start, length)
@@ -191,7 +193,7 @@ class Smb1Reader:
         opened = session.open_of(_key(request.fid), self._out)
         session.deliver(opened, True, message, (start, stop), self._info(header, session), self._out)
 
-    def _transaction(self, header: Header, request: Request, block: Block, message: Message) -> None:
+    def _transaction(self, header: Smb1Header, request: Smb1Request, block: Smb1Block, message: Message) -> None:
         words = block.words
         words.skip("transaction.totals_and_parameters", 22)
         length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
@@ -212,7 +214,7 @@ class Smb1Reader:
         if request.opened is not None:
             self._piece(header, session, request, message, (0, start, length), from_client=True)
 
-    def _secondary(self, header: Header, block: Block, message: Message) -> None:
+    def _secondary(self, header: Smb1Header, block: Smb1Block, message: Message) -> None:
         request = self._pending.get((header.pid, header.mid))
         if request is None or request.opened is None:
             return
@@ -225,9 +227,9 @@ class Smb1Reader:
 
     def _piece(
         self,
-        header: Header,
+        header: Smb1Header,
         session: Session,
-        request: Request,
+        request: Smb1Request,
         message: Message,
         where: tuple[int, int, int],
         *,
@@ -258,7 +260,7 @@ class Smb1Reader:
 
     # Responses
 
-    def _response(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
+    def _response(self, header: Smb1Header, request: Smb1Request | None, block: Smb1Block, message: Message) -> None:
         command, words = block.command, block.words
         if command == TRANSACTION:
             self._transaction_answered(header, request, block, message)
@@ -299,7 +301,7 @@ class Smb1Reader:
             span = (block.data.pos + 3, words.u16("read.len_data"))
             self._read_answered(header, session, request, message, span)
 
-    def _opened(self, session: Session, header: Header, request: Request | None, fid: int) -> None:
+    def _opened(self, session: Session, header: Smb1Header, request: Smb1Request | None, fid: int) -> None:
         tree = session.trees.get(header.tid)
         kind: OpenKind = tree.kind if tree is not None else "unknown"
         path = request.name if request is not None else None
@@ -312,7 +314,12 @@ class Smb1Reader:
             request.fid = fid
 
     def _read_answered(
-        self, header: Header, session: Session, request: Request | None, message: Message, where: tuple[int, int]
+        self,
+        header: Smb1Header,
+        session: Session,
+        request: Smb1Request | None,
+        message: Message,
+        where: tuple[int, int],
     ) -> None:
         span = _span(message, *where)
         if request is not None and request.fid is not None:
@@ -327,7 +334,9 @@ class Smb1Reader:
             self._state.note("gap", reason, message.frames)
             session.lost(False, None, message, reason, self._out)
 
-    def _transaction_answered(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
+    def _transaction_answered(
+        self, header: Smb1Header, request: Smb1Request | None, block: Smb1Block, message: Message
+    ) -> None:
         words, key = block.words, (header.pid, header.mid)
         if block.word_count < 10:
             # An interim answer asks for the secondary requests; a failure ends it.
@@ -339,7 +348,7 @@ class Smb1Reader:
             pipes = session.pipes()
             if request is not None or len(pipes) != 1:
                 return
-            request = Request(TRANSACTION, header.uid, header.tid, opened=pipes[0])
+            request = Smb1Request(TRANSACTION, header.uid, header.tid, opened=pipes[0])
         words.skip("transaction.total_parameters", 2)
         total = words.u16("transaction.total_data")
         words.skip("transaction.parameters", 8)
@@ -354,7 +363,7 @@ class Smb1Reader:
 
     # Negotiation and session setup
 
-    def _info(self, header: Header, session: Session) -> SmbInfo:
+    def _info(self, header: Smb1Header, session: Session) -> SmbInfo:
         """How a message was carried."""
         signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.logon
         key = (self._state.dialect, header.uid, signed, logon)
@@ -369,7 +378,7 @@ def _key(fid: int) -> bytes:
     return fid.to_bytes(2, "little")
 
 
-def _call_key(header: Header) -> bytes:
+def _call_key(header: Smb1Header) -> bytes:
     return f"call {header.pid} {header.mid}".encode()
 
 

@@ -15,7 +15,7 @@ STATUS_BUFFER_OVERFLOW = 0x80000005
 DOS_MORE_DATA = 0x01 | 234 << 16
 
 
-class Header(Struct, frozen=True):
+class Smb1Header(Struct, frozen=True):
     command: int
     status: int
     flags: int
@@ -40,7 +40,7 @@ class Header(Struct, frozen=True):
         return self.status not in (0, DOS_MORE_DATA, STATUS_BUFFER_OVERFLOW)
 
 
-class Block(Struct):
+class Smb1Block(Struct):
     """One command's words and bytes. `data` reads on from the words over the bytes; offsets are the message's."""
 
     command: int
@@ -49,17 +49,17 @@ class Block(Struct):
     data: Cursor
 
 
-def read_header(data: bytes) -> Header:
+def read_header(data: bytes) -> Smb1Header:
     cur = Cursor(data)
     cur.skip("header.protocol", 4)
     command, status = cur.u8("header.command"), cur.u32("header.status")
     flags, flags2 = cur.u8("header.flags"), cur.u16("header.flags2")
     cur.skip("header.extra", 12)
     tid, pid = cur.u16("header.tid"), cur.u16("header.pid")
-    return Header(command, status, flags, flags2, tid, pid, cur.u16("header.uid"), cur.u16("header.mid"))
+    return Smb1Header(command, status, flags, flags2, tid, pid, cur.u16("header.uid"), cur.u16("header.mid"))
 
 
-def read_block(data: bytes, at: int, command: int) -> Block:
+def read_block(data: bytes, at: int, command: int) -> Smb1Block:
     cur = Cursor(data, min(at, len(data)))
     word_count = cur.u8("word_count")
     words = Cursor(data, cur.pos, cur.pos + 2 * word_count)
@@ -69,7 +69,7 @@ def read_block(data: bytes, at: int, command: int) -> Block:
     # Large reads and writes outgrow the byte count; their own fields give where the data lie.
     if cur.left >= 2:
         cur.skip("byte_count", 2)
-    return Block(command, words, word_count, cur)
+    return Smb1Block(command, words, word_count, cur)
 
 
 def text_of(cur: Cursor, unicode: bool, length: int | None = None, *, aligned: bool = True) -> str:

@@ -13,7 +13,7 @@ from analyzer.core.guid import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.smb1_message import Block, Header, text_of
+from analyzer.transport.smb.smb1_message import Smb1Block, Smb1Header, text_of
 from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon
 
 CAP_EXTENDED_SECURITY = 0x80000000
@@ -24,7 +24,7 @@ SMB_SETUP_GUEST = 0x0001
 _SETUP_COST = 6000
 
 
-class Setup(Struct):
+class Smb1Setup(Struct):
     """A session setup under way."""
 
     handshake: Handshake
@@ -45,7 +45,7 @@ class Smb1Sessions:
         self._leave = leave
         self._offers_smb2 = offers_smb2
         self._out = out
-        self._setups: dict[int, Setup] = {}
+        self._setups: dict[int, Smb1Setup] = {}
 
     @property
     def memory(self) -> int:
@@ -58,12 +58,12 @@ class Smb1Sessions:
             self._set_up(uid, setup, setup.first_time_ns)
         self._setups.clear()
 
-    def negotiate_request(self, block: Block) -> None:
+    def negotiate_request(self, block: Smb1Block) -> None:
         dialects = [entry.rstrip(b"\0") for entry in block.data.rest().split(b"\x02")]
         if any(dialect.startswith(b"SMB 2") for dialect in dialects):
             self._offers_smb2()
 
-    def negotiate_response(self, header: Header, block: Block) -> None:
+    def negotiate_response(self, header: Smb1Header, block: Smb1Block) -> None:
         state, words = self._state, block.words
         if header.failed or words.u16("negotiate.dialect_index") == 0xFFFF:
             return
@@ -84,7 +84,7 @@ class Smb1Sessions:
             if block.data.left:
                 state.name_host(state.server.ip, text_of(block.data, header.unicode, aligned=False), "SMB1 negotiation")
 
-    def setup_request(self, header: Header, block: Block, message: Message) -> Setup | Identity:
+    def setup_request(self, header: Smb1Header, block: Smb1Block, message: Message) -> Smb1Setup | Identity:
         """Takes a request; gives what its answer belongs to: the handshake under way, or whom the client says it is."""
         words, data = block.words, block.data
         words.skip("session_setup.fixed", 10)
@@ -92,7 +92,7 @@ class Smb1Sessions:
             length = words.u16("session_setup.len_blob")
             setup = self._setups.get(header.uid) if header.uid else None
             if setup is None:
-                setup = Setup(self._state.shared.handshake(), message.time_ns)
+                setup = Smb1Setup(self._state.shared.handshake(), message.time_ns)
             setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
             setup.handshake.feed("initiator", data.take("session_setup.blob", length))
             if data.left:
@@ -107,9 +107,11 @@ class Smb1Sessions:
         system = text_of(data, header.unicode) if data.left else ""
         return Identity("ntlm", user or None, domain or None, client_os_version=system or None, is_anonymous=not user)
 
-    def setup_response(self, header: Header, asked: Setup | Identity | None, block: Block, message: Message) -> None:
+    def setup_response(
+        self, header: Smb1Header, asked: Smb1Setup | Identity | None, block: Smb1Block, message: Message
+    ) -> None:
         """Takes an answer; `asked` is what its request gave, None where that was not captured."""
-        setup = asked if isinstance(asked, Setup) else None if asked is not None else self._setups.get(header.uid)
+        setup = asked if isinstance(asked, Smb1Setup) else None if asked is not None else self._setups.get(header.uid)
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
         system = None
         granted: Granted | None = None
@@ -118,7 +120,7 @@ class Smb1Sessions:
             if block.word_count >= 4:
                 token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
                 if setup is None:
-                    setup = Setup(self._state.shared.handshake(), message.time_ns)
+                    setup = Smb1Setup(self._state.shared.handshake(), message.time_ns)
                     setup.handshake.missed("initiator")
                 if token:
                     setup.handshake.feed("acceptor", token)
@@ -148,20 +150,20 @@ class Smb1Sessions:
         if header.failed:
             self._leave(session)
 
-    def _logon(self, setup: Setup | None, time_ns: int, frames: tuple[int, ...]) -> SessionLogon:
+    def _logon(self, setup: Smb1Setup | None, time_ns: int, frames: tuple[int, ...]) -> SessionLogon:
         if setup is None:
             return self._state.shared.logon(None, time_ns, frames)
         logon = self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
         logon.client_os = setup.client_os
         return logon
 
-    def _set_up(self, uid: int, setup: Setup, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
+    def _set_up(self, uid: int, setup: Smb1Setup, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
         """The session of a setup whose end was not captured."""
         session = self._establish(uid, setup, time_ns, frames)
         session.logs_on(self._logon(setup, time_ns, frames), time_ns, self._out)
         return session
 
-    def _establish(self, uid: int, setup: Setup | None, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
+    def _establish(self, uid: int, setup: Smb1Setup | None, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
         """The session of a setup, or one whose setup was not captured; `frames` are those of the message that shows it."""
         session = self._state.sessions.get(uid)
         if session is None:

@@ -25,12 +25,20 @@ from analyzer.core.events import Problem
 from analyzer.transport.channel.events import SmbInfo
 from analyzer.transport.smb.crypto import TRANSFORM_LEN
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Lost, Message
+from analyzer.transport.smb.framing import LostMessages, Message
+from analyzer.transport.smb.reopening import (
+    SentAlready,
+    SentData,
+    grants_durability,
+    may_be_sent_again,
+    reopened_file_id,
+)
 from analyzer.transport.smb.smb2_header import (
     CANCEL,
     CLOSE,
     CREATE,
     FLAG_RELATED,
+    FLAG_REPLAY,
     FLAG_RESPONSE,
     FLAG_SIGNED,
     HEADER_LEN,
@@ -51,12 +59,12 @@ from analyzer.transport.smb.smb2_header import (
     TREE_DISCONNECT,
     WRITE,
     WRITE_REQUEST,
-    Header,
+    Smb2Header,
     buffer_span,
     read_header,
 )
-from analyzer.transport.smb.smb2_sessions import Setup, Smb2Sessions
-from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name, remember_info
+from analyzer.transport.smb.smb2_sessions import Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, SharedState, pipe_name, remember_info
 from analyzer.transport.smb.transforms import decrypted_message
 from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
@@ -94,7 +102,7 @@ class Compound(Struct):
     waiting: list[tuple[Message, tuple[int, int], SmbInfo]] = field(default_factory=list)
 
 
-class Request(Struct):
+class Smb2Request(Struct):
     """What a response has to be read with."""
 
     command: int
@@ -104,7 +112,11 @@ class Request(Struct):
     file_id: bytes | None = None
     path: str | None = None
     impersonation: int | None = None
-    setup: Setup | None = None
+    setup: Smb2Setup | None = None
+    # What it carried to a pipe, where that may come again; the open that it asks for again; whether it is itself sent again.
+    sent: SentData | None = None
+    reopens: bytes | None = None
+    is_replay: bool = False
     # Bytes of names and data that it keeps.
     size: int = 0
 
@@ -114,7 +126,7 @@ class Operation(Struct, frozen=True):
     captured without a hole."""
 
     direction: Direction
-    header: Header
+    header: Smb2Header
     message: Message
     lead: bytes
     at: int
@@ -139,7 +151,7 @@ class Smb2Reader:
         self._limits = state.shared.limits
         self._kept = 0  # bytes of names and data in requests
         self.sessions = Smb2Sessions(state, out)
-        self._pending: dict[int, Request] = {}
+        self._pending: dict[int, Smb2Request] = {}
         self._requests_lost = False
         self._forgot = False
         # Few differ, and all messages of a conversation are carried alike.
@@ -189,9 +201,9 @@ class Smb2Reader:
 
     def expect_negotiate(self) -> None:
         """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
-        self._pending[0] = Request(NEGOTIATE, 0, None)
+        self._pending[0] = Smb2Request(NEGOTIATE, 0, None)
 
-    def lost_data(self, direction: Direction, what: Message | Lost, reason: str) -> None:
+    def lost_data(self, direction: Direction, what: Message | LostMessages, reason: str) -> None:
         """Messages of this direction were lost: gaps for the pipes that may have lost data.
 
         Data of the server only come as a response, so with all requests at hand only pipes with one unanswered are concerned.
@@ -239,7 +251,7 @@ class Smb2Reader:
     def _operation(
         self,
         direction: Direction,
-        header: Header,
+        header: Smb2Header,
         message: Message,
         lead: bytes,
         transforms: Transforms,
@@ -274,7 +286,7 @@ class Smb2Reader:
                 compound.file_id, compound.session_id, compound.tree_id = None, session_id, tree_id
         if command == CANCEL:
             return
-        request = Request(command, session_id, tree_id, compound)
+        request = Smb2Request(command, session_id, tree_id, compound)
         if self._pop(header.message_id) is None and len(self._pending) >= self._limits.requests:
             self._forget_oldest(message)
         self._pending[header.message_id] = request
@@ -290,11 +302,11 @@ class Smb2Reader:
             text = f"more than {self._limits.requests} requests without an answer; the oldest are forgotten"
             self._out.append(Problem("limit", "smb", message.frames, text))
 
-    def _keeps(self, request: Request, size: int) -> None:
+    def _keeps(self, request: Smb2Request, size: int) -> None:
         request.size += size
         self._kept += size
 
-    def _pop(self, message_id: int) -> Request | None:
+    def _pop(self, message_id: int) -> Smb2Request | None:
         """Takes out the request of that MessageId, if one is waiting."""
         request = self._pending.pop(message_id, None)
         if request is not None:
@@ -327,16 +339,16 @@ class Smb2Reader:
 
     # Data
 
-    def _read_request(self, operation: Operation, request: Request) -> None:
+    def _read_request(self, operation: Operation, request: Smb2Request) -> None:
         (file_id,) = READ_REQUEST.read(operation.lead, operation.at, operation.captured)
         _take_file_id(request, file_id)
 
-    def _write_request(self, operation: Operation, request: Request) -> None:
+    def _write_request(self, operation: Operation, request: Smb2Request) -> None:
         start, length, file_id = WRITE_REQUEST.read(operation.lead, operation.at, operation.captured)
         _take_file_id(request, file_id)
         self._from_client(operation, request, start, length)
 
-    def _ioctl_request(self, operation: Operation, request: Request) -> None:
+    def _ioctl_request(self, operation: Operation, request: Smb2Request) -> None:
         code, file_id = IOCTL_REQUEST.read(operation.lead, operation.at, operation.captured)
         _take_file_id(request, file_id)
         if code != FSCTL_PIPE_TRANSCEIVE:
@@ -345,7 +357,7 @@ class Smb2Reader:
         start, length = IOCTL_INPUT.read(operation.lead, operation.at, operation.captured)
         self._from_client(operation, request, start, length)
 
-    def _from_client(self, operation: Operation, request: Request, start: int, length: int) -> None:
+    def _from_client(self, operation: Operation, request: Smb2Request, start: int, length: int) -> None:
         message = operation.message
         span = buffer_span(message, start, length)
         session = operation.session
@@ -357,10 +369,12 @@ class Smb2Reader:
             self._keeps(request, message.length)
             return
         if session is not None and request.file_id is not None:
-            opened = session.open_of(request.file_id, self._out, self._state.client)
+            opened = session.open_of(request.file_id, self._out)
+            if may_be_sent_again(session, opened) and _came_before(self._state, operation, request, opened, span):
+                return
             session.deliver(opened, True, message, span, smb, self._out)
 
-    def _read_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _read_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
         header, message = operation.header, operation.message
         if header.failed:
@@ -371,12 +385,12 @@ class Smb2Reader:
             return
         start, length = READ_RESPONSE.read(lead, at, captured)
         span = buffer_span(message, start, length)
-        smb = self._info(operation, self._session_id_of(header, request), session)
+        smb = self._info(operation, _session_id_of(header, request), session)
         file_id = request.file_id if request is not None else None
         if file_id is None and request is not None and request.compound is not None:
             file_id = request.compound.file_id
         if file_id is not None:
-            opened = session.open_of(file_id, self._out, self._state.client)
+            opened = session.open_of(file_id, self._out)
             session.deliver(opened, False, message, span, smb, self._out)
         else:
             self._read_by_unknown(session, message, span, smb)
@@ -389,13 +403,13 @@ class Smb2Reader:
             return
         if not pipes:
             if looks_like_dcerpc(message.part(*span).head.data):
-                session.deliver_orphan(message, span, smb, self._out, self._state.client)
+                session.deliver_orphan(message, span, smb, self._out)
             return
         reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
         self._state.note("gap", reason, message.frames)
         session.lost(False, None, message, reason, self._out)
 
-    def _ioctl_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _ioctl_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
         header, message = operation.header, operation.message
         lead, at, captured = operation.lead, operation.at, operation.captured
@@ -406,27 +420,24 @@ class Smb2Reader:
         span = buffer_span(message, start, length)
         if code == FSCTL_PIPE_TRANSCEIVE and not header.failed:
             file_id = (request.file_id if request is not None else None) or session.whole_file_id(file_id)
-            opened = session.open_of(file_id, self._out, self._state.client)
-            smb = self._info(operation, self._session_id_of(header, request), session)
-            session.deliver(opened, False, message, span, smb, self._out)
-
-    @staticmethod
-    def _session_id_of(header: Header, request: Request | None) -> int:
-        if request is not None and header.session_id in (0, _NO_SESSION):
-            return request.session_id
-        return header.session_id
+            opened = session.open_of(file_id, self._out)
+            smb = self._info(operation, _session_id_of(header, request), session)
+            if request is None or request.sent is None or request.sent.is_first_answer():
+                session.deliver(opened, False, message, span, smb, self._out)
 
     # Opens and trees
 
-    def _create_request(self, operation: Operation, request: Request) -> None:
+    def _create_request(self, operation: Operation, request: Smb2Request) -> None:
         cur = operation.body
         cur.skip("create.header", 4)
         request.impersonation = cur.u32("create.impersonation_level")
         cur.skip("create.fixed", 36)
         request.path = _text(cur.data, cur.u16("create.ofs_name"), cur.u16("create.len_name"))
         self._keeps(request, len(request.path))
+        request.is_replay = bool(operation.header.flags & FLAG_REPLAY)
+        request.reopens = reopened_file_id(cur)
 
-    def _create_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _create_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
         cur = operation.body
         if operation.header.failed or cur.u16("create.structure_size") != 89:
@@ -434,13 +445,14 @@ class Smb2Reader:
         cur.skip("create.fixed", 62)
         file_id = cur.take("create.file_id", 16)
         if request is None:
-            session.add_open(file_id, Open("unknown", None, client=self._state.client), self._out)
+            session.add_open(file_id, Open("unknown", None), self._out)
             return
-        tree = session.trees.get(request.tree_id) if request.tree_id is not None else None
-        kind: OpenKind = tree.kind if tree is not None else "unknown"
-        name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
-        opened = Open(kind, name, request.tree_id, impersonation=request.impersonation, client=self._state.client)
-        session.add_open(file_id, opened, self._out)
+        opened = session.opens.get(file_id) if request.is_replay else None
+        if opened is None:
+            opened = _opened(request, session, self._state.shared)
+            session.add_open(file_id, opened, self._out)
+            if grants_durability(cur):
+                self._state.shared.durable.granted(session, file_id, opened)
         compound = request.compound
         if compound is not None and compound.file_id is None:
             compound.file_id = file_id
@@ -448,22 +460,22 @@ class Smb2Reader:
                 session.deliver(opened, True, waiting, span, smb, self._out)
             compound.waiting.clear()
 
-    def _close_request(self, operation: Operation, request: Request) -> None:
+    def _close_request(self, operation: Operation, request: Smb2Request) -> None:
         cur = operation.body
         cur.skip("close.header", 8)
         _take_file_id(request, cur.take("file_id", 16))
 
-    def _close_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _close_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         if session is not None and request is not None and request.file_id is not None:
             session.close(request.file_id, self._out)
 
-    def _tree_request(self, operation: Operation, request: Request) -> None:
+    def _tree_request(self, operation: Operation, request: Smb2Request) -> None:
         cur = operation.body
         cur.skip("tree_connect.header", 4)
         request.path = _text(cur.data, cur.u16("tree_connect.ofs_path"), cur.u16("tree_connect.len_path"))
         self._keeps(request, len(request.path))
 
-    def _tree_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _tree_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         header = operation.header
         if session is None or header.failed or header.tree_id is None:
             return
@@ -474,30 +486,30 @@ class Smb2Reader:
         is_pipe = share_type == SHARE_TYPE_PIPE or path.upper().endswith("\\IPC$")
         session.add_tree(header.tree_id, path, "pipe" if is_pipe else "file")
 
-    def _tree_disconnected(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _tree_disconnected(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         header = operation.header
         if session is not None and not header.failed and header.tree_id is not None:
             session.close_tree(header.tree_id, self._out)
 
     # Negotiation and sessions
 
-    def _negotiate_request(self, operation: Operation, request: Request) -> None:
+    def _negotiate_request(self, operation: Operation, request: Smb2Request) -> None:
         self.sessions.negotiate_request(operation.body, operation.message)
 
-    def _negotiate_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _negotiate_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         if not operation.header.failed:
             self.sessions.negotiate_response(operation.body, operation.message)
 
-    def _setup_request(self, operation: Operation, request: Request) -> None:
+    def _setup_request(self, operation: Operation, request: Smb2Request) -> None:
         request.setup = self.sessions.setup_request(operation.header, operation.body, operation.message)
 
-    def _setup_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _setup_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         header = operation.header
         setup = request.setup if request is not None else self.sessions.setup_of(header.session_id)
         is_encrypted = operation.transforms.encrypted
         self.sessions.setup_response(header, setup, operation.body, operation.message, is_encrypted=is_encrypted)
 
-    def _logoff_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
+    def _logoff_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         if session is not None and not operation.header.failed:
             self.sessions.logoff(session)
 
@@ -508,11 +520,12 @@ class Smb2Reader:
         logon = session.logon if session is not None else None
         dialect, transforms = self._state.dialect, operation.transforms
         signed = operation.header.flags & FLAG_SIGNED
-        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon)
+        number = session.number if session is not None else None
+        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon, number)
         info = self._infos.get(key)
         if info is None:
             how = (transforms.encrypted, bool(signed), transforms.compressed, operation.signature_ok)
-            info = SmbInfo(dialect, session_id, *how, self._state.client, self._state.server)
+            info = SmbInfo(dialect, session_id, *how, self._state.client, self._state.server, session=number)
             info = remember_info(self._infos, key, info, logon)
         return info
 
@@ -524,35 +537,68 @@ class Smb2Reader:
         self.lost_data(direction, message, reason)
 
 
-class Command(Struct, frozen=True):
+class Smb2Command(Struct, frozen=True):
     """What takes requests and responses of one command. `is_setup`: it belongs to no session yet."""
 
-    request: Callable[[Smb2Reader, Operation, Request], None] | None = None
-    response: Callable[[Smb2Reader, Operation, Request | None, Session | None], None] | None = None
+    request: Callable[[Smb2Reader, Operation, Smb2Request], None] | None = None
+    response: Callable[[Smb2Reader, Operation, Smb2Request | None, Session | None], None] | None = None
     is_setup: bool = False
 
 
-_UNREAD = Command()
-_COMMANDS: dict[int, Command] = {
-    READ: Command(Smb2Reader._read_request, Smb2Reader._read_response),
-    WRITE: Command(Smb2Reader._write_request),
-    IOCTL: Command(Smb2Reader._ioctl_request, Smb2Reader._ioctl_response),
-    CREATE: Command(Smb2Reader._create_request, Smb2Reader._create_response),
-    CLOSE: Command(Smb2Reader._close_request, Smb2Reader._close_response),
-    TREE_CONNECT: Command(Smb2Reader._tree_request, Smb2Reader._tree_response),
-    TREE_DISCONNECT: Command(None, Smb2Reader._tree_disconnected),
-    NEGOTIATE: Command(Smb2Reader._negotiate_request, Smb2Reader._negotiate_response, is_setup=True),
-    SESSION_SETUP: Command(Smb2Reader._setup_request, Smb2Reader._setup_response, is_setup=True),
-    LOGOFF: Command(None, Smb2Reader._logoff_response),
+_UNREAD = Smb2Command()
+_COMMANDS: dict[int, Smb2Command] = {
+    READ: Smb2Command(Smb2Reader._read_request, Smb2Reader._read_response),
+    WRITE: Smb2Command(Smb2Reader._write_request),
+    IOCTL: Smb2Command(Smb2Reader._ioctl_request, Smb2Reader._ioctl_response),
+    CREATE: Smb2Command(Smb2Reader._create_request, Smb2Reader._create_response),
+    CLOSE: Smb2Command(Smb2Reader._close_request, Smb2Reader._close_response),
+    TREE_CONNECT: Smb2Command(Smb2Reader._tree_request, Smb2Reader._tree_response),
+    TREE_DISCONNECT: Smb2Command(None, Smb2Reader._tree_disconnected),
+    NEGOTIATE: Smb2Command(Smb2Reader._negotiate_request, Smb2Reader._negotiate_response, is_setup=True),
+    SESSION_SETUP: Smb2Command(Smb2Reader._setup_request, Smb2Reader._setup_response, is_setup=True),
+    LOGOFF: Smb2Command(None, Smb2Reader._logoff_response),
 }
 
 
-def _header_of(message: Message) -> Header:
+def _header_of(message: Message) -> Smb2Header:
     length = message.stop - message.start
     return read_header(message.data.lead(message.start + min(length, HEADER_LEN)), message.start, length)
 
 
-def _take_file_id(request: Request, file_id: bytes) -> None:
+def _came_before(
+    state: ConnectionState, operation: Operation, request: Smb2Request, opened: Open, span: tuple[int, int]
+) -> bool:
+    """Whether a request carries to a pipe what one before it carried; the two are one."""
+    opened.sent = opened.sent or SentAlready()
+    is_replay = bool(operation.header.flags & FLAG_REPLAY)
+    request.sent, was_sent = opened.sent.note(operation.message, span, is_replay=is_replay)
+    if was_sent and request.sent is not None:
+        frames = (*request.sent.frames, *operation.message.frames)
+        text = f"a request to the pipe {opened.name} was sent again (SMB2_FLAGS_REPLAY_OPERATION); both are one call"
+        state.note("note", text, frames)
+    return was_sent
+
+
+def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open:
+    """What a CREATE has opened: a new open, or a durable one that the client has asked for again."""
+    if request.reopens is not None:
+        known = shared.durable.take(session, request.reopens)
+        if known is not None:
+            known.tree_id = request.tree_id
+            return known
+    tree = session.trees.get(request.tree_id) if request.tree_id is not None else None
+    kind: OpenKind = tree.kind if tree is not None else "unknown"
+    name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
+    return Open(kind, name, request.tree_id, impersonation=request.impersonation)
+
+
+def _session_id_of(header: Smb2Header, request: Smb2Request | None) -> int:
+    if request is not None and header.session_id in (0, _NO_SESSION):
+        return request.session_id
+    return header.session_id
+
+
+def _take_file_id(request: Smb2Request, file_id: bytes) -> None:
     """A request names a file, or the one of the operation before it."""
     compound = request.compound
     if file_id != ANY_FILE:

@@ -19,6 +19,7 @@ FLAG_RESPONSE = 0x1
 FLAG_ASYNC = 0x2
 FLAG_RELATED = 0x4
 FLAG_SIGNED = 0x8
+FLAG_REPLAY = 0x20000000
 
 # ProtocolId, StructureSize, CreditCharge, Status, Command, Credits, Flags, NextCommand, MessageId, then AsyncId or Reserved
 # and TreeId, SessionId, Signature. Every message passes here, so it is read in one step. The AsyncId is not needed: the final
@@ -26,7 +27,7 @@ FLAG_SIGNED = 0x8
 _HEADER = struct.Struct("<4xH2xIH2xIIQ4xIQ16x")
 
 
-class Header(Struct, frozen=True):
+class Smb2Header(Struct, frozen=True):
     """What of a header is used; `tree_id` None in an asynchronous message."""
 
     status: int
@@ -47,17 +48,19 @@ class Header(Struct, frozen=True):
         return self.status >> 30 == 3
 
 
-def read_header(data: bytes, at: int, length: int) -> Header:
+def read_header(data: bytes, at: int, length: int) -> Smb2Header:
     """The header at `at` of the data, of which `length` bytes were captured."""
     if length < HEADER_LEN:
         raise TruncatedError(f"{HEADER_LEN} bytes wanted, {length} there", field="header", start=0, stop=length)
     size, status, command, flags, next_command, message_id, tree_id, session_id = _HEADER.unpack_from(data, at)
     if size != HEADER_LEN:
         raise MalformedError(f"{size} is not {HEADER_LEN}", field="header.structure_size", start=4, stop=6)
-    return Header(status, command, flags, next_command, message_id, None if flags & FLAG_ASYNC else tree_id, session_id)
+    return Smb2Header(
+        status, command, flags, next_command, message_id, None if flags & FLAG_ASYNC else tree_id, session_id
+    )
 
 
-class Layout:
+class FixedFields:
     """Fields of fixed size that follow each other from `offset` of a message on; pad bytes (`4x`) give no value."""
 
     def __init__(self, offset: int, *fields: tuple[str, str]) -> None:
@@ -82,8 +85,8 @@ class Layout:
             pos += size
 
 
-READ_REQUEST = Layout(HEADER_LEN, ("read.fixed", "16x"), ("file_id", "16s"))
-WRITE_REQUEST = Layout(
+READ_REQUEST = FixedFields(HEADER_LEN, ("read.fixed", "16x"), ("file_id", "16s"))
+WRITE_REQUEST = FixedFields(
     HEADER_LEN,
     ("write.structure_size", "2x"),
     ("write.ofs_data", "H"),
@@ -91,18 +94,18 @@ WRITE_REQUEST = Layout(
     ("write.offset", "8x"),
     ("file_id", "16s"),
 )
-IOCTL_REQUEST = Layout(HEADER_LEN, ("ioctl.header", "4x"), ("ioctl.ctl_code", "I"), ("file_id", "16s"))
-IOCTL_INPUT = Layout(IOCTL_REQUEST.stop, ("ioctl.ofs_input", "I"), ("ioctl.len_input", "I"))
-READ_RESPONSE_SIZE = Layout(HEADER_LEN, ("read.structure_size", "H"))
-READ_RESPONSE = Layout(
+IOCTL_REQUEST = FixedFields(HEADER_LEN, ("ioctl.header", "4x"), ("ioctl.ctl_code", "I"), ("file_id", "16s"))
+IOCTL_INPUT = FixedFields(IOCTL_REQUEST.stop, ("ioctl.ofs_input", "I"), ("ioctl.len_input", "I"))
+READ_RESPONSE_SIZE = FixedFields(HEADER_LEN, ("read.structure_size", "H"))
+READ_RESPONSE = FixedFields(
     HEADER_LEN,
     ("read.structure_size", "2x"),
     ("read.ofs_data", "B"),
     ("read.reserved", "x"),
     ("read.len_data", "I"),
 )
-IOCTL_RESPONSE_SIZE = Layout(HEADER_LEN, ("ioctl.structure_size", "H"))
-IOCTL_RESPONSE = Layout(
+IOCTL_RESPONSE_SIZE = FixedFields(HEADER_LEN, ("ioctl.structure_size", "H"))
+IOCTL_RESPONSE = FixedFields(
     HEADER_LEN,
     ("ioctl.structure_size", "2x"),
     ("ioctl.reserved", "2x"),
@@ -113,7 +116,7 @@ IOCTL_RESPONSE = Layout(
     ("ioctl.len_output", "I"),
 )
 # Where the longest of these stops: so much of a message is looked at before its data.
-LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(layout, Layout))
+LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(layout, FixedFields))
 
 
 def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from analyzer.transport.smb.crypto import (
 )
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Header, buffer_span
+from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
 from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon, SessionTimes
 from analyzer.transport.smb.transforms import report
 
@@ -46,7 +46,7 @@ _MAX_CONTEXTS = 64
 _SETUP_COST = 6000
 
 
-class Setup(Struct):
+class Smb2Setup(Struct):
     """A session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none."""
 
     handshake: Handshake
@@ -63,7 +63,7 @@ class Smb2Sessions:
     def __init__(self, state: ConnectionState, out: Emitter) -> None:
         self._state = state
         self._out = out
-        self._setups: dict[int, Setup] = {}
+        self._setups: dict[int, Smb2Setup] = {}
         self.times = SessionTimes()
 
     @property
@@ -79,13 +79,15 @@ class Smb2Sessions:
 
     def leave(self, session: Session) -> None:
         """This connection has no more of the session; without connections the session is over."""
-        state, out = self._state, self._out
+        state = self._state
         self.times.flush()
-        if state.sessions.get(session.session_id) is session:
-            del state.sessions[session.session_id]
-        session.connections.discard(state.connection.number)
-        if session.connections:
-            return
+        state.forget_session(session)
+        if session.connections.pop(state.connection.number, None) is not None and not session.connections:
+            self._end(session)
+
+    def _end(self, session: Session) -> None:
+        """The session is over: states what there was of it."""
+        state, out = self._state, self._out
         session.close_all(out)
         report(session, out)
         if session.wrong_signatures:
@@ -103,10 +105,13 @@ class Smb2Sessions:
 
     def logoff(self, session: Session) -> None:
         """The session is over on all of its connections."""
+        self.times.flush()
+        for state in session.connections.values():
+            state.forget_session(session)
         session.connections.clear()
-        self.leave(session)
+        self._end(session)
 
-    def setup_of(self, session_id: int) -> Setup | None:
+    def setup_of(self, session_id: int) -> Smb2Setup | None:
         """The setup under way that has this session id."""
         return self._setups.get(session_id)
 
@@ -128,14 +133,14 @@ class Smb2Sessions:
         for known in state.shared.sessions.get(session_id, ()):
             # Without the setup that bound it, another client's connection is another session with the same number.
             if known.server == state.server and known.client.ip == state.client.ip:
-                known.connections.add(state.connection.number)
+                known.connections[state.connection.number] = state
                 state.sessions[session_id] = known
                 return known
         session = Session(state, session_id, message.time_ns)
         self._register(session)
         return session
 
-    def check_signature(self, header: Header, message: Message, session: Session | None) -> bool | None:
+    def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
         """Whether the signature is right; None where there is none, or no key to check it with."""
         flags = header.flags
         if not flags & FLAG_SIGNED or session is None:
@@ -202,7 +207,7 @@ class Smb2Sessions:
 
     # Session setup
 
-    def setup_request(self, header: Header, cur: Cursor, part: Message) -> Setup:
+    def setup_request(self, header: Smb2Header, cur: Cursor, part: Message) -> Smb2Setup:
         """Takes a request of session setup; gives the setup that its response belongs to."""
         cur.skip("session_setup.structure_size", 2)
         binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
@@ -220,7 +225,7 @@ class Smb2Sessions:
         return setup
 
     def setup_response(
-        self, header: Header, setup: Setup | None, cur: Cursor, part: Message, *, is_encrypted: bool = False
+        self, header: Smb2Header, setup: Smb2Setup | None, cur: Cursor, part: Message, *, is_encrypted: bool = False
     ) -> None:
         """Takes a response; `setup` is what its request gave, None where that was not captured."""
         if setup is None:
@@ -258,7 +263,7 @@ class Smb2Sessions:
         if not is_encrypted:
             self.check_signature(header, part, session)
 
-    def _refuse(self, header: Header, setup: Setup, part: Message) -> None:
+    def _refuse(self, header: Smb2Header, setup: Smb2Setup, part: Message) -> None:
         """A logon that the server refused: the session, if there is one, is left as it is."""
         session = self._state.sessions.get(header.session_id)
         if setup.binding and session is None:
@@ -278,16 +283,16 @@ class Smb2Sessions:
         else:
             session.refuses(logon, part.time_ns, self._out)
 
-    def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Setup:
+    def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Smb2Setup:
         begun = self._state.shared.handshake()
-        return Setup(begun, self._state.preauth_hash, binding, fresh, part.time_ns)
+        return Smb2Setup(begun, self._state.preauth_hash, binding, fresh, part.time_ns)
 
-    def _hash(self, setup: Setup, part: Message) -> None:
+    def _hash(self, setup: Smb2Setup, part: Message) -> None:
         if setup.preauth_hash is not None:
             setup.preauth_hash = preauth_update(setup.preauth_hash, part.head.data) if part.whole else None
 
     def _establish(
-        self, session_id: int, setup: Setup, granted: Granted | None = None, time_ns: int | None = None
+        self, session_id: int, setup: Smb2Setup, granted: Granted | None = None, time_ns: int | None = None
     ) -> Session:
         """The session that a setup has made, bound to this connection or renewed. `granted` is None where no answer says so."""
         state = self._state
@@ -316,13 +321,13 @@ class Smb2Sessions:
             session.keys = keys
         return session
 
-    def _joins(self, session: Session, setup: Setup) -> None:
+    def _joins(self, session: Session, setup: Smb2Setup) -> None:
         """A setup brings a session to this connection."""
         session.note_frames(tuple(setup.frames))
-        session.connections.add(self._state.connection.number)
+        session.connections[self._state.connection.number] = self._state
         self._register(session)
 
-    def _keys(self, session_id: int, setup: Setup, *, is_new: bool) -> SessionKeys | None:
+    def _keys(self, session_id: int, setup: Smb2Setup, *, is_new: bool) -> SessionKeys | None:
         """The keys that follow from a setup, or from what was given for the session; None where neither has a key."""
         state, key = self._state, setup.handshake.session_key
         if key is not None and state.shared.key_log is not None and is_new and not setup.binding:
@@ -335,8 +340,11 @@ class Smb2Sessions:
         dialect = state.dialect_number if state.dialect_number is not None else DIALECT_300
         return derive_keys(dialect, key, setup.preauth_hash, state.cipher)
 
-    def _logon(self, setup: Setup) -> SessionLogon:
-        return self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
+    def _logon(self, setup: Smb2Setup) -> SessionLogon:
+        made = self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
+        if setup.binding:
+            made.ends = self._state.client, self._state.server
+        return made
 
     def _bound_session(self, session_id: int) -> Session | None:
         state = self._state

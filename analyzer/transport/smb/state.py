@@ -30,8 +30,8 @@ An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe
     -            CREATE response with success                           OPEN: pipe or file, as the tree says
     -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
     OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
-    OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel
-                 session's end, more than `Limits.opens`
+    OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel; one that is
+                 session's end, more than `Limits.opens`                durable may outlive tree and session (`reopening`)
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ from analyzer.transport.channel.channels import Channels
 from analyzer.transport.channel.events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Hole, Lost, Message
+from analyzer.transport.smb.framing import Hole, LostMessages, Message
+from analyzer.transport.smb.reopening import DurableKey, DurableOpens, SentAlready
 from analyzer.transport.tcp.events import Connection, Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 
@@ -121,7 +122,7 @@ def pipe_name(path: str) -> str:
     return name.removeprefix("pipe\\").lstrip("\\")
 
 
-class Tree(Struct):
+class ConnectedTree(Struct):
     path: str
     kind: OpenKind
 
@@ -129,9 +130,9 @@ class Tree(Struct):
 class Open(Struct):
     """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
 
-    `client` is the end of the connection that the open was met on: a session may have several connections. `is_dcerpc` states
-    whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that does not is read
-    no further, like a file.
+    `is_dcerpc` states whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that
+    does not is read no further, like a file. `durable` is what a client that opens it again is known by, None where the server did
+    not grant that; `sent` is what the client sent over it, where it may send that again.
     """
 
     kind: OpenKind
@@ -139,8 +140,9 @@ class Open(Struct):
     tree_id: int | None = None
     channel: Channel | None = None
     impersonation: int | None = None
-    client: Endpoint | None = None
     is_dcerpc: bool | None = None
+    durable: DurableKey | None = None
+    sent: SentAlready | None = None
 
 
 class Undecrypted(Struct):
@@ -153,7 +155,7 @@ class Undecrypted(Struct):
     reason: str = ""
 
 
-class Tally(Struct):
+class ProblemTally(Struct):
     """Problems of one kind on one connection, emitted once with their count: a short snapshot length cuts every message."""
 
     kind: ProblemKind
@@ -184,6 +186,7 @@ class SharedState(Struct):
     session_numbers: Iterator[int] = field(default_factory=count)
     logon_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)
+    durable: DurableOpens = field(default_factory=DurableOpens)
     # Opens of all sessions; bytes of compressed messages, and what they promised to become.
     opens: int = 0
     packed: int = 0
@@ -225,13 +228,13 @@ class ConnectionState(Struct):
     def server(self) -> Endpoint:
         return self.connection.sender(0 if self.client_direction == 1 else 1)
 
-    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    tallies: dict[tuple[str, str], ProblemTally] = field(default_factory=dict)
 
     def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
         """Counts a problem that is likely to repeat; `report` emits it."""
         tally = self.tallies.get((kind, text))
         if tally is None and len(self.tallies) < MAX_NAMES:
-            tally = self.tallies[kind, text] = Tally(kind, text)
+            tally = self.tallies[kind, text] = ProblemTally(kind, text)
         if tally is not None:
             tally.count += 1
             if len(tally.frames) < MAX_FRAMES:
@@ -253,6 +256,11 @@ class ConnectionState(Struct):
             self.note("limit", text, tuple(oldest.frames[:1]))
         self.sessions[session.session_id] = session
 
+    def forget_session(self, session: Session) -> None:
+        """The connection has no more of a session."""
+        if self.sessions.get(session.session_id) is session:
+            del self.sessions[session.session_id]
+
     def name_host(self, ip: str, name: str, stated_in: str) -> None:
         if name and len(self.hosts) < MAX_NAMES:
             self.hosts[ip, name, stated_in] = None
@@ -270,6 +278,8 @@ class SessionLogon:
         self.plain_identity: Identity | None = None
         # What the answer granted, None where it was not captured.
         self.granted: Granted | None = None
+        # Of a further connection: its own ends.
+        self.ends: tuple[Endpoint, Endpoint] | None = None
         self.client_os: str | None = None
         self.server_os: str | None = None
         self.refused: int | None = None
@@ -311,7 +321,7 @@ class Session:
         self.state = state
         self.client = state.client
         self.server = state.server
-        self.connections = {state.connection.number}
+        self.connections = {state.connection.number: state}
         # The logon that began it, whose keys it keeps, and the one in force; None where the first was not captured.
         self.began: SessionLogon | None = None
         self.logon: SessionLogon | None = None
@@ -320,7 +330,7 @@ class Session:
         self._bound: dict[int, SessionLogon] = {}
         # Made for a channel whose session is not known.
         self.binds = False
-        self.trees: dict[int, Tree] = {}
+        self.trees: dict[int, ConnectedTree] = {}
         self.opens: dict[bytes, Open] = {}
         self._by_tree: dict[int | None, dict[bytes, None]] = {}
         self._crowded: set[str] = set()
@@ -399,13 +409,14 @@ class Session:
     def _stated(self, logon: SessionLogon, until_ns: int, *, is_binding: bool = False) -> Logon:
         used = logon is self.logon and bool(self.tree_names or self.pipe_names or self.encrypted)
         handshake = logon.handshake
+        client, server = logon.ends or (self.client, self.server)
         return Logon(
             number=logon.number,
             by="smb",
             session=self.number,
             channel=None,
-            client=self.client,
-            server=self.server,
+            client=client,
+            server=server,
             identity=logon.identity,
             first_time_ns=logon.first_time_ns,
             until_ns=max(until_ns, logon.first_time_ns),
@@ -430,7 +441,7 @@ class Session:
             self._crowd("trees", f"more than {most} trees of one session are connected; the oldest are forgotten")
             self._forget_tree(next(iter(self.trees)))
         self._forget_tree(tree_id)
-        self.trees[tree_id] = Tree(path, kind)
+        self.trees[tree_id] = ConnectedTree(path, kind)
         self._takes(_TREE_COST + len(path))
         if path and len(self.tree_names) < MAX_NAMES:
             self.tree_names[path] = None
@@ -461,7 +472,10 @@ class Session:
         shared.opens += 1
         self.opens[file_id] = opened
         self._by_tree.setdefault(opened.tree_id, {})[file_id] = None
-        if opened.kind == "pipe":
+        if opened.channel is not None:
+            for intact in self._intact:
+                intact[opened.channel.number] = opened.channel
+        elif opened.kind == "pipe":
             self._make_channel(opened)
 
     def whole_file_id(self, file_id: bytes) -> bytes:
@@ -472,25 +486,36 @@ class Session:
         found = [known for known in self.opens if known[8:] == file_id[8:]]
         return found[0] if len(found) == 1 else file_id
 
-    def open_of(self, file_id: bytes, out: Emitter, client: Endpoint | None = None) -> Open:
+    def open_of(self, file_id: bytes, out: Emitter) -> Open:
         """The open that a message names; one from before the capture is of unknown kind."""
         opened = self.opens.get(file_id)
         if opened is None:
-            opened = Open("unknown", None, client=client)
+            opened = Open("unknown", None)
             self.add_open(file_id, opened, out)
         return opened
 
     def close(self, file_id: bytes, out: Emitter) -> None:
-        opened = self.opens.pop(file_id, None)
+        opened = self.detach(file_id)
         if opened is None:
             return
+        if opened.durable is not None:
+            self.state.shared.durable.closed(opened.durable)
+        if opened.channel is not None:
+            out.append(ChannelClosed(opened.channel))
+
+    def detach(self, file_id: bytes) -> Open | None:
+        """Takes out an open that goes on elsewhere, or is closed."""
+        opened = self.opens.pop(file_id, None)
+        if opened is None:
+            return None
         self.state.shared.opens -= 1
         others = self._by_tree[opened.tree_id]
         del others[file_id]
         if not others:
             del self._by_tree[opened.tree_id]
         if opened.channel is not None:
-            self._close(opened.channel, out)
+            self._not_intact(opened.channel)
+        return opened
 
     def _crowd(self, what: str, text: str) -> None:
         """Notes, once for each session, that something had to make room."""
@@ -501,19 +526,22 @@ class Session:
     def close_tree(self, tree_id: int, out: Emitter) -> None:
         self._forget_tree(tree_id)
         for file_id in list(self._by_tree.get(tree_id, ())):
-            self.close(file_id, out)
+            self.state.shared.durable.lost(self, file_id, out)
 
     def close_all(self, out: Emitter) -> None:
         for file_id in list(self.opens):
-            self.close(file_id, out)
+            self.state.shared.durable.lost(self, file_id, out)
         if self.orphan is not None and self.orphan.channel is not None:
             self._close(self.orphan.channel, out)
             self.orphan = None
 
     def _close(self, channel: Channel, out: Emitter) -> None:
+        self._not_intact(channel)
+        out.append(ChannelClosed(channel))
+
+    def _not_intact(self, channel: Channel) -> None:
         for intact in self._intact:
             intact.pop(channel.number, None)
-        out.append(ChannelClosed(channel))
 
     def pipes(self) -> list[Open]:
         return [opened for opened in self.opens.values() if opened.channel is not None]
@@ -522,7 +550,7 @@ class Session:
         opened.kind = "pipe"
         opened.is_dcerpc = opened.name in RPC_PIPES or None
         opened.channel = self.state.shared.channels.pipe(
-            opened.client or self.client,
+            self.client,
             self.server,
             opened.name,
             self.number,
@@ -588,7 +616,7 @@ class Session:
         return opened.is_dcerpc
 
     def lost(
-        self, from_client: bool, asked: set[bytes] | None, what: Message | Lost, reason: str, out: Emitter
+        self, from_client: bool, asked: set[bytes] | None, what: Message | LostMessages, reason: str, out: Emitter
     ) -> None:
         """Gaps for the pipes (those of the FileIds `asked`, or all) that may have lost data; once until they have data again."""
         intact = self._intact[from_client]
@@ -604,12 +632,10 @@ class Session:
             del intact[channel.number]
             out.append(ChannelGap(channel, from_client, None, what.frames, reason))
 
-    def deliver_orphan(
-        self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter, client: Endpoint
-    ) -> None:
+    def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
         """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
         if self.orphan is None:
-            self.orphan = Open("unknown", None, client=client)
+            self.orphan = Open("unknown", None)
         self.deliver(self.orphan, False, message, span, smb, out)
 
     def _take_orphan(self, opened: Open) -> Channel | None:

@@ -25,9 +25,10 @@ from collections.abc import Callable, Iterator
 
 from analyzer.core.events import Conflict, Event, Problem, ProblemKind
 from analyzer.core.limits import Limits
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
-from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
+from analyzer.transport.packet.segment import Segment
 from analyzer.transport.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.transport.tcp.flow import (
     CUT,

@@ -24,9 +24,10 @@ from typing import ClassVar
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.tcpip import ACK, FIN, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.results.record import Endpoint
-from analyzer.transport.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment, SegmentBatch
 from analyzer.transport.tcp.events import Connection, StreamBatch, StreamClosed
 from analyzer.transport.tcp.flow import (
     FINISHED,

@@ -152,7 +152,7 @@ def test_where_there_is_nobody_to_tell_nothing_is_stated(monkeypatch: pytest.Mon
 
 def test_a_file_in_the_way_beside_it_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "urandom", lambda length: b"\xab" * length)
-    other = gate.Part(tmp_path, private=False)
+    other = gate.PartFile(tmp_path, private=False)
     with other.opened() as out:
         out.write(b"somebody's")
     with pytest.raises(InputError, match="cannot be written: File exists"):
@@ -172,7 +172,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one_there(tmp_path: Path)
     assert killed.returncode == -signal.SIGKILL
     (left,) = names_in(tmp_path)
     # Another run that is still writing there, and files that are none of ours, stay.
-    alive = gate.Part(tmp_path, private=False)
+    alive = gate.PartFile(tmp_path, private=False)
     others = ["notes.part", ".pcq-x", "y"]
     for name in others:
         (tmp_path / name).write_bytes(b"")

@@ -80,9 +80,9 @@ def test_empty_directories_are_pruned_and_the_root_stays(tmp_path: Path) -> None
     store.write("a/b/c/one", b"1")
     store.write("kept/two", b"2")
     store.move({"a/b/c/one": "kept/one"})
-    store.prune("a/b")
-    assert (tmp_path / "root/a").is_dir()
-    assert not (tmp_path / "root/a/b").exists()
+    store.prune()
+    assert not (tmp_path / "root/a").exists()
+    assert store.names("") == ["kept/one", "kept/two"]
     store.remove("kept")
     store.prune()
     assert list((tmp_path / "root").iterdir()) == []
@@ -183,7 +183,7 @@ def test_what_is_not_there_has_no_names_and_is_removed(silent: Callable[[Excepti
     assert store.names("a") == []
     store.remove("a")
     assert store.local is None
-    store.prune("a")
+    store.prune()
 
 
 def test_an_upload_that_was_not_completed_is_discarded(silent: Callable[[Exception], Store]) -> None:

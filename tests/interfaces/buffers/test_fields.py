@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import Field, StubKind, fields, map_fields
-from analyzer.interfaces.buffers.decode import Plan
+from analyzer.interfaces.buffers.decode import ParsePlan
 from analyzer.results.buffer import BufferKind
 from tests.build.buffers import Block, Ndr, Order, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, blocks
@@ -251,7 +251,7 @@ def test_alike_blocks_are_read_by_the_compiled_parser_once(monkeypatch: pytest.M
     read: list[int] = []
     parse = fields.parse_positions
 
-    def noted(plan: Plan) -> tuple[Any, DecodeError | None]:
+    def noted(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
         read.append(len(plan.data))
         return parse(plan)
 

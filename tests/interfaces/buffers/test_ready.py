@@ -11,7 +11,7 @@ import pytest
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers import ReadyTrees, ready
 from analyzer.interfaces.buffers.decode import plain_decode
-from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _Text
+from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _TextTemplate
 from tests.build.buffers import Block, perf_data, wide
 from tests.interfaces.buffers.test_regular import assert_ready
 
@@ -118,24 +118,24 @@ def test_the_text_around_values_is_made_once_for_a_layout(calls: Callable[[str],
     ],
 )
 def test_texts_are_joined_up_to_two_thousand_values(counts: list[int], expected: list[int]) -> None:
-    pieces = list(_grouped(_Text(b"%d" * count, count) for count in counts))
+    pieces = list(_grouped(_TextTemplate(b"%d" * count, count) for count in counts))
     assert [piece.count for piece in pieces] == expected
-    assert b"".join(piece.text for piece in pieces if isinstance(piece, _Text)) == b"%d" * sum(counts)
+    assert b"".join(piece.text for piece in pieces if isinstance(piece, _TextTemplate)) == b"%d" * sum(counts)
 
 
 @pytest.mark.parametrize(
     ("sizes", "rows", "kind"),
     [
         # 64 values for each run of columns of one size, or they are written one by one.
-        ([8], 63, "_Text"),
+        ([8], 63, "_TextTemplate"),
         ([8], 64, "_Grid"),
-        ([8] * 8, 7, "_Text"),
+        ([8] * 8, 7, "_TextTemplate"),
         ([8] * 8, 8, "_Grid"),
-        ([8, 4], 63, "_Text"),
+        ([8, 4], 63, "_TextTemplate"),
         ([8, 4], 64, "_Grid"),
-        ([8, 8, 4, 4], 31, "_Text"),
+        ([8, 8, 4, 4], 31, "_TextTemplate"),
         ([8, 8, 4, 4], 32, "_Grid"),
-        ([8, 3], 100, "_Text"),
+        ([8, 3], 100, "_TextTemplate"),
         ([8, 4, 8], 64, "_Grid"),
     ],
 )

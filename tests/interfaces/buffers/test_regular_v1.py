@@ -143,4 +143,4 @@ def test_what_a_reader_remembers_is_bounded() -> None:
     for count in range(1, 3 * SameLayout.MAX_LAYOUTS):
         assert reader.read(winperf([PLAIN] * count)) is not None
     assert len(reader._known) == SameLayout.MAX_LAYOUTS
-    assert reader._known.bytes_held <= MAX_BYTES
+    assert reader._known._bytes <= MAX_BYTES

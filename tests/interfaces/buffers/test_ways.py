@@ -27,6 +27,7 @@ from analyzer.interfaces.buffers.regular import (
     read_regular,
 )
 from tests.build.buffers import Block, counter_data, instance_header, perf_data, wide
+from tests.interfaces.buffers.test_ready import eight
 from tests.interfaces.buffers.test_regular import assert_parts
 
 WAYS = (
@@ -68,10 +69,6 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], dict[str, int]]:
         return found
 
     return read
-
-
-def eight(number: int) -> bytes:
-    return number.to_bytes(8, "little")
 
 
 def grid(rows: int, columns: int, *, kind: int = 6, name: str = "instance") -> Block:

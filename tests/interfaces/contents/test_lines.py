@@ -15,7 +15,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.output.json import Pieces
-from analyzer.core.traced import Extent
+from analyzer.core.traced import FrameExtent
 from analyzer.interfaces.buffers import find_damage
 from analyzer.interfaces.contents import call_records, damages
 from analyzer.interfaces.contents.call_records import CallRecords, call_record
@@ -100,7 +100,7 @@ def test_calls_of_a_part_are_noted_from_their_first_number_on(looked_at: list[by
     analysis = polls(*[SOUND] * 5)
     noted = Damages(first=4)
     for number in (4, 5):
-        call_record(analysis.calls[number - 1], analysis, noted)
+        CallRecords(analysis).record(analysis.calls[number - 1], noted)
     assert [noted.is_sound(number) for number in (4, 5, 6)] == [True, True, False]
     assert looked_at == []
 
@@ -284,7 +284,7 @@ def test_a_status_has_its_name_or_its_number() -> None:
 def test_places_have_the_numbers_of_frames_and_with_several_files_the_file() -> None:
     """docs/output.md: `frame_files` is there where a capture has several files."""
     one = polls(SOUND).capture
-    extents = [Extent(frame_id(file, 3), 7, 5) for file in (0, 1)]
+    extents = [FrameExtent(frame_id(file, 3), 7, 5) for file in (0, 1)]
     (first,) = place_extents(extents[:1], one)
     assert (first.frames, first.frame_files, first.start, first.length) == ((3,), UNSET, 7, 5)
     both = place_extents(extents, replace(one, files=("a.pcap", "b.pcap")))
@@ -295,7 +295,7 @@ def test_a_call_without_an_answer_is_sound_and_has_no_buffer() -> None:
     make = Calls()
     analysis = analysis_of(make.exchange(6, make.stub().handle(HANDLE).uint(4096), None))
     noted = Damages()
-    made = call_record(analysis.calls[0], analysis, noted)
+    made = CallRecords(analysis).record(analysis.calls[0], noted)
     assert made.response is None
     assert noted.is_sound(1)
     assert decoded_buffer(None) is None

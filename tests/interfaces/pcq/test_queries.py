@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from analyzer.interfaces.pcq.queries import BlockTypes, Query, QueryHandles, block_types
+from analyzer.interfaces.pcq.queries import BlockTypes, Happened, Query, QueryHandles, block_types
 from analyzer.results.query import Identifier, QueryView
 from analyzer.results.record import Endpoint
 
@@ -26,7 +26,7 @@ def test_the_answer_of_query_counter_info_names_the_blocks() -> None:
 
 
 def test_an_index_given_twice_names_nothing() -> None:
-    query = Query("h", 1, SERVER)
+    query = Query("h", 1, SERVER, Happened())
     query.informed([identifier(5, 0), identifier(7, 0), identifier(9, 1)])
     assert list(query.view().blocks) == [1]
 
@@ -63,7 +63,7 @@ def test_validate_counters_ends_what_was_reported() -> None:
 
 
 def test_counters_added_after_a_whole_list_was_reported_stand_behind_it() -> None:
-    query = Query("h", 1, SERVER)
+    query = Query("h", 1, SERVER, Happened())
     query.informed([identifier(5, 1), identifier(7, 0)])
     query.validated([identifier(9)], add=True)
     view = query.view()
@@ -135,7 +135,7 @@ def test_block_types_are_read_from_their_headers_alone() -> None:
 
 
 def test_a_handle_whose_opening_was_not_captured_has_no_meaning_until_reported() -> None:
-    query = Query("h", 1, SERVER)
+    query = Query("h", 1, SERVER, Happened())
     query.validated([identifier(5)], add=True)
     assert query.view().blocks == {}
     assert query.view().counterset is None

@@ -14,7 +14,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.call import Call
 from analyzer.transport.rpc.call import plain_call
 from tests.build.buffers import identifier, name_table, string_table, wide
-from tests.build.calls import COUNTERSET, HANDLE, winreg
+from tests.build.calls import COUNTERSET, HANDLE, Calls, winreg
 from tests.interfaces.resolution.test_recognise import nameless, without_beginning
 from tests.interfaces.svcctl.test_layer import calls_of
 from tests.truth import CAPTURES
@@ -29,6 +29,7 @@ REG_SZ, REG_EXPAND_SZ, REG_BINARY, REG_DWORD, REG_DWORD_BIG_ENDIAN, REG_LINK, RE
     7,
     11,
 )
+STATUS_ACCESS_DENIED = bytes.fromhex("220000c0")
 TABLE = name_table([("1", "1847"), ("2", "System"), ("4", "Memory")])
 
 
@@ -151,3 +152,12 @@ def test_of_a_method_that_is_not_described_only_the_status_stays() -> None:
     for sealed in (None, Missing.SEALED):
         alone = plain_call(make.exchange(17, sealed, b"alice"))
         assert redacted_call(alone, Pseudonyms(b"k"))["request"] is None
+
+
+def test_of_a_call_that_is_not_decoded_the_status_stays() -> None:
+    """How it ended names nobody; without it, zeros would say that every such call succeeded."""
+    samr = Calls("12345778-1234-abcd-ef00-0123456789ac").exchange(13, b"alice", b"bob" + STATUS_ACCESS_DENIED)
+    assert redacted_call(plain_call(samr), Pseudonyms(b"k")) == {
+        "request": bytes(5),
+        "response": bytes(3) + STATUS_ACCESS_DENIED,
+    }

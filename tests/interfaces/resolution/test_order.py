@@ -89,12 +89,12 @@ def test_of_requests_of_one_moment_the_frames_decide() -> None:
     assert list(call_order(writer, [2, 1, 0])) == [2, 1, 0]
 
 
-def test_a_call_of_a_foreign_interface_has_names_and_no_return_value() -> None:
+def test_a_call_of_a_foreign_interface_has_names_and_what_it_returned() -> None:
     exchange = Calls("4b324fc8-1670-01d3-1278-5a47bf6ee188").exchange(15, b"abcd", b"\0\0\0\0")
     call = plain_call(replace(exchange, version=(3, 0)))
-    assert (call.interface.name, call.method, call.status) == ("srvsvc", "NetrShareEnum", None)
+    assert (call.interface.name, call.method, call.status) == ("srvsvc", "NetrShareEnum", 0)
     unknown = plain_call(replace(exchange, interface=None, version=None, opnum=None))
-    assert (unknown.interface.name, unknown.method) == (None, None)
+    assert (unknown.interface.name, unknown.method, unknown.status) == (None, None, None)
 
 
 def test_what_keys_opened_is_counted_by_account_and_kind() -> None:

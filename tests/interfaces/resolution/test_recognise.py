@@ -14,7 +14,13 @@ from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.interfaces.pcq.layer import CatalogLearner
-from analyzer.interfaces.resolution.recognise import Guess, Readings, frames_noted, interface_carried, recognise
+from analyzer.interfaces.resolution.recognise import (
+    ContextGuess,
+    ContextReadings,
+    frames_noted,
+    interface_carried,
+    recognise,
+)
 from analyzer.interfaces.winperf.layer import KeyFollower
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
@@ -214,8 +220,8 @@ def test_no_more_than_padding_may_follow_a_stub_of_ndr64(rest: int, is_read: boo
     assert (calls[0].interface.uuid, calls[0].syntax) == ((INTERFACE, "ndr64") if is_read else (None, "ndr"))
 
 
-def proofs(*exchanges: Exchange) -> Guess | None:
-    readings = Readings()
+def proofs(*exchanges: Exchange) -> ContextGuess | None:
+    readings = ContextReadings()
     for call in nameless(*exchanges):
         readings.take(call)
     assert readings.count == len(exchanges)
@@ -231,28 +237,28 @@ def test_what_proves_an_interface_and_how_often() -> None:
     for exchange in neither:
         assert proofs(exchange) is None
     for exchange in proving:
-        assert proofs(exchange) == Guess("perflib-v2", "ndr", 1)
-    assert proofs(*neither, *proving) == Guess("perflib-v2", "ndr", 4)
+        assert proofs(exchange) == ContextGuess("perflib-v2", "ndr", 1)
+    assert proofs(*neither, *proving) == ContextGuess("perflib-v2", "ndr", 4)
     damaged = [make.counter_data(DATA[:-1]), make.counter_info(listed[:-1]), make.registration(1, info[:-1])]
     for exchange in damaged:
         assert proofs(exchange) is None
     short = perf_data([Block(1, values=((b"\1\0\0\0",),))]) + bytes(8)
     assert proofs(make.counter_data(short)) is None
     block = winperf([])
-    assert proofs(keys.query_value("Global", block)) == Guess("winreg", "ndr", 1)
-    assert proofs(keys.query_value("Global", winperf([], "big"))) == Guess("winreg", "ndr", 1)
+    assert proofs(keys.query_value("Global", block)) == ContextGuess("winreg", "ndr", 1)
+    assert proofs(keys.query_value("Global", winperf([], "big"))) == ContextGuess("winreg", "ndr", 1)
     assert proofs(keys.query_value("Global", b"PERF"), keys.open_key()) is None
     assert proofs(keys.enumerate_value(0, "x", block)) is None
     # A method that no interface has, and one that only the registry has.
     assert proofs(make.counter_data(DATA), make.exchange(8, b"", b"")) is None
-    assert proofs(keys.query_value("Global", block), keys.exchange(30, b"", b"")) == Guess("winreg", "ndr", 1)
+    assert proofs(keys.query_value("Global", block), keys.exchange(30, b"", b"")) == ContextGuess("winreg", "ndr", 1)
     assert proofs(keys.query_value("Global", block), keys.exchange(36, b"", b"")) is None
 
 
 def test_calls_of_no_known_method_and_faults_contradict_nothing() -> None:
     make = Calls()
     unknown, fault = make.exchange(None, b"\1", b"\2"), make.faulted(6, b"\1", 5)
-    assert proofs(make.counter_data(DATA), unknown, fault) == Guess("perflib-v2", "ndr", 1)
+    assert proofs(make.counter_data(DATA), unknown, fault) == ContextGuess("perflib-v2", "ndr", 1)
     assert interface_carried(nameless(make.counter_data(DATA), unknown)) == "perflib-v2"
     assert interface_carried(nameless(unknown)) is None
 

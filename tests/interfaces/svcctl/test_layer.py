@@ -14,7 +14,7 @@ from analyzer.interfaces.svcctl.layer import ServiceLayer
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
-from analyzer.results.scmr import INTERFACE, Opnum
+from analyzer.results.scmr import INTERFACE, ScmrOpnum
 from analyzer.results.service import service_facts
 from analyzer.screens.viewmodel.words import answer_words, request_words
 from tests.build.calls import Calls, analysis_of
@@ -67,16 +67,16 @@ def calls_of(*exchanges: tuple[int, str, str], ndr64: bool = False) -> tuple[lis
 
 @pytest.mark.parametrize(("stub", "ndr64"), [(CREATE, False), (CREATE64, True)])
 def test_of_a_creation_that_breaks_off_the_parameters_before_are_given(stub: str, ndr64: bool) -> None:
-    whole = decode_stub("svcctl", Opnum.CREATE_SERVICE_W, "request", bytes.fromhex(stub), ndr64=ndr64).params
+    whole = decode_stub("svcctl", ScmrOpnum.CREATE_SERVICE_W, "request", bytes.fromhex(stub), ndr64=ndr64).params
     for stop in range(len(stub) // 2):
         with pytest.raises(DecodeError) as caught:
-            decode_stub("svcctl", Opnum.CREATE_SERVICE_W, "request", bytes.fromhex(stub)[:stop], ndr64=ndr64)
+            decode_stub("svcctl", ScmrOpnum.CREATE_SERVICE_W, "request", bytes.fromhex(stub)[:stop], ndr64=ndr64)
         assert list(caught.value.params.items()) == list(whole.items())[: len(caught.value.params)]
     assert len(caught.value.params) >= len(whole) - 1
 
 
 @pytest.mark.parametrize(("stub", "ndr64"), [(CREATE, False), (CREATE64, True)])
-@pytest.mark.parametrize("opnum", [Opnum.CREATE_SERVICE_W, Opnum.CREATE_SERVICE_WOW64_W])
+@pytest.mark.parametrize("opnum", [ScmrOpnum.CREATE_SERVICE_W, ScmrOpnum.CREATE_SERVICE_WOW64_W])
 def test_a_service_is_created_as_scapy_writes_it(stub: str, opnum: int, ndr64: bool) -> None:
     decoded = decode_stub("svcctl", opnum, "request", bytes.fromhex(stub), ndr64=ndr64)
     assert decoded.consumed == len(stub) // 2
@@ -94,15 +94,15 @@ def test_a_service_is_created_as_scapy_writes_it(stub: str, opnum: int, ndr64: b
 def test_a_handle_is_followed_from_creation_to_the_end() -> None:
     name, path = "PSEXESVC", "%SystemRoot%\\PSEXESVC.EXE"
     calls, analysis = calls_of(
-        (Opnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", HANDLE + OK),
-        (Opnum.CREATE_SERVICE_W, CREATE, "00000000" + OTHER + OK),
-        (Opnum.START_SERVICE_W, OTHER + START[40:], OK),
-        (Opnum.CONTROL_SERVICE, OTHER + "01000000", "1000000003000000" + "00000000" * 5 + OK),
-        (Opnum.DELETE_SERVICE, OTHER, OK),
+        (ScmrOpnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", HANDLE + OK),
+        (ScmrOpnum.CREATE_SERVICE_W, CREATE, "00000000" + OTHER + OK),
+        (ScmrOpnum.START_SERVICE_W, OTHER + START[40:], OK),
+        (ScmrOpnum.CONTROL_SERVICE, OTHER + "01000000", "1000000003000000" + "00000000" * 5 + OK),
+        (ScmrOpnum.DELETE_SERVICE, OTHER, OK),
         # QueryServiceConfig2W is not decoded, but begins with a handle that is known.
         (39, OTHER + "0100000000100000", OK),
-        (Opnum.CLOSE_SERVICE_HANDLE, OTHER, "00" * 20 + OK),
-        (Opnum.QUERY_SERVICE_STATUS, OTHER, "00" * 28 + "06000000"),
+        (ScmrOpnum.CLOSE_SERVICE_HANDLE, OTHER, "00" * 20 + OK),
+        (ScmrOpnum.QUERY_SERVICE_STATUS, OTHER, "00" * 28 + "06000000"),
     )
     assert [call.state for call in calls] == ["complete"] * 8
     assert [call.handle for call in calls] == ["s1", "s2", "s2", "s2", "s2", "s2", "s2", "s3"]
@@ -124,9 +124,9 @@ def test_a_handle_is_followed_from_creation_to_the_end() -> None:
 
 def test_what_a_change_leaves_as_it_is_is_not_shown() -> None:
     calls, analysis = calls_of(
-        (Opnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK),
-        (Opnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + OK),
-        (Opnum.QUERY_SERVICE_CONFIG_W, HANDLE + "00100000", CONFIG),
+        (ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK),
+        (ScmrOpnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + OK),
+        (ScmrOpnum.QUERY_SERVICE_CONFIG_W, HANDLE + "00100000", CONFIG),
     )
     assert request_words(calls[1], analysis) == '"FAX" runs "C:\\x.exe", start automatic'
     assert answer_words(calls[2], analysis) == (
@@ -138,15 +138,15 @@ def test_what_a_change_leaves_as_it_is_is_not_shown() -> None:
 
 
 def test_single_byte_names_and_a_refusal() -> None:
-    calls, analysis = calls_of((Opnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000"))
+    calls, analysis = calls_of((ScmrOpnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000"))
     assert (calls[0].path, calls[0].handle, calls[0].status) == ("FAX", None, 1060)
     assert request_words(calls[0], analysis) == '"FAX"'
 
 
 def test_a_stub_that_is_none_is_malformed_and_says_where() -> None:
     with pytest.raises(DecodeError, match="actual_count"):
-        decode_stub("svcctl", Opnum.OPEN_SERVICE_W, "request", bytes.fromhex(OTHER + "010000000000000009000000"))
-    calls, _ = calls_of((Opnum.CREATE_SERVICE_W, CREATE[:200], "00000000" + OTHER + OK))
+        decode_stub("svcctl", ScmrOpnum.OPEN_SERVICE_W, "request", bytes.fromhex(OTHER + "010000000000000009000000"))
+    calls, _ = calls_of((ScmrOpnum.CREATE_SERVICE_W, CREATE[:200], "00000000" + OTHER + OK))
     assert calls[0].state == "malformed"
     assert calls[0].reason is not None
     assert "the request stub does not decode" in calls[0].reason
@@ -165,14 +165,14 @@ def test_what_is_of_no_service_manager_passes_unchanged() -> None:
 def test_a_handle_that_was_refused_or_is_still_open_is_followed_as_such() -> None:
     """A handle of an opening that failed names nothing, and a closing that failed closes nothing."""
     calls, _ = calls_of(
-        (Opnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", THIRD + "05000000"),
-        (Opnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK),
-        (Opnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", THIRD + "24040000"),
-        (Opnum.CLOSE_SERVICE_HANDLE, HANDLE, HANDLE + "06000000"),
-        (Opnum.DELETE_SERVICE, HANDLE, OK),
-        (Opnum.DELETE_SERVICE, THIRD, OK),
-        (Opnum.CLOSE_SERVICE_HANDLE, HANDLE, "00" * 20 + OK),
-        (Opnum.DELETE_SERVICE, HANDLE, "06000000"),
+        (ScmrOpnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", THIRD + "05000000"),
+        (ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK),
+        (ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", THIRD + "24040000"),
+        (ScmrOpnum.CLOSE_SERVICE_HANDLE, HANDLE, HANDLE + "06000000"),
+        (ScmrOpnum.DELETE_SERVICE, HANDLE, OK),
+        (ScmrOpnum.DELETE_SERVICE, THIRD, OK),
+        (ScmrOpnum.CLOSE_SERVICE_HANDLE, HANDLE, "00" * 20 + OK),
+        (ScmrOpnum.DELETE_SERVICE, HANDLE, "06000000"),
     )
     assert [(call.handle, call.path) for call in calls] == [
         (None, None),
@@ -193,14 +193,14 @@ def test_a_request_that_is_not_decoded_has_the_handle_it_begins_with_where_that_
     stub: str, handle: str | None
 ) -> None:
     """QueryServiceConfig2W, whose first parameter is hService ([MS-SCMR] 3.1.4.37)."""
-    calls, _ = calls_of((Opnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK), (39, stub, OK))
+    calls, _ = calls_of((ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK), (39, stub, OK))
     assert (calls[1].handle, calls[1].path) == (handle, "FAX" if handle else None)
 
 
 def test_of_more_handles_than_the_bound_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layer_module, "MAX_HANDLES", 2)
-    opened = (Opnum.OPEN_SERVICE_W, "00000000" + "00" * 16 + NAME + "ff010f00")
-    queried = [(Opnum.DELETE_SERVICE, handle, OK) for handle in (OTHER, HANDLE)]
+    opened = (ScmrOpnum.OPEN_SERVICE_W, "00000000" + "00" * 16 + NAME + "ff010f00")
+    queried = [(ScmrOpnum.DELETE_SERVICE, handle, OK) for handle in (OTHER, HANDLE)]
     calls, _ = calls_of((*opened, HANDLE + OK), (*opened, OTHER + OK), *queried)
     assert [call.path for call in calls[2:]] == ["FAX", "FAX"]
     calls, _ = calls_of((*opened, HANDLE + OK), (*opened, OTHER + OK), (*opened, THIRD + OK), *queried)

@@ -8,17 +8,10 @@ from analyzer.questions.audit.answers import FlawKind, read_answer
 from analyzer.questions.audit.engine import Profile
 from tests.build.buffers import Block, pad8, perf_data
 from tests.build.calls import Calls, sealed
+from tests.questions.audit.conversation import u4, u8
 from tests.questions.audit.judging import judged
 
 RULES = ("PCQ501", "PCQ505", "PCQ506", "PCQ507", "PCQ510", "PCQ511", "PCQ512", "PCQ513", "PCQ530")
-
-
-def u4(value):
-    return value.to_bytes(4, "little")
-
-
-def u8(value):
-    return value.to_bytes(8, "little")
 
 
 ROW = (u4(1), u8(2), u4(3))

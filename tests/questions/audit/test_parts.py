@@ -14,7 +14,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.parties import Account, Machine
+from analyzer.questions.filters.parties import Account, Party
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Bound
@@ -46,8 +46,8 @@ def selections(analysis: Analysis) -> Iterator[Selection]:
     first, last = calls[0], calls[-1]
     for name in {call.interface.name for call in calls} - {None}:
         yield Selection(interfaces=(name,))
-    yield Selection(servers=(Machine.of(first.server.ip),))
-    yield Selection(clients=(Machine.of(last.client.ip),))
+    yield Selection(servers=(Party.of(first.server.ip),))
+    yield Selection(clients=(Party.of(last.client.ip),))
     for user in {call.auth.user for call in calls} - {None}:
         yield Selection(users=(Account(user),))
     for opnum in {call.opnum for call in calls if call.is_perflib} - {None}:

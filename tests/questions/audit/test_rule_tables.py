@@ -6,7 +6,9 @@ from struct import pack
 from types import SimpleNamespace
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 from msgspec.structs import replace
 
 from analyzer.questions.audit.evidence import Evidence
@@ -508,27 +510,37 @@ def test_of_a_precision_timer_the_base_is_the_clock_for_some(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("adds", "closed", "call", "was_open"),
+    ("first_adds", "closed", "call", "is_open"),
     [
-        ([(1, True)], None, 2, True),
-        ([(2, True)], None, 2, False),
-        ([(1, False)], None, 2, False),
-        ([], None, 2, False),
-        ([(1, True)], 3, 2, True),
-        ([(1, True)], 2, 2, False),
-        ([(1, False), (1, True)], 9, 2, True),
+        ({2: 1}, None, 2, True),
+        ({2: 2}, None, 2, False),
+        ({}, None, 2, False),
+        ({2: 1}, 3, 2, True),
+        ({2: 1}, 2, 2, False),
     ],
 )
 def test_whether_another_query_was_open(
-    adds: list[tuple[int, bool]], closed: int | None, call: int, was_open: bool
+    first_adds: dict[int, int], closed: int | None, call: int, is_open: bool
 ) -> None:
-    events = [SimpleNamespace(kind="add", succeeded=succeeded, call=number) for number, succeeded in adds]
-    events.append(SimpleNamespace(kind="info", succeeded=True, call=0))
-    server = SimpleNamespace(ip="s")
-    lifetime: Any = SimpleNamespace(events=events, closed=closed, number=2, server=server)
+    held: Any = SimpleNamespace(closed=closed, number=2, server=SimpleNamespace(ip="s"))
+    holding = handles._Holding([held], first_adds)
     for number, ip, is_another in ((1, "s", True), (2, "s", False), (1, "t", False)):
         than: Any = SimpleNamespace(number=number, server=SimpleNamespace(ip=ip))
-        assert handles._was_open(lifetime, than, call) is (was_open and is_another)
+        assert holding.is_another(than, call) is (is_open and is_another)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(1, 12)), max_size=6), st.integers(0, 12))
+def test_of_many_queries_one_that_was_open_is_enough(queries: list[tuple[int, int | None]], call: int) -> None:
+    """Queries by the call that first added to each and the one that closed it."""
+    server = SimpleNamespace(ip="s")
+    every: list[Any] = [
+        SimpleNamespace(closed=closed, number=number, server=server) for number, (_, closed) in enumerate(queries, 1)
+    ]
+    holding = handles._Holding(every, {number: first for number, (first, _) in enumerate(queries, 1)})
+    for than in every:
+        others = [one for number, one in enumerate(queries, 1) if number != than.number]
+        was_open = any(first < call and (closed is None or closed > call) for first, closed in others)
+        assert holding.is_another(than, call) is was_open
 
 
 def test_a_list_that_is_not_known_hides_no_later_one() -> None:

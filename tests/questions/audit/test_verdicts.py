@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from analyzer.core.errors import InputError
 from analyzer.questions.audit.baseline import Accepted
@@ -285,6 +287,16 @@ def test_a_list_nearest_in_time_is_within_a_minute() -> None:
     }
     assert knowledge.instances_about("s", "other", 100) is None
     assert knowledge.instances("s", "g") == lists
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 9))
+def test_the_nearest_list_is_the_first_of_those_that_are_nearest(times: list[int], asked: int) -> None:
+    knowledge = known()
+    lists = [InstanceList(number, at, (), ()) for number, at in enumerate(times, 1)]
+    knowledge._instances["s", "g"] = lists
+    assert knowledge.instances_about("s", "g", asked) == min(
+        lists, key=lambda one: abs(one.time_ns - asked), default=None
+    )
 
 
 def test_what_a_server_listed_is_known() -> None:

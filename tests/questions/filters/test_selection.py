@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.parties import Account, Machine
+from analyzer.questions.filters.parties import Account, Party
 from analyzer.questions.filters.selection import EVERYTHING, Selection, handle_name, session_name
 from analyzer.questions.statistics.handles import shown_lifetimes
 from analyzer.questions.statistics.summary import method_stats
@@ -71,6 +71,9 @@ def numbers(analysis: Analysis, **selection: Any) -> list[int]:
         ({"interfaces": ("winreg",)}, [8, 9, 10]),
         ({"filter": CallFilter("opnum == 3 or status == ERROR_MORE_DATA")}, [1, 2, 6, 8, 9]),
         ({"tail": 3}, [8, 9, 10]),
+        ({"head": 3}, [1, 2, 3]),
+        ({"head": 3, "tail": 1}, [3]),
+        ({"head": 2, "handle": "q1"}, [1, 3]),
         ({"tail": 100, "handle": "q1"}, [1, 3, 5]),
         ({"tail": 1, "session": "#1", "filter": CallFilter("opnum == 6"), "handle": "q1"}, [3]),
     ],
@@ -191,13 +194,13 @@ def people() -> Analysis:
         ({"users": (Account("lab\\ALICE"),)}, [1, 2]),
         ({"users": (Account("other\\alice"),)}, []),
         ({"users": (Account("anonymous"),)}, []),
-        ({"clients": (Machine.of("10.0.0.3"),)}, [3]),
-        ({"clients": (Machine.of("10.0.0.0/8"),)}, [1, 2, 3]),
-        ({"clients": (Machine.of("ws1"),)}, [1, 2]),
-        ({"servers": (Machine.of("DC1"),)}, [1, 2, 3]),
-        ({"servers": (Machine.of("dc1.lab.example"), Machine.of("nobody"))}, [1, 2, 3]),
-        ({"servers": (Machine.of("dc2"),)}, []),
-        ({"servers": (Machine.of("dc1"),), "users": (Account("alice"),), "interfaces": ("winreg",)}, []),
+        ({"clients": (Party.of("10.0.0.3"),)}, [3]),
+        ({"clients": (Party.of("10.0.0.0/8"),)}, [1, 2, 3]),
+        ({"clients": (Party.of("ws1"),)}, [1, 2]),
+        ({"servers": (Party.of("DC1"),)}, [1, 2, 3]),
+        ({"servers": (Party.of("dc1.lab.example"), Party.of("nobody"))}, [1, 2, 3]),
+        ({"servers": (Party.of("dc2"),)}, []),
+        ({"servers": (Party.of("dc1"),), "users": (Account("alice"),), "interfaces": ("winreg",)}, []),
     ],
 )
 def test_users_and_machines_select(selection: dict[str, Any], shown: list[int]) -> None:
@@ -244,7 +247,7 @@ def test_an_account_is_the_one_that_was_written(
     ],
 )
 def test_a_machine_is_the_one_that_was_written(wanted: str, ip: str, names: tuple[str, ...], is_it: bool) -> None:
-    assert Machine.of(wanted).is_at(ip, names) is is_it
+    assert Party.of(wanted).is_at(ip, names) is is_it
 
 
 @pytest.mark.parametrize(
@@ -279,7 +282,7 @@ def test_bounds_include_their_moments() -> None:
 @pytest.mark.parametrize("text", ["", "10.0.0.300", "10.0.0.0/40", "a/b", "::x::"])
 def test_what_is_no_machine(text: str) -> None:
     with pytest.raises(ValueError, match="is no machine: write an address"):
-        Machine.of(text)
+        Party.of(text)
 
 
 def test_sessions_follow_the_calls_that_are_asked_for() -> None:
@@ -288,8 +291,8 @@ def test_sessions_follow_the_calls_that_are_asked_for() -> None:
     analysis = replace(analysis, sessions=(ours, other))
     assert Selection().of(analysis) is analysis
     assert [one.number for one in Selection(handle="q1").of(analysis).shown_sessions] == [ours.number]
-    assert len(Selection(servers=(Machine.of(ours.server.ip),)).of(analysis).shown_sessions) == 2
-    assert Selection(servers=(Machine.of("192.0.2.1"),)).of(analysis).shown_sessions == ()
+    assert len(Selection(servers=(Party.of(ours.server.ip),)).of(analysis).shown_sessions) == 2
+    assert Selection(servers=(Party.of("192.0.2.1"),)).of(analysis).shown_sessions == ()
 
 
 def test_statistics_speak_of_what_is_asked_for() -> None:
@@ -334,9 +337,9 @@ def test_while_a_capture_is_read_times_are_after_its_first_frame(text: str, firs
         (Selection(tail=3), "--tail"),
         (Selection(session="#7"), "--follow-session with the number of a call"),
         (Selection(session="0x1d"), None),
-        (Selection(servers=(Machine.of("srv1"),)), "the name srv1"),
-        (Selection(clients=(Machine.of("10.0.0.1"), Machine.of("ws1"))), "the name ws1"),
-        (Selection(clients=(Machine.of("10.0.0.0/8"),), handle="q1", users=(Account("alice"),)), None),
+        (Selection(servers=(Party.of("srv1"),)), "the name srv1"),
+        (Selection(clients=(Party.of("10.0.0.1"), Party.of("ws1"))), "the name ws1"),
+        (Selection(clients=(Party.of("10.0.0.0/8"),), handle="q1", users=(Account("alice"),)), None),
     ],
 )
 def test_what_cannot_be_selected_before_the_whole_capture_was_read(selection: Selection, option: str | None) -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.questions.series.answers import _columns, why_first
-from analyzer.questions.series.places import Place
+from analyzer.questions.series.places import SeriesPlace
 from analyzer.questions.series.plans import Instances
 from analyzer.questions.series.readings import points
 from analyzer.questions.series.series import Point
@@ -178,9 +178,9 @@ def test_why_a_reading_has_none_before_it(
     group, name = ("object", 1), ("a",)
 
     def held(identities: list[tuple[object, ...]]) -> Instances:
-        return Instances([Place(group, name, one) for one in identities])
+        return Instances([SeriesPlace(group, name, one) for one in identities])
 
-    assert why_first(held(before) if before else None, held(now), Place(group, name, identity)) == (why, words)
+    assert why_first(held(before) if before else None, held(now), SeriesPlace(group, name, identity)) == (why, words)
 
 
 def test_other_clients_break_no_pair() -> None:

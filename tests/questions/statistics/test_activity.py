@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.questions.statistics import activity as module
-from analyzer.questions.statistics.activity import Findings, activity_record, category_of, findings, omissions
+from analyzer.questions.statistics.activity import ActivityFindings, activity_record, category_of, findings, omissions
 from analyzer.results.record import Endpoint
 from tests.build.buffers import (
     Block,
@@ -34,7 +34,7 @@ RAW = 0x10000
 PROCESS_ID = 4
 
 
-def look(*events: Event) -> Findings:
+def look(*events: Event) -> ActivityFindings:
     return findings(analysis_of(*events))
 
 
@@ -437,12 +437,14 @@ def test_two_clients_saw_a_process() -> None:
 
 
 def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(omissions(Findings((), (), 0))) == []
-    assert [one.text for one in omissions(Findings((), (), 3, 4))] == [
+    assert list(omissions(ActivityFindings((), (), 0))) == []
+    assert [one.text for one in omissions(ActivityFindings((), (), 3, 4))] == [
         "3 sightings of processes beyond the first 100000 are not listed",
         "4 polls of too many different counters are not listed among the findings",
     ]
-    assert len(list(omissions(Findings((), (), 1)))) == len(list(omissions(Findings((), (), 0, 1)))) == 1
+    assert (
+        len(list(omissions(ActivityFindings((), (), 1)))) == len(list(omissions(ActivityFindings((), (), 0, 1)))) == 1
+    )
     monkeypatch.setattr(module, "MAX_IMAGES", 3)
     make = Calls()
     found = look(*polling_all(make), make.counter_data(processes(("a", 1, 1), ("b", 2, 2), ("c", 3, 3))))
@@ -475,7 +477,7 @@ def test_calls_about_no_counterset_are_no_activity() -> None:
     found = look(
         make.open_query(), make.validate(identifier(COUNTERSET, counter=1)), make.counter_info(b""), make.close_query()
     )
-    assert found == Findings((), (), 0)
+    assert found == ActivityFindings((), (), 0)
 
 
 def test_an_instance_that_is_cut_before_its_process_id_has_none() -> None:

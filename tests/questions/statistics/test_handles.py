@@ -11,7 +11,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.questions.statistics import handle_records as handle_records_module
 from analyzer.questions.statistics.handle_records import MAX_POSITIONS, handle_record
 from analyzer.questions.statistics.handles import (
-    HandleEvent,
+    HandleCall,
     HandleEvents,
     HandleLifetime,
     handle_lifetimes,
@@ -31,7 +31,7 @@ B = identifier(COUNTERSET, counter=7, name="b")
 BAD = identifier(COUNTERSET, status=0x106A, counter=99, name="c")
 
 
-def wrong_uses(lifetime: HandleLifetime) -> list[HandleEvent]:
+def wrong_uses(lifetime: HandleLifetime) -> list[HandleCall]:
     """The calls on a handle that should not have been made."""
     return [event for event in lifetime.events if event.violations or lifetime.origin == "never opened"]
 

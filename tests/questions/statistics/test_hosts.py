@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analyzer.questions.statistics.decryption import Decrypted, decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Part
-from analyzer.results.capture import HostName, HostRecord
+from analyzer.results.capture import HostMark, HostName, HostRecord
 from analyzer.results.record import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
 from tests.build.calls import Calls, analysis_of, smb_session
@@ -31,6 +31,10 @@ def test_users_are_those_with_a_name() -> None:
             claims=(),
             os_versions=("10.0.1",),
             dialects=("3.1.1",),
+            machine=1,
+            first_time_ns=1,
+            last_time_ns=1,
+            marks=(HostMark(kind="server OS version", value="10.0.1", frames=(1,)),),
         ),
         HostRecord(
             ip="10.0.0.2",
@@ -40,6 +44,10 @@ def test_users_are_those_with_a_name() -> None:
             claims=(),
             os_versions=("10.0.2",),
             dialects=(),
+            machine=2,
+            first_time_ns=1,
+            last_time_ns=1,
+            marks=(HostMark(kind="client OS version", value="10.0.2", frames=(1,)),),
         ),
     ]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.core.times import iso_time
 from analyzer.pipeline.run import analyze
+from analyzer.questions.processes.records import process_records
 from analyzer.questions.statistics.activity import findings
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
@@ -26,3 +28,24 @@ def test_the_processes_of_windows_xp_are_listed_with_their_ids() -> None:
         "Process",
         "NONE-B91CFA7B93\\whitecell",
     )
+
+
+def test_what_is_odd_about_the_processes_of_that_windows_is_marked() -> None:
+    """The intruder moved into processes called svchost that no service control manager started, and ran a program of its own."""
+    records = process_records(analyze([CORPUS / XP]))
+    assert [
+        (one.pid, one.name, one.parent_name, [mark.kind for mark in one.oddities]) for one in records if one.oddities
+    ] == [
+        (1588, "svchost", None, ["parent"]),
+        (1700, "svchost", None, ["parent"]),
+        (1812, "svchost", None, ["parent"]),
+        (232, "svchost", None, ["parent"]),
+        (1880, "qyFQReH", "svchost", ["random"]),
+    ]
+    started = {one.pid: iso_time(one.started_ns)[:19] for one in records if one.started_ns is not None}
+    assert (started[592], started[1880], started[460]) == (
+        "2012-03-16T14:21:47",
+        "2012-03-16T14:23:47",
+        "2012-03-16T14:25:00",
+    )
+    assert {one.name for one in records if one.started_ns is None} == {"Idle", "System"}

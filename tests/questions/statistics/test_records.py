@@ -16,10 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
+from analyzer.questions.observations.triage import triage
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.records import stats_records
-from analyzer.questions.statistics.triage import triage
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Endpoint
 from analyzer.results.statistics import (

@@ -12,7 +12,7 @@ import pytest
 from rich.text import Text
 
 from analyzer.results.record import Endpoint
-from analyzer.results.view import CallView, Fact, FindingView, Layer, Node, Row, Run, SeriesView, SideView
+from analyzer.results.view import CallView, Fact, FindingView, LayerBytes, Node, Row, Run, SeriesView, SideView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -276,9 +276,9 @@ def node(name: str, start: int, length: int, *children: Node, value: Any = None)
     return Node(name, name, "u4", start, length, value, None, "", children)
 
 
-def layer(id: str, kind: str, tree: Node | None = None, data: bytes = bytes(8), **more: Any) -> Layer:
+def layer(id: str, kind: str, tree: Node | None = None, data: bytes = bytes(8), **more: Any) -> LayerBytes:
     given: dict[str, Any] = {"title": f"the {kind}", "runs": (Run(0, 8, 3, 0, 0, 8),), "steps": ()}
-    return Layer(id=id, kind=kind, data=data, tree=tree, **{**given, **more})  # type: ignore[arg-type]
+    return LayerBytes(id=id, kind=kind, data=data, tree=tree, **{**given, **more})  # type: ignore[arg-type]
 
 
 FIELDS = node(
@@ -286,7 +286,7 @@ FIELDS = node(
 )
 
 
-def side(name: str, *layers: Layer, **more: Any) -> SideView:
+def side(name: str, *layers: LayerBytes, **more: Any) -> SideView:
     return SideView(name=name, layers=layers, **{"missing": None, "buffer_kind": None, **more})  # type: ignore[arg-type]
 
 

@@ -21,7 +21,7 @@ from analyzer.results.call import Call
 from analyzer.results.connection import Channel
 from analyzer.results.record import Endpoint
 from analyzer.screens.formats import conversation as module
-from analyzer.screens.formats.conversation import Packet, Unwritten, frames_in_words, packets_of, write_conversation
+from analyzer.screens.formats.conversation import IpPacket, Unwritten, frames_in_words, packets_of, write_conversation
 from tests.build.calls import Calls, analysis_of
 from tests.build.rpc import CHANNEL
 
@@ -34,11 +34,11 @@ def calls_of(*exchanges: Any) -> list[tuple[int, Call]]:
     return list(enumerate(analysis_of(*exchanges).calls, 1))
 
 
-def made(*exchanges: Any, unwritten: Unwritten | None = None) -> list[Packet]:
+def made(*exchanges: Any, unwritten: Unwritten | None = None) -> list[IpPacket]:
     return list(packets_of(calls_of(*exchanges), ["a.pcap"], unwritten))
 
 
-def dissected(packet: Packet) -> Any:
+def dissected(packet: IpPacket) -> Any:
     """The packet by scapy, whose checksums of IP and TCP have to be those that are written."""
     kind = IPv6 if packet.data[0] >> 4 == 6 else IP
     found = kind(packet.data)
@@ -50,13 +50,13 @@ def dissected(packet: Packet) -> Any:
     return found
 
 
-def tcp_facts(packet: Packet) -> tuple[Any, ...]:
+def tcp_facts(packet: IpPacket) -> tuple[Any, ...]:
     ip = dissected(packet)
     segment = ip[TCP]
     return segment.sport, segment.dport, segment.seq, segment.ack, str(segment.flags), len(bytes(segment.payload))
 
 
-def payload(packet: Packet) -> bytes:
+def payload(packet: IpPacket) -> bytes:
     return bytes(dissected(packet)[TCP].payload)
 
 
@@ -244,7 +244,7 @@ def test_each_session_has_its_tree_and_each_open_its_pipe() -> None:
     ]
 
 
-def pdus(packets: list[Packet]) -> list[bytes]:
+def pdus(packets: list[IpPacket]) -> list[bytes]:
     """The requests and responses of a connection over TCP, in its own order."""
     data = b"".join(payload(packet) for packet in packets)
     found = []

@@ -25,7 +25,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.evidence import EvidenceRecord, Input
 from analyzer.screens.formats import page, page_data
 from analyzer.screens.formats.junit import junit_xml
-from analyzer.screens.formats.page import page_parts, series_text
+from analyzer.screens.formats.page import page_parts, value_blocks
 from analyzer.screens.formats.page_data import detail_blocks, exact, record_blocks, rows_block, series_block
 from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.tables import table_of, write_csv
@@ -33,6 +33,7 @@ from analyzer.screens.viewmodel.series import series_views
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.report import Report
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
@@ -102,6 +103,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "sessions": lambda: Sessions(broken()),
     "hosts": lambda: Hosts(broken()),
     "handles": lambda: Handles(sound()),
+    "processes": lambda: Processes(sound()),
     "stats": lambda: Stats(broken()),
     "findings": lambda: AuditView(Audit(broken(), profile=Profile.SPEC)),
     "matrix": matrix,
@@ -195,7 +197,7 @@ def test_numbers_that_javascript_does_not_hold_are_texts(value: Any, found: Any)
 
 def blocks_of(report: Report) -> dict[str, Any]:
     """The blocks of data in a page, by their names."""
-    return blocks(b"".join(page_parts(report, series_text(report.analysis), EVIDENCE)).decode())
+    return blocks(b"".join(page_parts(report, value_blocks(report.analysis), EVIDENCE)).decode())
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,7 @@ def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
 
 
 def test_a_page_says_what_it_is_and_lets_nothing_else_in() -> None:
-    text = b"".join(page_parts(Report(audit=Audit(broken()), name="<b>&"), series_text(broken()), EVIDENCE)).decode()
+    text = b"".join(page_parts(Report(audit=Audit(broken()), name="<b>&"), value_blocks(broken()), EVIDENCE)).decode()
     assert "<title>&lt;b&gt;&amp;</title>" in text
     assert "<h1>&lt;b&gt;&amp;</h1>" in text
     policy = re.search(r'content="(default-src [^"]+)"', text)

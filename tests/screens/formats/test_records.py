@@ -1,10 +1,8 @@
-"""Records keep the promise of docs/output.md: every key is there, in every record, of every capture."""
+"""Records agree with each other: order, numbers, sums, what goes with which state. Their keys are held by test_schemas.py."""
 
 from __future__ import annotations
 
 import json
-import math
-from typing import Any
 
 import pytest
 
@@ -25,155 +23,6 @@ from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of, sealed, winreg
 from tests.records import Record, plain, plains
 
-ENDPOINT = {"ip": str, "port": int}
-TEXT, NUMBER, FLAG = (str, type(None)), (int, type(None)), (bool, type(None))
-SMB = {
-    "dialect": TEXT,
-    "session_id": str,
-    "encrypted": bool,
-    "signed": bool,
-    "signature_ok": FLAG,
-    "compressed": bool,
-}
-AUTH = {
-    "type": str,
-    "level": str,
-    "user": TEXT,
-    "user_from": TEXT,
-    "user_source": TEXT,
-    "anonymous": FLAG,
-    "guest": FLAG,
-    "claimed_user": TEXT,
-    "workstation": TEXT,
-    "verified": FLAG,
-    "decryption": TEXT,
-    "decrypted_by": TEXT,
-    "logon": TEXT,
-    "later_user": TEXT,
-    "later_logon": TEXT,
-}
-SIDE = {
-    "frames": list,
-    "stub_length": NUMBER,
-    "stub_sha256": TEXT,
-    "wire_length": int,
-    "why_missing": TEXT,
-    "verification_trailer": TEXT,
-    "params": dict,
-    "buffer_kind": TEXT,
-    "buffer": (dict, type(None)),
-}
-SIDE_OPTIONAL = {"buffer_notes": list, "buffer_problem": str, "frame_files": list}
-CALL = {
-    "record": str,
-    "number": int,
-    "time_ns": int,
-    "time": str,
-    "time_relative_ns": NUMBER,
-    "time_delta_ns": NUMBER,
-    "client": ENDPOINT,
-    "server": ENDPOINT,
-    "transport": str,
-    "pipe": TEXT,
-    "session": NUMBER,
-    "smb": (dict, type(None)),
-    "auth": AUTH,
-    "interface": {"uuid": TEXT, "version": TEXT, "name": TEXT, "recognised": bool},
-    "syntax": str,
-    "opnum": NUMBER,
-    "method": TEXT,
-    "call_id": int,
-    "context_id": int,
-    "state": str,
-    "reason": TEXT,
-    "status": NUMBER,
-    "status_name": TEXT,
-    "fault": NUMBER,
-    "fault_name": TEXT,
-    "latency_ns": NUMBER,
-    "handle": TEXT,
-    "handle_uuid": TEXT,
-    "counterset": (dict, type(None)),
-    "registry": (dict, type(None)),
-    "service": (dict, type(None)),
-    "request": (dict, type(None)),
-    "response": (dict, type(None)),
-    "read": (dict, type(None)),
-}
-READ = {"number": int, "attempt": int, "key": TEXT, "value": str}
-CAPTURE = {
-    "record": str,
-    "schema": int,
-    "files": list,
-    "frames": int,
-    "bytes": int,
-    "first_time_ns": NUMBER,
-    "last_time_ns": NUMBER,
-}
-PROBLEM = {"record": str, "kind": str, "layer": str, "frames": list, "text": str}
-SUMMARY = {
-    "record": str,
-    "calls": int,
-    "calls_by_state": dict,
-    "calls_by_method": dict,
-    "problems": int,
-    "problems_by_kind": dict,
-    "sessions": int,
-    "calls_shown": int,
-    "selected_by": TEXT,
-}
-SAMPLE = {"record": str, "call": int, "time_ns": int, "source": str, "server": ENDPOINT, "handle": TEXT}
-VALUE = {
-    "counter_name": TEXT,
-    "counter_type": NUMBER,
-    "name_source": TEXT,
-    "repeated": bool,
-    "names": (dict, type(None)),
-    "instance": TEXT,
-    "instance_id": NUMBER,
-    "raw": (int, str, type(None)),
-    "data_size": NUMBER,
-    "perf_freq": NUMBER,
-    "perf_time_100ns": NUMBER,
-}
-PERFLIB = {
-    "query": TEXT,
-    "block": int,
-    "block_type": int,
-    "block_status": int,
-    "block_status_name": TEXT,
-    "id_source": TEXT,
-    "counterset": TEXT,
-    "counterset_name": TEXT,
-    "counter_id": NUMBER,
-    "perf_time_stamp": NUMBER,
-}
-WINPERF = {
-    "object_index": int,
-    "object_name": TEXT,
-    "counter_index": int,
-    "parent_index": NUMBER,
-    "parent_instance": TEXT,
-    "base_raw": NUMBER,
-    "perf_time": NUMBER,
-    "object_perf_time": int,
-    "object_perf_freq": int,
-}
-KINDS = {"gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note"}
-STATES = {"complete", "request-only", "response-only", "partial", "sealed", "malformed"}
-
-
-def check(record: Record, shape: dict[str, Any], optional: dict[str, Any] | None = None) -> None:
-    known = shape | {key: value for key, value in (optional or {}).items() if key in record}
-    assert set(record) == set(known), set(record) ^ set(known)
-    for key, kind in known.items():
-        if isinstance(kind, dict):
-            check(record[key], kind)
-        else:
-            assert isinstance(record[key], kind), (key, record[key])
-            kinds = kind if isinstance(kind, tuple) else (kind,)
-            assert bool in kinds or not isinstance(record[key], bool), (key, record[key])
-
 
 def strictly(record: Record) -> Record:
     """The record as a strict parser reads its line: one line, UTF-8, no NaN."""
@@ -183,18 +32,11 @@ def strictly(record: Record) -> Record:
 
 
 def check_call(record: Record) -> None:
-    check(record, CALL)
-    assert record["state"] in STATES
     assert (record["reason"] is None) == (record["state"] == "complete")
     assert (record["status"] is None) <= (record["status_name"] is None)
-    if record["smb"] is not None:
-        check(record["smb"], SMB)
-    if record["read"] is not None:
-        check(record["read"], READ)
     for side in (record["request"], record["response"]):
         if side is None:
             continue
-        check(side, SIDE, SIDE_OPTIONAL)
         assert (side["stub_length"] is None) == (side["stub_sha256"] is None) == (side["why_missing"] is not None)
         assert side["frames"] == sorted(set(side["frames"]))
     if record["request"] is not None and record["response"] is not None:
@@ -206,40 +48,30 @@ def check_timeline(analysis: Analysis) -> list[Record]:
     kinds = [record["record"] for record in records]
     calls, problems = kinds.count("call"), kinds.count("problem")
     assert kinds == ["capture"] + ["call"] * calls + ["problem"] * problems + ["summary"]
-    check(records[0], CAPTURE)
     for number, record in enumerate(records[1 : calls + 1], 1):
         check_call(record)
         assert record["number"] == number
     times = [record["time_ns"] for record in records[1 : calls + 1]]
     assert times == sorted(times)
-    for record in records[calls + 1 : -1]:
-        check(record, PROBLEM, {"frame_files": list})
-        assert record["kind"] in KINDS
-    check(records[-1], SUMMARY)
     assert (records[-1]["calls"], records[-1]["problems"]) == (calls, problems)
     assert sum(records[-1]["calls_by_state"].values()) == sum(records[-1]["calls_by_method"].values()) == calls
     return records
 
 
-def check_sample(record: Record) -> None:
-    check(record, SAMPLE | VALUE | (WINPERF if record["source"] == "winperf" else PERFLIB))
-    assert not isinstance(record["raw"], float) or not math.isnan(record["raw"])
-
-
 @pytest.mark.parametrize("with_secrets", [True, False])
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
-def test_every_record_has_its_keys(capture: truth.Capture, with_secrets: bool) -> None:
+def test_records_are_lines_in_order_that_agree_with_each_other(capture: truth.Capture, with_secrets: bool) -> None:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if with_secrets else None)
     check_timeline(analysis)
     for record in plains(sample_records(analysis)):
-        check_sample(strictly(record))
+        strictly(record)
     for session in analysis.sessions:
         assert strictly(plain(session_record(session, analysis.capture)))["record"] == "session"
     for record in plains(host_records(analysis)):
         assert strictly(record)["record"] == "host"
 
 
-def test_every_kind_of_call_has_its_keys() -> None:
+def test_records_of_every_kind_of_call_agree() -> None:
     make, keys = Calls(), winreg(first_frame=50)
     check_timeline(
         analysis_of(

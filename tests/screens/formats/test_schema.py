@@ -57,7 +57,10 @@ SAME_HERE = {
     "response_verification_trailer": "servers send none",
     "request_buffer_notes": "of buffers of `decode`",
     "time_relative": "null in an empty capture",
-    "auth_later_user, auth_later_logon, later_users": "of sessions that another user logged on to; tests/transport/smb has one",
+    "auth_later_user, auth_later_logon, later_user*": "of sessions that another user logged on to; tests/transport/smb has one",
+    "who_later_user": "of these likewise",
+    "machine, apart, other_ips, joined_by": "all of one address, and one machine",
+    "smb_client_*, smb_server_*": "of sessions of several connections; tests/transport/smb has some",
     "name_source": "`metadata` and `well-known` where the capture states no name",
     "perf_freq": "10 MHz on the servers of the sample captures",
     "parent_index, parent_instance": "of objects with parents, such as Thread",
@@ -169,7 +172,7 @@ def test_lists_of_parts_are_structs() -> None:
     assert hosts["names"].list.len().sum() > 0
     counted = merged_schema(COMMANDS["stats"])
     assert counted["seen_by"] == pl.List(
-        pl.Struct({"user": pl.String, "client_ip": pl.String, "server_ip": pl.String, "claimed_user": pl.String})
+        pl.Struct(dict.fromkeys(("user", "client_ip", "server_ip", "claimed_user", "later_user"), pl.String))
     )
 
 

@@ -47,7 +47,14 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return asked
 
 
-DEFAULTS = {"engine": "own", "metadata": [], "metadata_from": None, "progress": None, "pseudonyms": None}
+DEFAULTS = {
+    "engine": "own",
+    "metadata": [],
+    "metadata_from": None,
+    "progress": None,
+    "pseudonyms": None,
+    "with_files": True,
+}
 FILE = BytesIO(b"x")
 
 
@@ -245,3 +252,16 @@ def test_a_document_keeps_the_analysis_that_shows_it() -> None:
     analysis = sound()
     assert CallDocument.of(analysis.calls[0], analysis).analysis is analysis
     assert CallDocument().analysis is None
+
+
+def test_a_wide_table_has_a_column_for_each_path_and_the_values_of_counters() -> None:
+    import polars as pl
+
+    cap = pcq.analyze(truth.CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap")
+    long, wide = cap.counters(), cap.wide()
+    assert set(wide.columns) == {"time", *long["path"].unique()}
+    assert wide["time"].n_unique() == wide.height == long["time"].n_unique()
+    for path in long["path"].unique().to_list()[:20]:
+        first = long.filter(pl.col("path") == path).group_by("time", maintain_order=True).first()
+        found = wide.select("time", pl.col(path).alias("found")).join(first, on="time", how="inner")
+        assert found["found"].to_list() == found["value"].to_list()

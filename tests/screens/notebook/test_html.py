@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.results.record import Endpoint
-from analyzer.results.view import Layer, Node, Run
+from analyzer.results.view import LayerBytes, Node, Run
 from analyzer.screens.notebook.html import (
     _MOST_BYTES,
     _MOST_FIELDS,
@@ -32,12 +32,12 @@ def field(number: int, value: Any = None, *children: Node, meaning: str | None =
     return Node(f"f{number}", "F", "u4", number, 4, value, meaning, "", children)
 
 
-def layer(tree: Node | None = None, data: bytes = b"", **more: Any) -> Layer:
+def layer(tree: Node | None = None, data: bytes = b"", **more: Any) -> LayerBytes:
     given: dict[str, Any] = {"id": "request.stub", "kind": "stub", "title": "a <stub>", "runs": (), "steps": ()}
-    return Layer(**{**given, "data": data, "tree": tree, **more})
+    return LayerBytes(**{**given, "data": data, "tree": tree, **more})
 
 
-def html_of(shown: Layer) -> str:
+def html_of(shown: LayerBytes) -> str:
     return _layer_html(shown, analysis_of(files=("a.pcap",)).capture)
 
 
@@ -163,16 +163,16 @@ def test_a_capture_states_its_time_where_it_has_one(first: int | None, last: int
 def test_of_what_was_found_the_first_twelve_lines_are_shown_and_the_others_counted(
     logons: int, more: list[str]
 ) -> None:
-    clients = [Endpoint(f"10.0.1.{number}", 50000) for number in range(logons)]
-    found = [replace(smb_session(number, 0xC000006D), client=client) for number, client in enumerate(clients)]
+    servers = [Endpoint(f"10.0.1.{number}", 445) for number in range(logons)]
+    found = [replace(smb_session(number, 0xC000006D), server=server) for number, server in enumerate(servers)]
     html = behind_sessions(capture_html(analysis_of(*found)))
-    assert html.count("refused with STATUS_LOGON_FAILURE") == 12
+    assert html.count("logons refused: user") == 12
     assert re.findall(r"<p>\.\.\. ([^<]+)</p>", html) == more
 
 
 def behind_sessions(html: str) -> str:
     """What stands behind the table of sessions."""
-    return html[html.index("what was found") :]
+    return html[html.index("what happened") :]
 
 
 def test_of_many_sessions_and_findings_the_first_twelve_are_shown() -> None:

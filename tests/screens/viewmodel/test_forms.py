@@ -18,7 +18,7 @@ from analyzer.results.view import Form, Node
 from analyzer.screens.viewmodel import forms as module
 from analyzer.screens.viewmodel.forms import Forms
 from analyzer.screens.viewmodel.frame import frame_tree
-from analyzer.screens.viewmodel.layers import _form, side_views
+from analyzer.screens.viewmodel.layers import _form, side_view, sides_of
 from analyzer.screens.viewmodel.pdu import pdu_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
 from tests.page import THREE, analysis_named
@@ -81,7 +81,8 @@ def shown(form: Form | None, data: bytes) -> Any:
 def asked(file: str) -> list[tuple[Hashable, bytes, Callable[[], Form | None]]]:
     analysis, forms = analysis_named(file), Noting()
     for call in analysis.calls:
-        list(side_views(call, analysis.packets, forms))
+        for name, side in sides_of(call):
+            side_view(call, name, side, analysis.packets, forms)
     return forms.asked
 
 

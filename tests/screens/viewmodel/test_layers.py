@@ -17,7 +17,7 @@ from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import CapturedFrame
-from analyzer.results.view import CARRIERS, CallView, Layer, Node, Run
+from analyzer.results.view import CARRIERS, CallView, LayerBytes, Node, Run
 from analyzer.screens.viewmodel.frame import frame_tree
 from analyzer.screens.viewmodel.layers import NOT_READ, call_view
 from analyzer.screens.viewmodel.rows import rows
@@ -28,13 +28,9 @@ from tests.build import packet, rpc, smb
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed
 from tests.build.capture import pcap, read
+from tests.page import analysis_named
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
-
-
-def analysis_named(file: str) -> Analysis:
-    capture = CAPTURES[file]
-    return analyze([capture.path], Keyring.load(capture.secrets_path))
 
 
 def with_packets(file: str) -> Analysis:
@@ -42,7 +38,7 @@ def with_packets(file: str) -> Analysis:
     return replace(analysis, packets=packets_of([capture.path], analysis, Keyring.load(capture.secrets_path)))
 
 
-def layer(view: CallView, id: str) -> Layer:
+def layer(view: CallView, id: str) -> LayerBytes:
     return next(layer for side in view.sides for layer in side.layers if layer.id == id)
 
 
@@ -241,7 +237,7 @@ def test_any_bytes_have_fields_that_cover_them(data: bytes, magic: bytes, is_fra
 @pytest.mark.parametrize(
     ("sources", "engine", "reason"),
     [
-        (["tests/pipeline/case-5.pcq"], "own", "a case does not hold captured packets"),
+        (["tests/pipeline/case-6.pcq"], "own", "a case does not hold captured packets"),
         ([BytesIO(b"")], "own", "the capture came through a pipe, which is read once"),
         (["x.pcap"], "tshark", "tshark gives no captured bytes"),
     ],
@@ -280,7 +276,7 @@ def test_bytes_that_were_compressed_came_from_all_of_what_was_captured() -> None
     expanded = TracedBytes.of_frame(b"xy", 2, 50).replaced(b"0123456789", "LZ77")
     runs = runs_of(TracedBytes.join([plain, expanded]))
     assert {(run.frame, run.start, run.length) for run in runs} == {(1, 100, 4), (2, 50, 2)}
-    made = Layer(id="a", kind="stub", title="", data=b"abcd0123456789", runs=runs, steps=())
+    made = LayerBytes(id="a", kind="stub", title="", data=b"abcd0123456789", runs=runs, steps=())
     assert made.frames_at(0, 4) == ((0, 1),)
     assert made.frames_at(3, 5) == ((0, 1), (0, 2))
     assert made.frames_at(7, 8) == ((0, 2),)
@@ -297,7 +293,7 @@ def test_the_places_of_some_bytes_are_those_of_the_runs_they_lie_in(
     for length, frames in parts:
         runs += [Run(at, at + length, 1 + frame, 0, 100, 40 if frames else length) for frame in range(max(frames, 1))]
         at += length
-    layer = Layer(id="a", kind="stub", title="", data=bytes(at), runs=tuple(runs), steps=())
+    layer = LayerBytes(id="a", kind="stub", title="", data=bytes(at), runs=tuple(runs), steps=())
     touched = [run for run in runs if max(run.at, start) < min(run.stop, stop)]
     assert [(run.frame, run.at) for run in layer.runs_at(start, stop)] == [
         (run.frame, max(run.at, start) if run.stop - run.at == run.length else run.at) for run in touched

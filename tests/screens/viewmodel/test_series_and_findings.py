@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.records import finding_record
 from analyzer.questions.series.counters import counter_records, selection_of
-from analyzer.results.analysis import Analysis
 from analyzer.screens.viewmodel.findings import coverage_views, finding_views
 from analyzer.screens.viewmodel.layers import call_view
 from analyzer.screens.viewmodel.series import series_views
 from tests import truth
+from tests.page import analysis_named
 from tests.records import plain, plains
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
@@ -22,11 +20,6 @@ THREE = [
     "v1_samba_impacket_smb311_ntlm_privacy.pcap",
     "pcq_smbd_scapy_scapycli_smb311_ndr64.pcap",
 ]
-
-
-def analysis_named(file: str) -> Analysis:
-    capture = CAPTURES[file]
-    return analyze([capture.path], Keyring.load(capture.secrets_path))
 
 
 @pytest.mark.parametrize("file", THREE)

@@ -36,11 +36,16 @@ def test_what_there_is_instead_is_said_in_a_sentence(events: list[Event], stated
     assert nothing_found(analysis_of(*events)) == f"made.pcap holds {stated}"
 
 
-def test_a_capture_that_was_not_read_to_its_end_is_not_said_to_hold_nothing() -> None:
-    ended = Problem("truncated", "capture", (4,), "reading failed: Input/output error after frame 4")
-    assert nothing_found(analysis_of(Recognised(CONNECTION, "smb"), ended)) == (
-        "made.pcap holds 1 connection with SMB, but no DCERPC call. "
-        "Not all of it was read: reading failed: Input/output error after frame 4."
+@pytest.mark.parametrize(
+    ("kind", "text", "stated"),
+    [
+        ("truncated", "reading failed: Input/output error after frame 4", "read"),
+        ("gap", "3 events were lost while the trace was written", "captured"),
+    ],
+)
+def test_a_capture_that_is_not_whole_is_not_said_to_hold_nothing(kind: Any, text: str, stated: str) -> None:
+    assert nothing_found(analysis_of(Recognised(CONNECTION, "smb"), Problem(kind, "capture", (4,), text))) == (
+        f"made.pcap holds 1 connection with SMB, but no DCERPC call. Not all of it was {stated}: {text}."
     )
 
 

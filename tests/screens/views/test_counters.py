@@ -20,12 +20,12 @@ from analyzer.screens.views.counters import (
     SPARK_CELLS,
     Counters,
     Spark,
-    _Line,
     _series_lines,
+    _SeriesLine,
     compact,
 )
-from tests.build.buffers import Block, wide
-from tests.build.calls import OTHER_HANDLE, analysis_of
+from tests.build.buffers import Block
+from tests.build.calls import analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
 
 BULK, RAW, TEXT, HEX = 0x10410500, 0x00010100, 0x00000B00, 0x00000100
@@ -43,26 +43,6 @@ def watched() -> Watch:
     return watch
 
 
-def test_one_line_a_series_under_the_machine_and_the_handle() -> None:
-    lines = text(Counters(watched().analysis))
-    assert lines[2] == "\\\\10.0.0.1  watched by 10.0.0.2:49152 through query q1, 2 series over 0.004 s"
-    assert lines[3].split() == ["counter", "n/m", "unit", "min", "mean", "max", "last", "course"]
-    assert lines[4].split()[-7:] == ["2/3", "/s", "10", "15", "20", "20", "·▁█"]
-    assert lines[5].split()[-6:] == ["3/3", "0", "13.333", "30", "30", "▁▃█"]
-    assert "1 base or hidden counter is not listed" in lines[-2]
-
-
-def test_a_terminal_has_them_under_their_objects() -> None:
-    lines = text(Counters(watched().analysis), 100)
-    assert lines[4] == "  \\383487a6-3676-4870-a4e7-d45b30c35629"
-    assert lines[5].split()[:3] == ["(a)\\counter", "5", "2/3"]
-
-
-def test_bases_are_listed_when_asked_for() -> None:
-    lines = text(Counters(watched().analysis, ("\\*",)))
-    assert any("counter 7" in line and "3 not-displayed" in line for line in lines)
-
-
 def test_a_counter_asked_for_twice_is_one_line() -> None:
     watch = Watch((Info(5, BULK),)).open(one(5, "a", 0, 1), one(5, "*", 1))
     watch.poll(Block(1, values=(large(1),)), Block(4, instances=(("a", 1),), values=(large(1),)))
@@ -70,22 +50,6 @@ def test_a_counter_asked_for_twice_is_one_line() -> None:
     lines = [line for line in text(Counters(watch.analysis)) if "counter 5" in line]
     assert len(lines) == 1
     assert lines[0].endswith("asked 2×")
-
-
-def test_two_clients_are_distinguished() -> None:
-    ours = watched()
-    theirs = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=ours.make).open(one(5, "a"))
-    theirs.poll(Block(1, values=(large(5),)))
-    lines = text(Counters(analysis_of(*ours.events, *theirs.events)))
-    assert [line.split()[-6].rstrip(",") for line in lines if "watched by" in line] == ["q1", "q2"]
-
-
-def test_texts_and_hexadecimals_are_shown_as_such() -> None:
-    watch = Watch((Info(5, TEXT), Info(6, HEX))).open(whole())
-    watch.poll(Block(6, ids=(5, 6), instances=(("a", 1),), values=((wide("Running"), *large(0xBEEF)),)))
-    lines = text(Counters(watch.analysis))
-    assert any('"Running"' in line for line in lines)
-    assert any(" BEEF " in line for line in lines)
 
 
 def test_lines_keep_to_the_width() -> None:
@@ -103,12 +67,6 @@ def test_lines_keep_to_the_width() -> None:
 def test_nothing_read_is_stated() -> None:
     assert text(Counters(analysis_of()))[0] == "no counter value could be read"
     assert text(Counters(watched().analysis, ("\\nothing\\such",))) == ["no counter of this capture has such a path"]
-
-
-def test_names_from_the_wire_are_shown_not_sent() -> None:
-    watch = Watch((Info(5, RAW),)).open(one(5))
-    watch.poll(Block(4, instances=(("[bold]\x1b[31m", 1),), values=(large(5),)))
-    assert any("([bold]\\x1b[31m)" in line for line in text(Counters(watch.analysis)))
 
 
 def test_tables_have_one_row_a_value_or_interval() -> None:
@@ -180,8 +138,8 @@ def series(kind: int | None = BULK, **options: object) -> Series:
     return Series(**{**ends, **names, **facts, **options})  # type: ignore[arg-type]
 
 
-def line_of(values: list[float | None], **options: object) -> _Line:
-    line = _Line(series(**options))  # type: ignore[arg-type]
+def line_of(values: list[float | None], **options: object) -> _SeriesLine:
+    line = _SeriesLine(series(**options))  # type: ignore[arg-type]
     line._add(values, [(7 + at) * 1_000_000 for at in range(len(values))])
     return line
 
@@ -201,7 +159,7 @@ def test_of_a_series_some_numbers_are_kept() -> None:
     )
     assert line_of([5.0]).minimum == 5.0
     assert line_of([-5.0]).maximum == -5.0
-    fresh = _Line(series())
+    fresh = _SeriesLine(series())
     assert (fresh.readings, fresh.values, fresh.course, fresh.first_ns, fresh.last_ns, fresh.times) == (
         0,
         0,
@@ -233,7 +191,7 @@ def test_of_a_series_some_numbers_are_kept() -> None:
 def test_notes_say_what_is_unusual(
     kind: int | None, why: dict[str, int], flags: dict[str, int], times: int, notes: str
 ) -> None:
-    line = _Line(series(kind), times=times)
+    line = _SeriesLine(series(kind), times=times)
     line.why.update(why)
     line.flags.update(flags)
     assert line.notes == notes
@@ -241,7 +199,7 @@ def test_notes_say_what_is_unusual(
 
 
 def one_line(
-    line: _Line, width: int | None = None, by: str | None = None, name: str = "  name", room: int = 8
+    line: _SeriesLine, width: int | None = None, by: str | None = None, name: str = "  name", room: int = 8
 ) -> list[str]:
     return [Text.from_markup(text, emoji=False).plain for text in _series_lines(line, name, room, width, by)]
 

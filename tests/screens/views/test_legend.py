@@ -7,11 +7,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from analyzer.results import perflib
+from analyzer.results import winreg as winreg_facts
+from analyzer.results.call import Call
+from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.record import Endpoint
 from analyzer.screens.views import legend
 from analyzer.screens.views.legend import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short
 from analyzer.screens.views.runs import _FEWEST, find_runs
+from tests.build.buffers import identifier, perf_data, winperf
+from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 
 
 def call(
@@ -138,11 +145,24 @@ def test_so_many_pairs_are_listed(pairs: int, last: str) -> None:
 # ------------------------------------------------------------------------------------------------ runs
 
 
-def plain(**facts: Any) -> Any:
+PLAIN = replace(
+    analysis_of(Calls("a" * 8 + "-0000" * 3 + "-" + "0" * 12).exchange(6, b"", b"")).calls[0], key_number=None
+)
+
+
+def runs(*calls: Call, first: int = 1) -> dict[int, Any]:
+    """The runs of calls whose first has this number."""
+    table = CallTable()
+    order = [table.append(call) for call in [PLAIN] * (first - 1) + list(calls)]
+    whole: Any = SimpleNamespace(calls=OrderedCalls(table, order))
+    return find_runs(whole, range(first, len(order) + 1))
+
+
+def plain(*, time_ns: int = 0, uuid: str = "a", **facts: Any) -> Call:
     """A call of an interface that is not decoded."""
-    told = {"channel": 1, "handle": None, "is_perflib": False, "is_winreg": False, "method": None, "opnum": 6}
-    more = {"status": None, "fault": None, "state": "complete", "read": None, "time_ns": 0, "outcome": "answered"}
-    return SimpleNamespace(interface=SimpleNamespace(uuid=facts.pop("uuid", "a")), **{**told, **more, **facts})
+    assert PLAIN.request is not None
+    request = replace(PLAIN.request, first_time_ns=time_ns)
+    return replace(PLAIN, interface=replace(PLAIN.interface, uuid=uuid, name=None), request=request, **facts)
 
 
 @pytest.mark.parametrize(
@@ -154,25 +174,37 @@ def plain(**facts: Any) -> Any:
         plain(status=5),
         plain(fault=5),
         plain(state="sealed"),
-        plain(read=SimpleNamespace(value_name="x")),
-        plain(is_perflib=True),
-        plain(is_winreg=True),
+        plain(uuid=perflib.INTERFACE),
+        plain(uuid=winreg_facts.INTERFACE),
     ],
 )
-def test_a_run_is_three_calls_that_say_the_same(other: Any) -> None:
+def test_a_run_is_three_calls_that_say_the_same(other: Call) -> None:
     assert _FEWEST == 3
     same = [plain(time_ns=at) for at in range(3)]
-    (run,) = find_runs(enumerate(same, 5)).values()
+    (run,) = runs(*same, first=5).values()
     assert (list(run.numbers), list(run.times), run.is_polls) == ([5, 6, 7], [0, 1, 2], False)
-    assert find_runs(enumerate(same[:2], 5)) == {}
-    assert find_runs(enumerate([*same[:2], other, *same[:2]], 5)) == {}
-    found = find_runs(enumerate([*same, other, *same, same[0]], 5))
+    assert runs(*same[:2]) == {}
+    assert runs(*same[:2], other, *same[:2]) == {}
+    found = runs(*same, other, *same, same[0], first=5)
     assert {first: list(run.numbers) for first, run in found.items()} == {5: [5, 6, 7], 9: [9, 10, 11, 12]}
 
 
+def test_polls_of_a_handle_are_a_run_and_those_of_values_where_the_value_is_the_same() -> None:
+    make, keys, block = Calls(), winreg(), winperf([])
+    ids = identifier(COUNTERSET, counter=1)
+    queried = analysis_of(make.open_query(), make.validate(ids), *[make.counter_data(perf_data([])) for _ in range(4)])
+    assert {first: len(run.numbers) for first, run in find_runs(queried, range(1, 7)).items()} == {3: 4}
+    opened = keys.open_key()
+    read = [keys.query_value(name, block) for name in ("238", "238", "238", "6", "6")]
+    valued = analysis_of(opened, *read)
+    assert {first: (len(run.numbers), run.is_polls) for first, run in find_runs(valued, range(1, 7)).items()} == {
+        2: (3, True)
+    }
+
+
 def test_runs_of_several_channels_and_handles_interleave() -> None:
-    calls = [plain(channel=at % 2, handle=("q1", "q2")[at // 2 % 2], time_ns=at) for at in range(12)]
-    found = find_runs(enumerate(calls, 1))
+    made = [plain(channel=at % 2, key_number=at // 2 % 2, time_ns=at) for at in range(12)]
+    found = runs(*made)
     assert {first: list(run.numbers) for first, run in found.items()} == {
         1: [1, 5, 9],
         2: [2, 6, 10],

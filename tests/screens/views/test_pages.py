@@ -53,7 +53,7 @@ from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier
 from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg, with_sessions
 from tests.build.rpc import CHANNEL
 from tests.interfaces.resolution.test_order import WHO, as_user, session
-from tests.interfaces.svcctl.test_layer import CHANGE, CONFIG, CREATE, INTERFACE, NARROW, OTHER, START, Opnum
+from tests.interfaces.svcctl.test_layer import CHANGE, CONFIG, CREATE, INTERFACE, NARROW, OTHER, START, ScmrOpnum
 from tests.interfaces.svcctl.test_layer import HANDLE as SERVICE
 from tests.questions.audit.conversation import FREQUENCY, MULTIPLE, NOW, perflib, registry
 from tests.written import is_as_written
@@ -219,18 +219,22 @@ def of_services() -> Analysis:
     """Calls of the service control manager ([MS-SCMR]), as the tests of its layer write them."""
     make, ok = Calls(INTERFACE), "00000000"
     stubs: list[tuple[int, str, str]] = [
-        (Opnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", SERVICE + ok),
-        (Opnum.CREATE_SERVICE_W, CREATE, "00000000" + OTHER + ok),
-        (Opnum.START_SERVICE_W, OTHER + START[40:], ok),
-        (Opnum.CONTROL_SERVICE, OTHER + "01000000", "1000000003000000" + "00000000" * 5 + ok),
-        (Opnum.CONTROL_SERVICE, OTHER + "63000000", "1000000063000000" + "00000000" + "05000000" + "00000000" * 3 + ok),
-        (Opnum.QUERY_SERVICE_CONFIG_W, SERVICE + "00100000", CONFIG),
-        (Opnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + ok),
-        (Opnum.DELETE_SERVICE, OTHER, "05000000"),
+        (ScmrOpnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", SERVICE + ok),
+        (ScmrOpnum.CREATE_SERVICE_W, CREATE, "00000000" + OTHER + ok),
+        (ScmrOpnum.START_SERVICE_W, OTHER + START[40:], ok),
+        (ScmrOpnum.CONTROL_SERVICE, OTHER + "01000000", "1000000003000000" + "00000000" * 5 + ok),
+        (
+            ScmrOpnum.CONTROL_SERVICE,
+            OTHER + "63000000",
+            "1000000063000000" + "00000000" + "05000000" + "00000000" * 3 + ok,
+        ),
+        (ScmrOpnum.QUERY_SERVICE_CONFIG_W, SERVICE + "00100000", CONFIG),
+        (ScmrOpnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + ok),
+        (ScmrOpnum.DELETE_SERVICE, OTHER, "05000000"),
         (39, OTHER + "0100000000100000", ok),
-        (Opnum.CLOSE_SERVICE_HANDLE, OTHER, "00" * 20 + ok),
-        (Opnum.QUERY_SERVICE_STATUS, OTHER, "00" * 28 + "06000000"),
-        (Opnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000"),
+        (ScmrOpnum.CLOSE_SERVICE_HANDLE, OTHER, "00" * 20 + ok),
+        (ScmrOpnum.QUERY_SERVICE_STATUS, OTHER, "00" * 28 + "06000000"),
+        (ScmrOpnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000"),
     ]
     return analysis_of(*(make.exchange(opnum, bytes.fromhex(asks), bytes.fromhex(says)) for opnum, asks, says in stubs))
 
@@ -318,6 +322,7 @@ def matrix() -> MatrixView:
     return MatrixView(("sound.pcap", "[b]broken.pcap", "empty.pcap"), [audit.coverage for audit in audits])
 
 
+FOUR = ("sound.pcap", "broken.pcap", "empty.pcap", "lost.pcap")
 VIEWS: dict[str, Callable[[], Any]] = {
     "timeline-registry": lambda: Timeline(of_registry()),
     "timeline-services": lambda: Timeline(of_services()),
@@ -358,7 +363,8 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "triage-crowded": lambda: Triage(("crowd.pcap",), lambda file: crowded()),
     "matrix": matrix,
     "rules": lambda: RuleList(select(every_rule(), ("PCQ21", "PCQ101"), ())),
-    "triage": lambda: Triage(("sound.pcap", "broken.pcap", "empty.pcap", "lost.pcap"), analysed, ("x*: no file",)),
+    "triage": lambda: Triage(FOUR, analysed, ("x*: no file",)),
+    "triage-whole": lambda: Triage(FOUR, analysed, ("x*: no file",), is_whole=True),
     "show-poll": lambda: Show(sound(), 14),
     "show-enumeration": lambda: Show(sound(), 1),
     "show-damaged": lambda: Show(broken(), 8),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +11,6 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.core.output.json import dumps
 from analyzer.core.traced import TracedBytes
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
@@ -21,7 +18,7 @@ from analyzer.results.call import Side
 from analyzer.screens.views.show import Show
 from tests import truth
 from tests.build.buffers import Block, perf_data
-from tests.build.calls import Calls, analysis_of, sealed, winreg
+from tests.build.calls import Calls, analysis_of
 from tests.build.capture import read
 from tests.records import plains
 
@@ -120,32 +117,6 @@ def test_a_call_is_shown_with_its_steps() -> None:
         assert part in shown
 
 
-def test_a_sealed_call_shows_what_is_there() -> None:
-    make = Calls()
-    shown = text(analysis_of(sealed(make.counter_data(perf_data([])))), 1)
-    assert "stub bytes 24 to " in shown
-    assert "of the PDU, sealed" in shown
-    assert "stub: sealed (no key)" in shown
-
-
-def test_a_stub_that_does_not_decode_is_shown_as_bytes_with_the_reason() -> None:
-    shown = text(analysis_of(Calls().exchange(6, b"\1\2\3", None)), 1)
-    assert "the stub does not decode: request." in shown
-    assert "01 02 03" in shown
-
-
-def test_damage_is_shown_where_it_is() -> None:
-    data = perf_data([Block(1, values=((b"\1\0\0\0",),))])[:-3]
-    shown = text(analysis_of(Calls().counter_data(data)), 1)
-    assert "dwNumCounter = 1" in shown
-    assert "damaged: " in shown
-
-
-def test_data_of_no_known_kind_is_said_to_be_so() -> None:
-    make = winreg()
-    assert "not of a kind this program knows" in text(analysis_of(make.query_value("Path", b"\1\2\3\4")), 1)
-
-
 def test_narrow_terminals_lose_nothing() -> None:
     analysis = analysis_of(Calls().counter_data(perf_data([Block(1, values=((b"\1\0\0\0",),))])))
     narrow = "".join(text(analysis, 1, 60).split())
@@ -160,12 +131,3 @@ def test_a_number_that_is_no_call_is_said_so() -> None:
     for number in (0, 2, -1):
         with pytest.raises(InputError, match="there is no call"):
             list(Show(analysis, number).records())
-
-
-def test_json_of_a_call_is_plain() -> None:
-    (record,) = plains(Show(analysis_of(Calls().open_query()), 1).records())
-    assert json.loads(dumps(record))["layers"]["request"]["stub"]["children"][0]["name"]
-
-
-def test_the_captures_are_there() -> None:
-    assert all(Path(capture.path).is_file() for capture in truth.captures())

@@ -11,7 +11,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.frames import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import analyze
-from analyzer.questions.statistics.activity import Findings
+from analyzer.questions.statistics.activity import ActivityFindings
 from analyzer.results.analysis import Analysis
 from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.screens.formats.tables import table_of
@@ -32,32 +32,6 @@ from analyzer.screens.views.stats import (
 )
 from tests import truth
 from tests.build.calls import Calls, analysis_of
-from tests.records import plains
-
-SPREAD = {"count", "total", "min", "median", "p95", "max"}
-KEYS = {
-    "method-stats": {
-        "record", "interface", "method", "opnum", "calls", "failed", "retried", "unanswered", "unread", "latency_ns",
-        "request_bytes", "response_bytes", "slowest", "frames",
-    },
-    "poll-stats": {
-        "record", "handle", "what", "server", "client", "polls", "failed", "first_call", "last_call", "first_time_ns",
-        "last_time_ns", "intervals_ns", "jitter_ns", "frames",
-    },
-    "identity-stats": {
-        "record", "user", "claimed_user", "workstation", "client_ip", "server_ip", "security", "sessions", "calls", "failed",
-        "unread", "polls", "first_call", "last_call", "first_time_ns", "last_time_ns", "frames",
-    },
-    "error-stats": {"record", "kind", "code", "name", "interface", "method", "count", "call_numbers", "frames"},
-    "activity": {
-        "record", "kind", "who", "category", "target", "name", "detail", "count", "call_numbers", "failed", "with_data",
-        "without_data", "first_time_ns", "last_time_ns", "frames",
-    },
-    "image": {
-        "record", "server_ip", "source", "target", "name", "pid", "instance_id", "seen_by", "calls", "first_call", "last_call",
-        "first_time_ns", "last_time_ns", "frames",
-    },
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
@@ -65,12 +39,7 @@ def test_every_capture_in_every_form(capture: truth.Capture) -> None:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
     view = Stats(analysis)
     records: list[dict[str, Any]] = [json.loads(dumps(record)) for record in view.records()]
-    for record in records:
-        if record["record"] != "session":
-            assert set(record) == KEYS[record["record"]]
-            assert record["frames"] or record["record"] == "method-stats"
-        for key in ("latency_ns", "intervals_ns", "request_bytes", "response_bytes"):
-            assert set(record.get(key, SPREAD)) == SPREAD
+    assert all(record["frames"] for record in records if record["record"] not in ("session", "method-stats"))
     methods = [record for record in records if record["record"] == "method-stats"]
     assert sum(record["calls"] for record in methods) == len(analysis.calls)
     identities = [record for record in records if record["record"] == "identity-stats"]
@@ -80,27 +49,6 @@ def test_every_capture_in_every_form(capture: truth.Capture) -> None:
     lines = list(view.lines(110))
     assert ("[bold]Service response time[/]" if analysis.calls else "no call could be read") in lines
     assert table_of(view).height == len(records)
-
-
-def test_two_clients_that_listed_processes_are_both_named() -> None:
-    (capture,) = (capture for capture in truth.captures() if "2clients" in capture.file)
-    view = Stats(analyze([capture.path], Keyring.load(capture.secrets_path)))
-    images = [record for record in plains(view.records()) if record["record"] == "image"]
-    assert {"System", "svchost", "日本語🙂"} <= {record["name"] for record in images}
-    assert {who["user"] for record in images for who in record["seen_by"]} == {"LAB\\perfmon", "LAB\\monitor2"}
-    polled = [
-        record
-        for record in plains(view.records())
-        if record["record"] == "activity" and record["category"] == "process"
-    ]
-    assert {(record["who"]["user"], record["kind"]) for record in polled} == {
-        (user, kind)
-        for user in ("LAB\\perfmon", "LAB\\monitor2")
-        for kind in ("describe-counterset", "list-instances", "poll")
-    }
-    text = "\n".join(view.lines(None))
-    assert "this is a list of processes" in text
-    assert "LAB\\monitor2 from 127.0.0.1" in text
 
 
 @pytest.mark.parametrize(
@@ -245,7 +193,7 @@ def image(name: str, **changes: Any) -> ImageRecord:
 
 
 def images(analysis: Analysis, *found: ImageRecord, forgotten: int = 0) -> list[tuple[str, str | None]]:
-    return list(_image_lines(Findings((), found, forgotten), analysis))
+    return list(_image_lines(ActivityFindings((), found, forgotten), analysis))
 
 
 def test_images_are_listed_by_server_with_what_numbers_them() -> None:

@@ -21,9 +21,9 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity
-from analyzer.screens.views.runs import Run
+from analyzer.screens.views.runs import CallRun
 from analyzer.screens.views.sample_text import sample_lines
-from analyzer.screens.views.session_text import host_lines, session_lines
+from analyzer.screens.views.session_text import host_lines
 from analyzer.screens.views.text import (
     _FRAMES_SHOWN,
     _HEADER_LINES,
@@ -54,13 +54,11 @@ from tests.build.buffers import (
     identifier,
     name_table,
     perf_data,
-    string_table,
     wide,
     winperf,
 )
 from tests.build.calls import COUNTERSET, HANDLE, NO_SECURITY, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
-from tests.interfaces.pcq.test_layer import counterset_info
 
 EVIL = "[red]x[/]\x1b[2J\u202e:warning:\\"
 
@@ -89,110 +87,6 @@ def first() -> Analysis:
 
 
 # ------------------------------------------------------------------------------------------------ the timeline
-
-
-def test_the_header_says_what_is_there(first: Analysis) -> None:
-    header = "\n".join(timeline(first)[:6])
-    for part in (
-        "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap",
-        "592 frames, 137,571 bytes, from 2026-11-20T22:30:16.196339Z over 1.167 s",
-        "LAB\\perfmon at 127.0.0.1:56742 → 127.0.0.1:445",
-        "SMB 3.1.1",
-        "PerflibV2 with ntlm, level privacy, as LAB\\perfmon: 103 calls",
-        "keys given for LAB\\perfmon decrypted 1 of 1 SMB session, 1 of 1 RPC security context",
-    ):
-        assert part in header
-
-
-def test_a_call_is_one_line(first: Analysis) -> None:
-    line = next(line for line in timeline(first) if " #80 " in line)
-    assert line == (
-        "    0.738413  #80    perfmon@PERFSRV → PERFSRV  q1 ValidateCounters add Memory V2 model\\Available Bytes, "
-        "Memory V2 model\\all counters, Processor Information(0,0)\\% Processor Time, Processor Information(0,1)\\all "
-        "counters, Processor Information(*)\\% User Time, Processor Information(*)\\all counters and 2 more "
-        "⇒ 8 counters  5.096 ms"
-    )
-
-
-def test_every_method_says_what_matters() -> None:
-    make = Calls()
-    ids = identifier(COUNTERSET, counter=5, index=0, name="a") + identifier(COUNTERSET, counter=0xFFFFFFFF, name="*")
-    refused = identifier(COUNTERSET, counter=5, status=0x1069)
-    data = perf_data([Block(1, values=((b"\1\0\0\0",),)), Block(0, status=0x1069)])
-    analysis = analysis_of(
-        make.enumerate_sets(make.stub().uuid(COUNTERSET).data),
-        make.registration(9, wide("Processor")),
-        make.registration(1, counterset_info((5, 0x10410400))),
-        make.registration(2, counterset_info((5, 0x10410400))[32:], lcid=5),
-        make.registration(10, string_table([(5, "Interrupts/sec")], from_start=True), lcid=0x409),
-        make.registration(8, make.stub().uuid(COUNTERSET).data),
-        make.registration(77, b""),
-        make.open_query(),
-        make.validate(ids),
-        make.validate(ids, refused, add=0),
-        make.counter_info(ids),
-        make.counter_data(data),
-        make.counter_data(b"", status=8, needed=1),
-        make.close_query(),
-    )
-    name = "QueryCounterSetRegistrationInfo Processor"
-    assert [re.sub(r"  [\d.]+ ms$", "", line) for line in calls(analysis)] == [
-        "#1 EnumerateCounterSet \\\\SRV1, room for 256 GUIDs ⇒ 1 counterset",
-        f'#2 {name}: COUNTERSET_ENGLISH_NAME ⇒ 20 bytes: "Processor"',
-        f"#3 {name}: COUNTERSET_STRUCT ⇒ 80 bytes: 1 counter",
-        f"#4 {name}: COUNTER_STRUCT of counter 5 Interrupts/sec ⇒ 48 bytes: counter 5, PERF_COUNTER_COUNTER",
-        f"#5 {name}: COUNTER_ENGLISH_NAMES in language 0x0409 ⇒ 48 bytes: 1 string",
-        f"#6 {name}: PROVIDER_GUID ⇒ 16 bytes: {COUNTERSET}",
-        f"#7 {name}: 0x4d? ⇒ ok",
-        "#8 q1 OpenQueryHandle \\\\SRV1 ⇒ ok",
-        "#9 q1 ValidateCounters add Processor(a)\\Interrupts/sec, Processor(*)\\all counters ⇒ 2 counters",
-        (
-            "#10 q1 ValidateCounters remove Processor(a)\\Interrupts/sec, Processor(*)\\all counters ⇒ 1 counter, "
-            "1 refused: ERROR_WMI_INSTANCE_NOT_FOUND"
-        ),
-        "#11 q1 QueryCounterInfo room for 4096 bytes ⇒ 96 bytes: 2 counters",
-        (
-            "#12 q1 QueryCounterData room for 4096 bytes ⇒ 96 bytes: 2 blocks, some failed: "
-            "ERROR_WMI_INSTANCE_NOT_FOUND, 1 value of Processor"
-        ),
-        "#13 q1 QueryCounterData room for 4096 bytes ⇒ ERROR_NOT_ENOUGH_MEMORY, 1 byte needed",
-        "#14 q1 CloseQueryHandle ⇒ ok",
-    ]
-
-
-def test_a_call_that_fell_short_says_why() -> None:
-    make = Calls()
-    unread = sealed(make.open_query())
-    analysis = analysis_of(
-        make.exchange(6, make.stub().handle(COUNTERSET).uint(1), None, reason="the capture ends before the answer"),
-        make.exchange(None, None, b"\0\0\0\0", reason="the request was not captured"),
-        make.exchange(6, b"\1", b"\0"),
-        make.exchange(9, b"abcd", b"\0\0\0\0", fault=0x1C010002),
-        replace(unread, auth=replace(unread.auth, level=6, mechanism="ntlm", decryption=Decryption.NO_KEY)),
-    )
-    stated = calls(analysis)
-    assert "⇒ no answer [request-only: the capture ends before the answer]" in stated[1]
-    assert stated[2].startswith(
-        "#3 unknown method (request not captured) ⇒ response-only [response-only: the request was"
-    )
-    assert "(1 bytes, not decoded) ⇒ malformed, 1 bytes [malformed: the request stub does not decode" in stated[3]
-    assert "opnum 9 (4 bytes) ⇒ fault nca_s_op_rng_error" in stated[4]
-    assert "OpenQueryHandle (26 bytes, sealed) ⇒ sealed, 24 bytes" in stated[0]
-    text = "\n".join(timeline(analysis))
-    assert "What could not be read, and why" in text
-    assert "  1 call sealed: no key" in text
-    assert "give the password or NT hash (--password, --nt-hash), or --secrets with them" in text
-    assert text.endswith("5 calls: 1 complete, 1 malformed, 1 request-only, 1 response-only, 1 sealed")
-
-
-def test_problems_say_where_and_why() -> None:
-    problem = Problem("gap", "tcp", tuple(range(1, 20)), "100 bytes were not captured")
-    text = "\n".join(timeline(analysis_of(Calls().open_query(), problem)))
-    assert "  gap (tcp, frames 1, 2, 3, 4, 5, 6, 7, 8 and 11 more): 100 bytes were not captured" in text
-
-
-def test_a_clean_capture_has_no_problems_section() -> None:
-    assert not any("could not be read" in line for line in timeline(analysis_of(Calls().open_query())))
 
 
 BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
@@ -238,55 +132,13 @@ def test_tries_of_a_read_are_shown_as_one_unless_asked_for() -> None:
     assert "(try 3)" in every[3]
 
 
-def test_a_filter_that_fits_nothing_says_so() -> None:
-    lines = timeline(analysis_of(Calls().open_query()), selection=Selection(interfaces=("spoolss",)))
-    assert "no call passes: interface spoolss; without that all calls are shown" in lines
-    assert lines[-1] == "0 of 1 call (interface spoolss)"
-
-
 # ------------------------------------------------------------------------------------------------ other reports
-
-
-def test_samples_are_paths_and_values() -> None:
-    make = Calls()
-    analysis = analysis_of(
-        make.registration(9, wide("Processor")),
-        make.open_query(),
-        make.counter_info(identifier(COUNTERSET, counter=5, index=0)),
-        make.counter_data(
-            perf_data(
-                [
-                    Block(1, values=((b"\1\0\0\0",),)),
-                    Block(0, status=0x1069),
-                    Block(0, status=0x01020304),
-                    Block(6, ids=(9,), instances=(("a", 1),), values=((wide("text, longer"),),)),
-                ]
-            )
-        ),
-    )
-    assert plain(sample_lines(analysis, None)) == [
-        "    0.008000  #4     10.0.0.1  Processor\\counter 5 = 1",
-        "    0.008000  #4     10.0.0.1  Processor\\unknown counter = (no value: ERROR_WMI_INSTANCE_NOT_FOUND)",
-        "    0.008000  #4     10.0.0.1  Processor\\unknown counter = (no value: error 16909060)",
-        '    0.008000  #4     10.0.0.1  Processor(a)\\counter 9 = "text, longer"',
-    ]
 
 
 def test_no_samples_say_why() -> None:
     lines = plain(sample_lines(analysis_of(sealed(Calls().counter_data(b""))), None))
     assert lines[0] == "no counter value could be read"
     assert "  1 call sealed: no key" in lines
-
-
-@pytest.mark.parametrize("capture", truth.captures()[:6], ids=lambda capture: capture.file)
-def test_sessions_and_hosts_say_who(capture: truth.Capture) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
-    sessions = "\n".join(plain(session_lines(analysis, None)))
-    assert "session 0x" in sessions
-    assert "keys: decrypted" in sessions
-    hosts = "\n".join(plain(host_lines(analysis, None)))
-    assert "SMB server" in hosts
-    assert "    user " in hosts
 
 
 # ------------------------------------------------------------------------------------------------ hostile text
@@ -372,31 +224,6 @@ def test_frames_are_named_with_their_file_where_there_are_several() -> None:
     facts = analysis_of(files=("a.pcap", "b.pcap")).capture
     assert frames_words((3, 4, frame_id(1, 3)), facts) == "frames a.pcap: 3, 4; b.pcap: 3"
     assert frames_words((), facts) == ""
-
-
-def test_the_registry_in_words() -> None:
-    make = winreg()
-    key = "00000000-0000-0000-0000-000000000005"
-    asked = make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(1)
-    put = make.stub().handle(key).unicode_string("Run").uint(1).conformant("evil.exe\0".encode("utf-16-le")).uint(18)
-    listed = make.stub().unicode_string("Perflib").null().null().uint(0)
-    named = make.stub().handle(key).uint(3).unicode_string("").null().null()
-    text = "\n".join(
-        timeline(
-            analysis_of(
-                make.open_key(2),
-                make.exchange(15, asked, make.stub().handle(key).uint(0)),
-                make.query_value("Start", b"\2\0\0\0", key, kind=4),
-                make.exchange(22, put, make.stub().uint(0)),
-                make.exchange(9, named, listed),
-            )
-        )
-    )
-    assert "winreg.OpenLocalMachine HKLM ⇒ ok" in text
-    assert "k2 winreg.BaseRegOpenKey HKLM\\SOFTWARE ⇒ ok" in text
-    assert 'k2 winreg.BaseRegQueryValue HKLM\\SOFTWARE: value "Start" ⇒ REG_DWORD 2' in text
-    assert 'k2 winreg.BaseRegSetValue HKLM\\SOFTWARE: value "Run" = REG_SZ "evil.exe" ⇒ ok' in text
-    assert 'k2 winreg.BaseRegEnumKey HKLM\\SOFTWARE: index 3 ⇒ "Perflib"' in text
 
 
 # ------------------------------------------------------------------------------------------------ the words of lines
@@ -597,7 +424,7 @@ def run_of(
     data.append(perf_data([Block(1, values=((b"\1\0\0\0",),)), Block(0, status=0x1069)]))
     analysis = analysis_of(make.open_query(), *map(make.counter_data, data))
     numbers = list(range(2, 2 + len(times)))
-    run = Run(numbers, [one * 1_000_000 for one in times], polls)
+    run = CallRun(numbers, [one * 1_000_000 for one in times], polls)
     lines = call_run_lines(
         run, analysis.calls[1], analysis, width, time="now", ends="a → b", damages=damages or Damages()
     )

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.tree import FieldNode
-from analyzer.results.view import Layer, Node, Run
+from analyzer.results.view import LayerBytes, Node, Run
 from analyzer.screens.views.show import _hex_lines
 from analyzer.screens.views.tree import (
     _RAW_SHOWN,
@@ -49,12 +49,12 @@ TREE = Node(
 )
 
 
-def layer(*runs: Run, tree: Node = TREE, **more: Any) -> Layer:
+def layer(*runs: Run, tree: Node = TREE, **more: Any) -> LayerBytes:
     found = runs or (Run(0, 64, 3, 0, 100, 64),)
-    return Layer(id="response.stub", kind="stub", title="stub", data=DATA, runs=found, steps=(), tree=tree, **more)
+    return LayerBytes(id="response.stub", kind="stub", title="stub", data=DATA, runs=found, steps=(), tree=tree, **more)
 
 
-def lines(one: Layer, width: int | None = None, facts: CaptureFacts | None = FACTS, **more: int) -> list[str]:
+def lines(one: LayerBytes, width: int | None = None, facts: CaptureFacts | None = FACTS, **more: int) -> list[str]:
     return [Text.from_markup(line, emoji=False).plain for line in tree_lines(one, facts, width, **more)]
 
 

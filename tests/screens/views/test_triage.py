@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from analyzer.core.errors import InputError
-from analyzer.questions.statistics.triage import Triaged, unreadable
+from analyzer.questions.observations.triage import Triaged, unreadable
 from analyzer.results.analysis import Analysis
+from analyzer.results.observation import Observation
+from analyzer.results.process import ProcessMark
 from analyzer.results.statistics import Who
-from analyzer.results.triage import TriageFile, TriageFinding, TriageHost, TriageProcess, TriageSummary
+from analyzer.results.triage import TriageFile, TriageHost, TriageProcess, TriageSummary
 from analyzer.screens.views import triage
 from analyzer.screens.views.triage import (
+    _MOST_APART,
     _MOST_LISTS,
     _SHOWN_FRAMES,
     _SHOWN_NAME,
@@ -56,7 +59,7 @@ def file_of(**changes: Any) -> TriageFile:
     return TriageFile(**{**facts, **changes})
 
 
-def finding_of(**changes: Any) -> TriageFinding:
+def finding_of(**changes: Any) -> Observation:
     facts: dict[str, Any] = {
         "file": "a.pcap",
         "rank": 1,
@@ -64,26 +67,47 @@ def finding_of(**changes: Any) -> TriageFinding:
         "kind": "service",
         "text": "a service was made",
         "who": None,
+        "server_name": None,
+        "objects": (),
+        "object_count": 0,
+        "detail": None,
+        "outcome": "answered",
+        "reason": None,
         "count": 1,
         "call_numbers": (1,),
         "frames": (),
+        "stub_bytes": 9,
+        "logons": (),
         "first_time_ns": None,
         "last_time_ns": None,
+        "confidence": "certain",
+        "why": None,
+        "techniques": (),
+        "attacks": (),
         "command": "pcq-analyzer stats a.pcap",
     }
-    return TriageFinding(**{**facts, **changes})
+    return Observation(**{**facts, **changes})
 
 
-def process_of(name: str = "evil.exe", pid: int | None = 7, *seen_by: Who) -> TriageProcess:
+def process_of(
+    name: str = "evil.exe",
+    pid: int | None = 7,
+    *seen_by: Who,
+    parent: tuple[int | None, str | None] = (None, None),
+    oddities: tuple[ProcessMark, ...] = (),
+) -> TriageProcess:
     return TriageProcess(
         file="a.pcap",
         server_ip="10.0.1.1",
         server_name=None,
         name=name,
         pid=pid,
+        parent_pid=parent[0],
+        parent_name=parent[1],
         answers=1,
         first_time_ns=AT,
         last_time_ns=AT + 65 * SECOND,
+        oddities=oddities,
         seen_by=seen_by or (who(1),),
         frames=(1,),
     )
@@ -91,7 +115,14 @@ def process_of(name: str = "evil.exe", pid: int | None = 7, *seen_by: Who) -> Tr
 
 def test_what_is_listed_of_each() -> None:
     """A file fits on two screens, whatever is in it; `stats`, which the lines name, has the rest."""
-    assert (_SHOWN_PROCESSES, _SHOWN_NAME, _SHOWN_FRAMES, _SHOWN_WHO, _MOST_LISTS) == (60, 32, 6, 5, 1000)
+    assert (_SHOWN_PROCESSES, _SHOWN_NAME, _SHOWN_FRAMES, _SHOWN_WHO, _MOST_LISTS, _MOST_APART) == (
+        60,
+        32,
+        6,
+        5,
+        1000,
+        20,
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +130,19 @@ def test_what_is_listed_of_each() -> None:
     [("nothing", ["[dim]some calls[/]"]), ("unreadable", ["[yellow]some calls[/]"])],
 )
 def test_a_file_without_anything_is_one_line(outcome: str, lines: list[str]) -> None:
-    assert list(_file_lines(Triaged(file_of(outcome=outcome)), None)) == lines
+    assert list(_file_lines(Triaged(file_of(outcome=outcome)), None, is_whole=True)) == lines
+
+
+@pytest.mark.parametrize(
+    ("severity", "is_whole", "lines"),
+    [("info", False, 1), ("info", True, 4), ("medium", False, 4), ("medium", True, 4)],
+)
+def test_a_file_without_performance_calls_is_shown_for_what_is_grave_or_asked_for(
+    severity: str, is_whole: bool, lines: int
+) -> None:
+    file = file_of(outcome="nothing", findings={severity: 1})
+    one = Triaged(file, (finding_of(severity=severity),))
+    assert len(list(_file_lines(one, None, is_whole=is_whole))) == lines
 
 
 def test_a_file_says_who_asked_whom_and_when() -> None:
@@ -111,7 +154,7 @@ def test_a_file_says_who_asked_whom_and_when() -> None:
         servers=(TriageHost("10.0.1.1", "SRV1"),),
         decrypted_with=("a key", "another"),
     )
-    assert list(_file_lines(Triaged(file), None)) == [
+    assert list(_file_lines(Triaged(file), None, is_whole=True)) == [
         "[bold]a.pcap[/]",
         "  some calls",
         "  from 2026-11-22T10:00:00Z over 1,234.5 s",
@@ -127,7 +170,7 @@ def test_a_file_says_who_asked_whom_and_when() -> None:
 @pytest.mark.parametrize("servers", [(), (TriageHost("10.0.1.1", None),), (TriageHost("10.0.1.1", "10.0.1.1"),)])
 def test_a_server_without_a_name_is_its_address(servers: tuple[TriageHost, ...]) -> None:
     file = file_of(who=tuple(who(number) for number in range(1, 6)), servers=servers, first_performance_ns=AT)
-    assert list(_file_lines(Triaged(file), None)) == [
+    assert list(_file_lines(Triaged(file), None, is_whole=True)) == [
         "[bold]a.pcap[/]",
         "  some calls",
         *(f"  LAB\\user{number} from 10.0.0.{number} at 10.0.1.1" for number in range(1, 6)),
@@ -140,7 +183,7 @@ def test_a_file_folds_below_its_words() -> None:
         text="calls of many words that fill a line", first_performance_ns=AT, last_performance_ns=AT, who=(who(1),)
     )
     told = file_of(outcome="nothing", text="nothing that anybody here looks for")
-    assert list(_file_lines(Triaged(file), 30)) == [
+    assert list(_file_lines(Triaged(file), 30, is_whole=True)) == [
         "[bold]a.pcap[/]",
         "  calls of many words that",
         "    fill a line",
@@ -150,7 +193,10 @@ def test_a_file_folds_below_its_words() -> None:
         "    10.0.1.1",
         "",
     ]
-    assert list(_file_lines(Triaged(told), 24)) == ["[dim]nothing that anybody[/]", "[dim]    here looks for[/]"]
+    assert list(_file_lines(Triaged(told), 24, is_whole=True)) == [
+        "[dim]nothing that anybody[/]",
+        "[dim]    here looks for[/]",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -196,30 +242,34 @@ def test_a_finding_folds_below_its_severity(severity: str, style: str) -> None:
 
 def test_processes_are_a_table_of_who_saw_them() -> None:
     processes = (
-        process_of("evil.exe", 7, who(1)),
+        process_of("evil.exe", 7, who(1), parent=(4, "System")),
         process_of("a" * 33, None, who(0), who(1)),
-        process_of("b" * 32, 12345),
+        process_of("b" * 32, 12345, parent=(8, None), oddities=(ProcessMark("random", "no word"),)),
     )
     assert list(_process_lines(processes, "a.pcap")) == [
         "  [bold]Processes that were to be seen[/] (3)",
         "  1: seen by LAB\\user1 from 10.0.0.1 at 10.0.1.1",
         "  2: seen by unknown user from 10.0.0.0 at 10.0.1.1",
-        f"    pid  {'name':<32}  first seen            last seen  by",
-        f"      7  {'evil.exe':<32}  2026-11-22T10:00:00Z  10:01:05Z  1",
-        f"         {'a' * 31}…  2026-11-22T10:00:00Z  10:01:05Z  2,1",
-        f"  12345  {'b' * 32}  2026-11-22T10:00:00Z  10:01:05Z  1",
+        f"    pid  parent    {'name':<32}  first seen            last seen  by",
+        f"      7  4 System  {'evil.exe':<32}  2026-11-22T10:00:00Z  10:01:05Z  1",
+        f"                   {'a' * 31}…  2026-11-22T10:00:00Z  10:01:05Z  2,1",
+        f"[yellow]  12345  8         {'b' * 32}  2026-11-22T10:00:00Z  10:01:05Z  1[/]",
     ]
     assert list(_process_lines((), "a.pcap")) == []
 
 
-@pytest.mark.parametrize(("count", "last"), [(60, "   59  p59"), (61, "  and 1 more: pcq-analyzer stats a.pcap")])
+@pytest.mark.parametrize(
+    ("count", "last"), [(60, "   59          p59"), (61, "  and 1 more: pcq-analyzer processes a.pcap")]
+)
 def test_so_many_processes_are_listed(count: int, last: str) -> None:
     lines = list(
-        _process_lines(tuple(process_of(f"p{number}", number) for number in range(count)), "pcq-analyzer stats a.pcap")
+        _process_lines(
+            tuple(process_of(f"p{number}", number) for number in range(count)), "pcq-analyzer processes a.pcap"
+        )
     )
     assert lines[-1].startswith(last)
     assert len(lines) == 1 + 1 + 1 + 60 + (count - 60)
-    assert lines[62].startswith("   59  p59")
+    assert lines[62].startswith("   59          p59")
 
 
 @pytest.mark.parametrize(
@@ -324,3 +374,25 @@ def test_so_many_lists_of_processes_are_remembered(count: int, listed: int, monk
     view = pretended(monkeypatch, {"a": Triaged(file_of(), findings)})
     view.read()
     assert len(view.summary.process_lists) == listed
+
+
+def test_very_many_files_are_told_of_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand files have a line for each machine and kind, which says in how many files that is."""
+    names = tuple(f"{number:02}.pcap" for number in range(_MOST_APART + 1))
+
+    def lines(files: tuple[str, ...]) -> list[str]:
+        def told(name: str) -> Triaged:
+            found = finding_of(file=name, who=who(1), server_name="SRV", severity="high")
+            return Triaged(file_of(file=name, findings={"high": 1}), (found,))
+
+        return list(pretended(monkeypatch, {name: told(name) for name in files}).lines(None))
+
+    together = lines(names)
+    # What could not be read stands before the machines.
+    at = together.index("  SRV (10.0.1.1)")
+    assert together[at : at + 2] == [
+        "  SRV (10.0.1.1)",
+        "[bold red]    high   [/]service created; by LAB\\user1 from 10.0.0.1; 21 calls; in 21 files, the first 00.pcap",
+    ]
+    assert sum("service created" in line for line in together) == 1
+    assert sum("service created" in line for line in lines(names[3:])) == _MOST_APART - 2  # two more cannot be read

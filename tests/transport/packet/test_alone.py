@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.frame import Frame
-from analyzer.transport.packet.plain import Found, FrameDissector, Lost
+from analyzer.transport.packet.plain import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.segment import UdpPayload
 from tests.build.packet import T0
 from tests.transport.packet.test_layers import PAYLOAD
@@ -38,7 +38,7 @@ def outcome(link_type: int, data: bytes, wire: int) -> str:
     for item in items:
         if isinstance(item, Found):
             shown.append(f"F{len(item.payload)}+{item.missing}")
-        elif isinstance(item, Lost):
+        elif isinstance(item, LostSegment):
             shown.append(item.kind[0] + ("e" if item.ends is not None else ""))
         elif isinstance(item, UdpPayload):
             shown.append(f"U{len(item.payload)}")

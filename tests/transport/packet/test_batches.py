@@ -8,10 +8,11 @@ from itertools import groupby, pairwise
 import pytest
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.packet.segment import Segment, SegmentBatch
 from tests.build.packet import block, ethernet, ipv4, smb2, tcp
 from tests.build.tcp import Talk
 from tests.transport.tcp.test_batches import frame_of

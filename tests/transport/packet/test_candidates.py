@@ -3,11 +3,12 @@
 import pytest
 
 from analyzer.core.events import Problem
+from analyzer.core.tcpip import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet.candidates import Flows
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.plain import FrameDissector
-from analyzer.transport.packet.segment import ACK, SYN, SegmentBatch
+from analyzer.transport.packet.segment import SegmentBatch
 from tests.build.packet import CLIENT, SERVER, block, both, ethernet, ipv4, ipv6, rpc, smb2, tcp
 
 NOISE = [ethernet(ipv4(tcp(b"GET / HTTP/1.1\r\n\r\n" * 4, sport=30000 + n, dport=80))) for n in range(40)]

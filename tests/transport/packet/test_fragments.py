@@ -11,7 +11,7 @@ from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.fragments import FragmentKey, Fragments
-from analyzer.transport.packet.plain import MAX_DEPTH, FrameDissector, Lost
+from analyzer.transport.packet.plain import MAX_DEPTH, FrameDissector, LostSegment
 from tests.build.packet import block, both, ethernet, gre, ipv4, ipv6, ipv6_fragment, tcp, udp
 
 PAYLOAD = bytes(n * 7 % 251 for n in range(1600))
@@ -138,7 +138,7 @@ def test_many_fragments_of_other_peoples_datagrams_do_not_pile_up(fast):
     assert items == []
 
 
-@pytest.mark.parametrize(("tunnels", "kinds"), [(0, ["Found"]), (7, ["Found"]), (8, ["Lost"])])
+@pytest.mark.parametrize(("tunnels", "kinds"), [(0, ["Found"]), (7, ["Found"]), (8, ["LostSegment"])])
 def test_a_datagram_is_one_level_deeper_than_its_fragments(tunnels, kinds):
     """`MAX_DEPTH` of 8 holds for tunnels and fragments together."""
     assert MAX_DEPTH == 8
@@ -150,4 +150,4 @@ def test_a_datagram_is_one_level_deeper_than_its_fragments(tunnels, kinds):
             packet = ipv4(packet, protocol=4)
         made += dissector.dissect(Frame(1, 0, 101, packet, len(packet)))
     assert [type(item).__name__ for item in made] == kinds
-    assert all(item.kind == "limit" for item in made if isinstance(item, Lost))
+    assert all(item.kind == "limit" for item in made if isinstance(item, LostSegment))

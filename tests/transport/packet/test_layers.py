@@ -10,8 +10,8 @@ from scapy.layers.l2 import GRE_PPTP, LLC, SNAP, CookedLinux, Dot1AD, Dot1Q, Eth
 from scapy.layers.ppp import HDLC, PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 
+from analyzer.core.tcpip import ACK, PSH
 from analyzer.results.record import Endpoint
-from analyzer.transport.packet.segment import ACK, PSH
 from tests.build.packet import (
     CLIENT,
     CLIENT6,

@@ -92,7 +92,7 @@ def test_sixteen_extension_headers_are_followed(count: int, is_found: bool) -> N
     assert [getattr(item, "kind", "found") for item in alone(extended)] == ["found" if is_found else "extensions"]
 
 
-@pytest.mark.parametrize(("count", "kind"), [(8, "Found"), (9, "Lost")])
+@pytest.mark.parametrize(("count", "kind"), [(8, "Found"), (9, "LostSegment")])
 def test_eight_tunnels_inside_each_other_are_followed(count: int, kind: str) -> None:
     assert MAX_DEPTH == 8
     packet = ipv4(tcp(smb2()))

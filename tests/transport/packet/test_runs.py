@@ -9,8 +9,9 @@ import pytest
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.transport.packet.batches import find_batches
-from analyzer.transport.packet.columns import Columns, columns_of
+from analyzer.transport.packet.columns import SegmentColumns, columns_of
 from analyzer.transport.packet.fast import sort_out
 from analyzer.transport.packet.reordering import (
     _MOST_BYTES,
@@ -24,7 +25,7 @@ from analyzer.transport.packet.reordering import (
     waiting_order,
 )
 from analyzer.transport.packet.runs import RUN_BYTES_BITS, Runs, find_runs
-from analyzer.transport.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN
+from analyzer.transport.packet.segment import FARTHEST_AHEAD
 from analyzer.transport.packet.tunnels import Views
 from analyzer.transport.tcp.flow import TcpTimeouts
 from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, T0, block, ethernet, ipv4, ipv6, smb2, tcp
@@ -50,7 +51,7 @@ def order_of(sent: list[Sent], most: int = 1 << 30) -> list[int] | None:
         return np.array([getattr(one, name) for one in sent], kind)
 
     none, no = np.zeros(count, np.int64), np.zeros(count, np.bool_)
-    columns = Columns(
+    columns = SegmentColumns(
         *(b"", ~no, np.arange(count), none, none, np.arange(1, count + 1), T0 + column("at_ns")),
         *(column("seq"), column("ack"), column("flags"), none, none, none, column("size"), none, ~no, no, no),
     )

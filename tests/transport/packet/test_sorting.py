@@ -8,11 +8,11 @@ from ipaddress import ip_address
 import pytest
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.core.tcpip import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet import sorting
 from analyzer.transport.packet.candidates import flow_key
-from analyzer.transport.packet.segment import ACK, SYN
-from analyzer.transport.packet.sorting import FrameSorter, Kind, pair_of
+from analyzer.transport.packet.sorting import FrameKind, FrameSorter, pair_of
 from analyzer.transport.packet.waiting import flow_hash
 from tests.build.packet import (
     CLIENT,
@@ -33,7 +33,7 @@ from tests.build.packet import (
 PAIR, PAIR6 = (CLIENT, SERVER), (CLIENT6, SERVER6)
 HTTP = ethernet(ipv4(tcp(b"GET / HTTP/1.1", sport=40000, dport=80)))
 TICKET = b"\0\0\0\x10\x6a" + bytes(20)
-Sorted = list[dict[Kind, tuple[list[int], bool]]]
+Sorted = list[dict[FrameKind, tuple[list[int], bool]]]
 
 
 def back(payload: bytes, **options: int) -> bytes:
@@ -47,7 +47,7 @@ def found(sorter: FrameSorter, *blocks: FrameBlock) -> Sorted:
     return [{one.kind: ((one.index + 1).tolist(), one.has_data) for one in chosen} for _, chosen in given]
 
 
-def sorted_alone(frames: Collection[bytes], *, wanted: Collection[int] = ()) -> dict[Kind, tuple[list[int], bool]]:
+def sorted_alone(frames: Collection[bytes], *, wanted: Collection[int] = ()) -> dict[FrameKind, tuple[list[int], bool]]:
     """The same whether frames are read by the block or one by one (a few are no block)."""
     (few,) = found(FrameSorter(wanted=wanted), block(frames))
     (many,) = found(FrameSorter(wanted=wanted), block([*frames, *[HTTP] * 40]))
@@ -68,12 +68,12 @@ def test_frames_of_our_ports_are_of_their_hosts() -> None:
         *(ethernet(ipv4(tcp(b"x", sport=port, dport=1), src="203.0.113.8", dst=SERVER)) for port in (444, 446, 87, 89)),
     ]
     assert sorted_alone(frames) == {
-        Kind(PAIR): ([1, 3, 4], True),
-        Kind(PAIR6): ([5], False),
-        Kind((SERVER, "203.0.113.9")): ([6, 7], True),
-        Kind((SERVER, "203.0.113.8")): ([9], True),
+        FrameKind(PAIR): ([1, 3, 4], True),
+        FrameKind(PAIR6): ([5], False),
+        FrameKind((SERVER, "203.0.113.9")): ([6, 7], True),
+        FrameKind((SERVER, "203.0.113.8")): ([9], True),
     }
-    assert sorted_alone(frames[:3]) == {Kind(PAIR): ([1, 3], False)}
+    assert sorted_alone(frames[:3]) == {FrameKind(PAIR): ([1, 3], False)}
     assert sorted_alone([HTTP]) == {}
 
 
@@ -89,10 +89,10 @@ def test_frames_of_a_kdc_are_those_of_the_client_that_asks() -> None:
         ethernet(ipv6(tcp(b"", sport=88, dport=50001)), 0x86DD),
     ]
     assert sorted_alone(frames) == {
-        Kind(PAIR, CLIENT): ([1, 2, 3], True),
-        Kind(PAIR, SERVER): ([5], True),
-        Kind(PAIR): ([6], True),
-        Kind(PAIR6, SERVER6): ([7], False),
+        FrameKind(PAIR, CLIENT): ([1, 2, 3], True),
+        FrameKind(PAIR, SERVER): ([5], True),
+        FrameKind(PAIR): ([6], True),
+        FrameKind(PAIR6, SERVER6): ([7], False),
     }
 
 
@@ -102,9 +102,9 @@ def test_flows_of_other_ports_are_kept_where_they_say_so_here_or_elsewhere() -> 
     ends = [((ip_address(CLIENT).packed, 50000), (ip_address(SERVER).packed, port)) for port in (4451, 4452)]
     hashes = [flow_hash(*flow_key(*each)) for each in ends]
     frames = [silent, speaks, silent, HTTP]
-    assert sorted_alone(frames) == {Kind(PAIR): ([2], True)}
-    assert sorted_alone(frames, wanted=[hashes[1], 7]) == {Kind(PAIR): ([1, 2, 3], True)}
-    assert sorted_alone([silent], wanted=hashes) == {Kind(PAIR): ([1], True)}
+    assert sorted_alone(frames) == {FrameKind(PAIR): ([2], True)}
+    assert sorted_alone(frames, wanted=[hashes[1], 7]) == {FrameKind(PAIR): ([1, 2, 3], True)}
+    assert sorted_alone([silent], wanted=hashes) == {FrameKind(PAIR): ([1], True)}
     for rest in ([], [HTTP] * 40):
         sorter = FrameSorter(wanted=[hashes[1]])
         found(sorter, block([*frames, *rest]))
@@ -141,7 +141,7 @@ def pieces(data: bytes, protocol: int, *, ident: int, size: int = 40) -> list[by
 def test_fragments_are_kept_with_those_of_their_hosts() -> None:
     """They are put together where all of them are: nothing is made of them here."""
     for frames in (pieces(tcp(smb2()), 6, ident=1), pieces(tcp(b"x" * 90, dport=80), 6, ident=2)):
-        assert sorted_alone(frames) == {Kind(PAIR): (list(range(1, len(frames) + 1)), True)}
+        assert sorted_alone(frames) == {FrameKind(PAIR): (list(range(1, len(frames) + 1)), True)}
     assert sorted_alone(pieces(tcp(smb2()), 1, ident=1)) == {}
 
 
@@ -150,20 +150,20 @@ def test_of_datagrams_the_first_fragment_says_whose_they_are() -> None:
     tunnel = pieces(vxlan(inner), 17, ident=1)
     ticket = pieces(udp(b"t" * 90, sport=88, dport=5000), 17, ident=2)
     other = pieces(udp(b"o" * 90, sport=53, dport=5000), 17, ident=3)
-    assert sorted_alone(tunnel) == {Kind(PAIR): (list(range(1, len(tunnel) + 1)), True)}
-    assert sorted_alone(ticket) == {Kind(PAIR, SERVER): ([1, 2, 3], True)}
+    assert sorted_alone(tunnel) == {FrameKind(PAIR): (list(range(1, len(tunnel) + 1)), True)}
+    assert sorted_alone(ticket) == {FrameKind(PAIR, SERVER): ([1, 2, 3], True)}
     assert sorted_alone(other) == {}
     # What comes before the first is kept in case, and what comes behind it is known.
     assert sorted_alone([*ticket[1:], ticket[0], *other[1:], *other]) == {
-        Kind(PAIR): ([1, 2, 4, 5], True),
-        Kind(PAIR, SERVER): ([3], True),
+        FrameKind(PAIR): ([1, 2, 4, 5], True),
+        FrameKind(PAIR, SERVER): ([3], True),
     }
 
 
 def test_so_many_fragments_are_kept_whose_first_is_not_here() -> None:
     loose = [pieces(udp(b"o" * 90), 17, ident=number)[1] for number in range(300)]
     (kinds,) = found(FrameSorter(), block(loose))
-    assert kinds == {Kind(PAIR): (list(range(1, 257)), True)}
+    assert kinds == {FrameKind(PAIR): (list(range(1, 257)), True)}
 
 
 def test_so_many_datagrams_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ def test_so_many_datagrams_are_remembered(monkeypatch: pytest.MonkeyPatch) -> No
     parts = [pieces(udp(b"t" * 90, sport=88, dport=5000), 17, ident=number) for number in range(3)]
     (kinds,) = found(FrameSorter(), block([*(part[0] for part in parts), *(part[1] for part in parts)]))
     # The first datagram was forgotten, so that its second fragment has none.
-    assert kinds == {Kind(PAIR, SERVER): ([1, 2, 3, 5, 6], True)}
+    assert kinds == {FrameKind(PAIR, SERVER): ([1, 2, 3, 5, 6], True)}
 
 
 def test_fragments_that_carry_packets_of_others_link_the_two_pairs() -> None:
@@ -181,7 +181,7 @@ def test_fragments_that_carry_packets_of_others_link_the_two_pairs() -> None:
     for rest in ([], [HTTP] * 40):
         sorter = FrameSorter()
         (kinds,) = found(sorter, block([*frames, *rest]))
-        assert kinds == {Kind(PAIR): (list(range(1, len(frames) + 1)), True)}
+        assert kinds == {FrameKind(PAIR): (list(range(1, len(frames) + 1)), True)}
         assert sorter.links == {(PAIR, ("10.0.0.1", "10.0.0.2"))}
     sorter = FrameSorter()
     found(sorter, block(pieces(tcp(smb2()), 6, ident=1)))

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.core.tcpip import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet import waiting
-from analyzer.transport.packet.segment import ACK, SYN, Segment
+from analyzer.transport.packet.segment import Segment
 from analyzer.transport.packet.tunnels import Views
 from analyzer.transport.packet.waiting import flow_hash, flow_hashes
 from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, block, both, dissect, ethernet, ipv4, ipv6, smb2, tcp
@@ -174,7 +175,7 @@ def test_flows_with_data_have_the_same_segments_however_late_it_comes(seed):
 def test_of_a_block_some_segments_may_be_released_and_others_wait_on() -> None:
     frames = [ethernet(ipv4(tcp(b"x" * size))) for size in (10, 20, 30, 40)]
     made = block(frames)
-    held = waiting.Waiting()
+    held = waiting.WaitingSegments()
     flows, sizes = np.array([1, 2, 1, 3], np.uint64), np.array([10, 20, 30, 40])
     held.hold(flows, sizes, made, np.arange(4))
     assert (held._count, held._bytes) == (4, 100)

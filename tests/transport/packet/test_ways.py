@@ -19,7 +19,7 @@ import pytest
 
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.transport.packet.fast import FEWEST_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
-from analyzer.transport.packet.plain import Found, FrameDissector, Lost
+from analyzer.transport.packet.plain import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.tunnels import Views
 from tests.build.packet import T0, ethernet, gre, ipv4, ipv6, tcp, udp
 from tests.transport.packet.test_layers import EXTENDED, LINKS, PAYLOAD, TUNNELS
@@ -175,7 +175,7 @@ def test_what_the_block_says_of_changed_frames_is_what_each_says_alone(name: str
     tcp_at = dict(zip(found.index.tolist(), (found.tcp - block.starts[found.index]).tolist(), strict=True))
     plain = FrameDissector()
     for index in sorted({*range(len(frames))} - {*left.tolist()}):
-        items = [item for item in plain.dissect(block.frame(index)) if isinstance(item, Found | Lost)]
+        items = [item for item in plain.dissect(block.frame(index)) if isinstance(item, Found | LostSegment)]
         if index not in tcp_at:
             assert items == []
         else:

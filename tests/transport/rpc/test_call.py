@@ -12,15 +12,15 @@ from tests.build.calls import Calls
 from tests.build.rpc import CHANNEL, SMB
 
 
-def test_a_call_over_another_channel_of_a_session_has_that_connections_addresses() -> None:
+def test_a_call_over_another_connection_of_a_session_is_of_the_sessions_ends_and_names_those_that_carried_it() -> None:
     ends = Endpoint("10.0.1.2", 50000), Endpoint("10.0.1.1", 445)
     exchange = Calls().open_query()
     by_first = plain_call(exchange)
-    assert (by_first.client, by_first.server) == (CHANNEL.client, CHANNEL.server)
     by_other = plain_call(replace(exchange, smb=replace(SMB, client=ends[0], server=ends[1])))
-    assert (by_other.client, by_other.server) == ends
+    assert by_first.carriers == (CHANNEL.client, CHANNEL.server)
+    assert by_other.carriers == ends
     # It is the same open of the same session, whichever way it was used.
-    assert (by_other.channel, by_other.session) == (by_first.channel, by_first.session)
+    assert replace(by_other, smb=None) == replace(by_first, smb=None)
 
 
 RPC, OVER_SMB = Identity(user="rpc", domain="LAB", workstation="PC1"), Identity(user="smb", workstation="PC2")

@@ -10,7 +10,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.transport.channel.events import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.transport.rpc import framing
 from analyzer.transport.rpc import pdu as pdu_module
-from analyzer.transport.rpc.framing import CutPdu, Framer, Lost, RawPdu
+from analyzer.transport.rpc.framing import CutPdu, Framer, LostPdus, RawPdu
 from analyzer.transport.rpc.pdu import (
     HEADER_LEN,
     find_sec_trailer,
@@ -50,16 +50,16 @@ class Pipe:
         self.framer = Framer()
         self.frame = 0
 
-    def take(self, data: bytes, *, fresh: bool = True, smb: SmbInfo | None = None) -> list[RawPdu | CutPdu | Lost]:
+    def take(self, data: bytes, *, fresh: bool = True, smb: SmbInfo | None = None) -> list[RawPdu | CutPdu | LostPdus]:
         self.frame += 1
         traced = TracedBytes.of_frame(data, self.frame, 0, 0)
         return self.framer.feed(ChannelBatch.of(CHANNEL, True, traced, smb, fresh=fresh))
 
-    def gap(self, length: int | None, *frames: int, reason: str = "a hole") -> list[RawPdu | CutPdu | Lost]:
+    def gap(self, length: int | None, *frames: int, reason: str = "a hole") -> list[RawPdu | CutPdu | LostPdus]:
         return self.framer.feed(ChannelGap(CHANNEL, True, length, frames, reason))
 
 
-def bytes_of(items: list[RawPdu | CutPdu | Lost]) -> list[bytes]:
+def bytes_of(items: list[RawPdu | CutPdu | LostPdus]) -> list[bytes]:
     return [item.data.data for item in items if isinstance(item, RawPdu)]
 
 
@@ -77,9 +77,12 @@ def test_a_pdu_is_whole_with_its_last_byte_and_what_follows_stays(first: int) ->
         # What lacks of a PDU is known from its header on; what follows is not copied.
         assert isinstance(out[1], RawPdu)
         assert (out[1].start, len(out[1].piece)) == (len(ASK) - first, len(both) - first)
-    assert pipe.framer.held == 3
+    assert pipe.framer.held.length == 3
     ends = pipe.framer.finish()
-    assert ends == [CutPdu(None, ends[0].data, None), Lost(3, (2,), "the stream ends in the middle of a PDU", False)]  # type: ignore[union-attr]
+    assert ends == [
+        CutPdu(None, ends[0].data, None),
+        LostPdus(3, (2,), "the stream ends in the middle of a PDU", False),
+    ]  # type: ignore[union-attr]
     assert Pipe().framer.finish() == []
 
 
@@ -118,12 +121,12 @@ def test_a_gap_cuts_what_is_held_and_counts_it_with_what_was_lost() -> None:
     assert cut.data.data == ASK[:20]
     assert pipe.gap(7, 6, reason="another") == [CutPdu(None, cut.data[:0], None)]
     lost, whole = pipe.take(b"tail" + ASK)
-    assert lost == Lost(131, (1, 2, 5, 6), "a hole", False)
+    assert lost == LostPdus(131, (1, 2, 5, 6), "a hole", False)
     assert isinstance(whole, RawPdu)
     assert whole.data.data == ASK
     # Once in sequence again, everything begins anew.
     pipe.gap(3, 9)
-    assert pipe.take(ASK)[0] == Lost(3, (9,), "a hole", False)
+    assert pipe.take(ASK)[0] == LostPdus(3, (9,), "a hole", False)
 
 
 def test_a_gap_of_unknown_length_makes_the_whole_loss_unknown() -> None:
@@ -131,7 +134,7 @@ def test_a_gap_of_unknown_length_makes_the_whole_loss_unknown() -> None:
     pipe.gap(5, 1)
     pipe.gap(None, 2)
     pipe.gap(5, 3)
-    assert pipe.take(b"junk" + ASK)[0] == Lost(None, (1, 2, 3), "a hole", False)
+    assert pipe.take(b"junk" + ASK)[0] == LostPdus(None, (1, 2, 3), "a hole", False)
 
 
 def test_of_a_cut_pdu_a_header_that_is_not_whole_or_not_credible_is_none() -> None:
@@ -155,12 +158,12 @@ def test_bytes_that_are_no_header_are_captured_and_lost_up_to_the_next() -> None
     assert out == [CutPdu(None, out[0].data, None)]  # type: ignore[union-attr]
     assert not out[0].data  # type: ignore[union-attr]
     found = pipe.take(b"\x05\x05" + ASK, fresh=False)
-    assert found[0] == Lost(20, (1, 2), "rpc_vers at byte 0: version 71.69 is not 5.0 or 5.1", True)
+    assert found[0] == LostPdus(20, (1, 2), "rpc_vers at byte 0: version 71.69 is not 5.0 or 5.1", True)
     assert bytes_of(found) == [ASK]
     # A hole among them is what weighs.
     pipe.take(b"GET / HTTP/1.1\r\n\r\n")
     pipe.gap(4, 3)
-    assert pipe.take(ASK)[0] == Lost(22, (3,), "a hole", False)
+    assert pipe.take(ASK)[0] == LostPdus(22, (3,), "a hole", False)
 
 
 def test_a_header_in_the_middle_is_doubted_more_than_one_that_begins_a_message() -> None:
@@ -169,7 +172,7 @@ def test_a_header_in_the_middle_is_doubted_more_than_one_that_begins_a_message()
     pipe = Pipe()
     pipe.gap(4, 1)
     assert pipe.take(b"tail" + strange + bytes(20)) == []
-    assert [type(one) for one in pipe.take(strange)] == [Lost, RawPdu]
+    assert [type(one) for one in pipe.take(strange)] == [LostPdus, RawPdu]
     begun = Pipe()
     begun.gap(4, 1)
     assert bytes_of(begun.take(strange)) == [strange]
@@ -184,8 +187,8 @@ def test_a_header_is_found_however_it_is_cut() -> None:
         pipe, data = Pipe(), b"\x05ab\x05\0tail" + ASK
         pipe.gap(4)
         out = pipe.take(data[:first], fresh=False) + pipe.take(data[first:], fresh=False)
-        assert [type(one) for one in out] == [Lost, RawPdu], first
-        assert isinstance(out[0], Lost)
+        assert [type(one) for one in out] == [LostPdus, RawPdu], first
+        assert isinstance(out[0], LostPdus)
         assert out[0].length == 4 + 9
         assert bytes_of(out) == [ASK]
 
@@ -195,7 +198,7 @@ def test_of_a_long_loss_the_first_64_frames_are_named() -> None:
     pipe.gap(1, *range(10, 73))
     pipe.gap(1, 100, 101)
     (lost, _) = pipe.take(ASK)
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostPdus)
     assert lost.frames == (*range(10, 73), 100)
 
 

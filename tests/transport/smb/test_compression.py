@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.core.errors import DecodeError, MalformedError, TruncatedError, UnsupportedError
+from analyzer.core.errors import DecodeError, MalformedError, OutputLimitError, TruncatedError, UnsupportedError
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.transport.smb.compression import (
     LZ4,
@@ -19,7 +19,6 @@ from analyzer.transport.smb.compression import (
     MAX_OUTPUT,
     NONE,
     PATTERN_V1,
-    OutputLimitError,
     decompress,
     decompress_message,
 )

@@ -20,9 +20,9 @@ from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, Chann
 from analyzer.transport.smb.compression import lz77_huffman
 from analyzer.transport.smb.connection import SmbConnection
 from analyzer.transport.smb.framing import Framing, Message
-from analyzer.transport.smb.smb1_message import Header as Smb1Header
+from analyzer.transport.smb.smb1_message import Smb1Header
 from analyzer.transport.smb.smb1_message import read_header as read_smb1_header
-from analyzer.transport.smb.smb2_header import Header, read_header
+from analyzer.transport.smb.smb2_header import Smb2Header, read_header
 from analyzer.transport.smb.state import SharedState
 from analyzer.transport.tcp.events import Connection, Gap
 from tests.build import auth
@@ -135,7 +135,9 @@ def test_data_are_found_among_fields_of_any_value() -> None:
     talk.answer(talk.ask(CLOSE, noisy_close(), tree=3), CLOSE, b"\xa5" * 60, tree=3)
     out = run(stream(talk.sent))
     channel = Channel(0, "ncacn_np", CLIENT, SERVER, "winreg", 0, Identity(granted="account"), 3, 0)
-    carried = SmbInfo("2.1", SESSION_ID, encrypted=False, signed=False, compressed=False, client=CLIENT, server=SERVER)
+    carried = SmbInfo(
+        "2.1", SESSION_ID, encrypted=False, signed=False, compressed=False, client=CLIENT, server=SERVER, session=0
+    )
     info = replace(carried, logon=0, identity=Identity(granted="account"))
     assert [event for event in out if isinstance(event, ChannelClosed)] == [ChannelClosed(channel)]
     assert [(one.channel, one.from_client, one.data.data, one.smb, one.fresh) for one in only(out, ChannelBatch)] == [
@@ -221,7 +223,7 @@ def test_a_header_is_read_field_by_field() -> None:
     raw = struct.pack(
         "<4sHHIHHIIQIIQ16s", b"\xfeSMB", 64, 0x11, 0xC0000022, 0x33, 0x44, 0x8, 0x66, 0x77, 0x88, 0x99, 0xAA, b"s" * 16
     )
-    expected = Header(0xC0000022, 0x33, 0x8, 0x66, 0x77, 0x99, 0xAA)
+    expected = Smb2Header(0xC0000022, 0x33, 0x8, 0x66, 0x77, 0x99, 0xAA)
     assert read_header(b"??" + raw, 2, 64) == expected
     assert (expected.failed, expected.is_response) == (True, False)
     assert read_header(raw[:16] + struct.pack("<I", 3) + raw[20:], 0, 64) == replace(expected, flags=3, tree_id=None)

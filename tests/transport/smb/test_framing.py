@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.transport.smb.framing import Framed, Framing, Hole, Lost, Message, NetbiosNames
+from analyzer.transport.smb.framing import Framed, Framing, Hole, LostMessages, Message, NetbiosNames
 from analyzer.transport.tcp.events import Connection, Gap
 from tests.build.smb import CLIENT, SERVER, framed
 
@@ -75,7 +75,7 @@ def test_netbios_packets_that_hold_no_message_are_passed_over(header: bytes, is_
     if is_taken:
         assert not problems
         return
-    (lost,) = (item for item in out if isinstance(item, Lost))
+    (lost,) = (item for item in out if isinstance(item, LostMessages))
     assert (lost.length, lost.frames) == (0, (1,))
     (problem,) = problems
     text = f"the client: no SMB header where one was due; {len(header)} bytes passed over to the next one"
@@ -139,7 +139,7 @@ def test_a_hole_beyond_the_end_of_a_message_loses_what_follows(length: int | Non
     message, report = wire.gap(length, 1, 5)
     assert isinstance(message, Message)
     assert message.head.data == ASK[4:10]
-    assert report == Lost(lost, (1, 5), "a hole")
+    assert report == LostMessages(lost, (1, 5), "a hole")
     problem, whole = wire.take(b"tail" + ASK)
     assert isinstance(whole, Message)
     assert isinstance(problem, Problem)
@@ -151,7 +151,7 @@ def test_a_hole_beyond_the_end_of_a_message_loses_what_follows(length: int | Non
 
 def test_losses_before_the_next_header_are_one() -> None:
     wire = Wire()
-    assert wire.gap(5, 1, 2, reason="first") == [Lost(5, (1, 2), "first")]
+    assert wire.gap(5, 1, 2, reason="first") == [LostMessages(5, (1, 2), "first")]
     wire.take(b"some bytes")
     assert wire.gap(7, 2, 3, reason="second") == []
     problem = wire.take(ASK)[0]
@@ -168,7 +168,7 @@ def test_losses_before_the_next_header_are_one() -> None:
 def test_less_than_a_header_before_a_hole_is_passed_over() -> None:
     wire = Wire()
     wire.take(ASK[:3])
-    assert wire.gap(4, 1) == [Lost(4, (1,), "a hole")]
+    assert wire.gap(4, 1) == [LostMessages(4, (1,), "a hole")]
     problem = wire.take(ASK)[0]
     assert isinstance(problem, Problem)
     assert problem.text.endswith("(a hole), 3 more passed over to the next SMB header")
@@ -197,7 +197,7 @@ def test_a_message_of_too_many_pieces_is_handed_over_as_it_is(pieces: int, is_ke
         out += wire.take(b"ab")
     assert out == []
     out = wire.gap(2, 5000)
-    assert [type(item) for item in out] == ([] if is_kept else [Message, Lost])
+    assert [type(item) for item in out] == ([] if is_kept else [Message, LostMessages])
 
 
 def test_memory_is_what_is_held_and_given_back() -> None:

@@ -16,10 +16,10 @@ from analyzer.interfaces.contents.lines import session_record
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.parties import Account
 from analyzer.questions.filters.selection import Selection
+from analyzer.questions.observations.triage import triage
 from analyzer.questions.statistics.decryption import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, who_of
-from analyzer.questions.statistics.triage import triage
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import ANONYMOUS_LOGON, AuthInfo, Decryption, Identity
 from analyzer.results.statistics import Who
@@ -68,7 +68,7 @@ def test_a_guest_is_not_shown_as_the_account_that_was_claimed(name: str) -> None
     for call in analysis.calls:
         facts = call_record(call, analysis).auth
         assert (facts.user, facts.claimed_user, facts.guest, facts.anonymous) == ("guest", MALLORY, True, False)
-        assert who_of(call) == ("guest", "127.0.0.1", "127.0.0.1", MALLORY)
+        assert who_of(call) == ("guest", "127.0.0.1", "127.0.0.1", MALLORY, None)
     (identity,) = identity_stats(analysis)
     assert (identity.user, identity.claimed_user, identity.calls) == ("guest", MALLORY, 4)
     (host,) = host_records(analysis)
@@ -79,7 +79,7 @@ def test_a_guest_is_not_shown_as_the_account_that_was_claimed(name: str) -> None
 def test_triage_names_a_guest_and_whom_it_claimed_to_be(name: str) -> None:
     found = [one for one in triage(read(name), name, None).findings if one.kind == "guest"]
     assert [(one.severity, one.count, one.who) for one in found] == [
-        ("high", 4, Who("guest", "127.0.0.1", "127.0.0.1", MALLORY))
+        ("high", 4, Who("guest", "127.0.0.1", "127.0.0.1", MALLORY, None))
     ]
     assert found[0].text.endswith(f"of a guest at FILESRV (127.0.0.1), who claimed to be {MALLORY}")
 

@@ -9,6 +9,10 @@ import pytest
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.pipeline.run import analyze
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.series.counters import counter_records
+from analyzer.questions.series.paths import PathSelection
+from analyzer.questions.statistics.summary import identity_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Decryption
 
@@ -84,6 +88,15 @@ def test_a_call_is_of_whom_its_pipe_was_opened_as_and_says_who_was_logged_on_the
     ]
 
 
+def test_calls_are_counted_by_the_logon_and_by_who_may_have_been_served() -> None:
+    found = identity_stats(read("renewed_by_another_smb311"))
+    assert [(one.user, one.later_user, one.logons, one.calls) for one in found] == [
+        ("LAB\\perfmon", None, ("smb0",), 2),
+        ("LAB\\perfmon", "LAB\\second", ("smb0",), 1),
+        ("LAB\\second", None, ("smb1",), 2),
+    ]
+
+
 def test_users_who_share_a_connection_are_told_apart_by_their_uid() -> None:
     analysis = read("two_users_smb1")
     assert logons(analysis) == [("smb0", "LAB\\perfmon", "account"), ("smb1", "LAB\\second", "account")]
@@ -96,3 +109,51 @@ def test_a_further_connection_is_bound_by_a_logon_that_changes_nobody() -> None:
     analysis = read("bound_smb311_signed")
     assert [one for one in logons(analysis) if one[2] == "bound"]
     assert {one.identity.claimed for one in analysis.logons} == {"LAB\\perfmon"}
+
+
+MULTICHANNEL = (
+    "multichannel_smb300_signed",
+    "multichannel_smb311_encrypted",
+    "multichannel_smb311_gmac",
+    "sent_again_smb311",
+)
+
+
+@pytest.mark.parametrize("name", MULTICHANNEL)
+def test_a_pipe_that_is_used_over_two_connections_is_one_session_one_handle_and_one_series(name: str) -> None:
+    analysis = read(name)
+    (session,) = analysis.sessions
+    assert session.signed_messages == session.verified_messages
+    assert session.encrypted_messages == session.decrypted_messages
+    assert logons(analysis) == [("smb0", "LAB\\perfmon", "account"), ("smb1", "LAB\\perfmon", "bound")]
+    calls = list(analysis.calls)
+    assert [call.opnum for call in calls] == [3, *[17] * 6, 5]
+    assert {call.outcome for call in calls} == {"answered"}
+    assert {(call.client, call.server, call.session, call.key_number, call.channel) for call in calls} == {
+        (session.client, session.server, session.number, 1, 0)
+    }
+    assert {end.ip for call in calls for end in call.carriers} == {
+        f"10.77.{net}.{host}" for net in (1, 2) for host in (1, 2)
+    }
+    records = list(counter_records(analysis, PathSelection([], {})))
+    assert {record.server for record in records} == {session.server}
+    assert [record.raw for record in records] == [1000, 1050, 1200, 1450, 1800, 2250]
+    assert [record.value for record in records] == [None, 50, 150, 250, 350, 450]
+
+
+@pytest.mark.parametrize("name", MULTICHANNEL)
+def test_a_conversation_over_two_connections_has_no_finding_but_those_of_its_buffers(name: str) -> None:
+    """TotalByteLength of smbd leaves out the header of PERF_DATA_BLOCK."""
+    assert {finding.rule.code for finding in Audit(read(name)).findings()} == {"PCQ805"}
+
+
+def test_what_was_sent_again_over_another_connection_is_noted_with_both_frames() -> None:
+    (note,) = read("sent_again_smb311").problems
+    assert (note.kind, note.frames) == ("note", (47, 50))
+
+
+def test_smbd_does_not_make_a_pipe_durable() -> None:
+    """[MS-SMB2] 3.3.5.9.10: without the oplock there is no durability; the pipe ends with its connection."""
+    analysis = read("durable_refused_smb311")
+    assert len(analysis.sessions) == 1
+    assert [call.outcome for call in analysis.calls] == ["answered"] * 8

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.traced import Extent, TracedBytes
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
+from analyzer.core.traced import FrameExtent, TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.recognition import Recognition
@@ -324,7 +325,7 @@ def test_what_is_sent_again_and_again_is_looked_for_among_few() -> None:
         segments.append(replace(last, payload=payload, frame=9000 + number, time_ns=segments[-1].time_ns))
     kept: list[int] = []
 
-    def counted(item: TracedBytes, most: int) -> Iterable[Extent]:
+    def counted(item: TracedBytes, most: int) -> Iterable[FrameExtent]:
         found = list(last_extents(item, most))
         kept.append(len(found))
         return found

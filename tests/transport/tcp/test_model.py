@@ -7,21 +7,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.limits import Limits
+from analyzer.core.tcpip import ACK, FIN, PSH, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
-from analyzer.transport.packet.segment import ACK, FIN, PSH, SYN, Segment
+from analyzer.transport.packet.segment import Segment
 from analyzer.transport.tcp.events import Gap, StreamBatch, StreamClosed
 from analyzer.transport.tcp.flow import TcpTimeouts
 from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Streams, Talk
+from tests.transport.tcp.test_reassembler import run
 
 RELAXED = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def run(segments: list[Segment], limits: Limits = DEFAULTS) -> list[Event]:
-    streams = Streams(limits)
-    events = [event for segment in segments for event in streams.feed(segment)]
-    return [*events, *streams.finish()]
 
 
 def renumbered(segments: list[Segment]) -> list[Segment]:

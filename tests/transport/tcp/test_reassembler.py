@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
-from analyzer.transport.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
+from analyzer.transport.packet.segment import Segment
 from analyzer.transport.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.recognition import Recognition

@@ -16,8 +16,8 @@ from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
 from analyzer.questions.audit.values import (
     NO_COUNTER,
     NO_HANDLE,
-    Column,
     Unknown,
+    ValueColumn,
     columns,
     counter_of,
     known_columns,
@@ -86,7 +86,7 @@ def value_size_against_its_type(call: CallEvidence, answer: DataAnswer) -> Itera
         yield from judgements(call, 0, doubtful[of], message, of=of, warn=True)
 
 
-def _size_flaws(answer: DataAnswer, column: Column) -> Iterator[Flaw]:
+def _size_flaws(answer: DataAnswer, column: ValueColumn) -> Iterator[Flaw]:
     """One for each instance whose value has not the size of the type."""
     block, place = column.block, column.place
     wanted = 8 if column.type & _SIZE == _LARGE else 4
@@ -243,7 +243,7 @@ class AddressInsteadOfValue(Watch[CallEvidence]):
             if column.counterset in sets:
                 self._take(call, column)
 
-    def _take(self, call: CallEvidence, column: Column) -> None:
+    def _take(self, call: CallEvidence, column: ValueColumn) -> None:
         data, block = call.reply.answer.data, column.block
         names = list(block.names(data)) or [""]
         for number, (row, name) in enumerate(zip(block.rows, names, strict=False)):

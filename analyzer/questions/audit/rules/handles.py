@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import nlargest
+from math import inf
+from operator import itemgetter
 
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_capture, rule
@@ -19,7 +23,7 @@ from analyzer.questions.audit.verdicts import (
     warned,
 )
 from analyzer.questions.audit.wire import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
-from analyzer.questions.statistics.handles import HandleEvent, HandleLifetime
+from analyzer.questions.statistics.handles import HandleCall, HandleLifetime
 from analyzer.results import winreg
 from analyzer.results.perflib import Opnum
 from analyzer.results.query import Identifier
@@ -30,14 +34,14 @@ ASKED_ON = Reads(HANDLING, ("request",))
 GIVEN_OUT = "the server gave out the handle"
 
 
-def _events(evidence: Evidence) -> Iterator[tuple[HandleLifetime, HandleEvent]]:
+def _events(evidence: Evidence) -> Iterator[tuple[HandleLifetime, HandleCall]]:
     """Every call on a handle, with the lifetime of the handle."""
     for lifetime in evidence.lifetimes:
         for event in lifetime.events:
             yield lifetime, event
 
 
-def _handle_in(event: HandleEvent, part: str = "") -> At:
+def _handle_in(event: HandleCall, part: str = "") -> At:
     """Where the handle stands in the request of a call on it."""
     return At("request", f"{'phQuery' if event.kind == 'close' else 'hQuery'}{part}")
 
@@ -225,7 +229,7 @@ def _registry_handles(evidence: Evidence) -> set[tuple[str, str]]:
 def _refused(
     evidence: Evidence,
     lifetime: HandleLifetime,
-    event: HandleEvent,
+    event: HandleCall,
     at: At,
     message: str,
     kind: str,
@@ -430,10 +434,13 @@ def counter_of_another_query_reported(evidence: Evidence) -> Iterator[Judgement]
     sealed or was lost.
     """
     holders: dict[tuple[str, _Key], set[int]] = {}
+    first_adds: dict[int, int] = {}
     for lifetime, event in _events(evidence):
         if event.kind == "add" and event.succeeded:
+            first_adds[lifetime.number] = min(event.call, first_adds.get(lifetime.number, event.call))
             for identifier in event.identifiers or ():
                 holders.setdefault((lifetime.server.ip, _key(identifier)), set()).add(lifetime.number)
+    holding = _Holding(evidence.lifetimes, first_adds)
     for lifetime, event in _events(evidence):
         if event.kind != "info" or not event.succeeded:
             continue
@@ -453,16 +460,31 @@ def counter_of_another_query_reported(evidence: Evidence) -> Iterator[Judgement]
                 yield failed(call, at, message, expected, f"{block.described}, which was added to q{min(others)}")
                 break
         else:
-            if any(_was_open(other, lifetime, event.call) for other in evidence.lifetimes):
+            if holding.is_another(lifetime, event.call):
                 yield passed()
 
 
-def _was_open(other: HandleLifetime, than: HandleLifetime, call: int) -> bool:
-    """Whether another query of the server was open and held something when a call was made."""
-    if other.server.ip != than.server.ip or other.number == than.number:
-        return False
-    held = any(event.kind == "add" and event.succeeded and event.call < call for event in other.events)
-    return held and (other.closed is None or other.closed > call)
+class _Holding:
+    """When the queries of each server were open and held something."""
+
+    def __init__(self, lifetimes: Sequence[HandleLifetime], first_adds: Mapping[int, int]) -> None:
+        """`first_adds` has the call that first added to a query, by the number of its handle."""
+        held = [(one.server.ip, first_adds[one.number], one) for one in lifetimes if one.number in first_adds]
+        # Of each server the calls that first added something, in order, and with each the two queries of those so far that stay
+        # open longest: the call that closed it, and its number.
+        self._firsts: dict[str, list[int]] = {}
+        self._longest: dict[str, list[list[tuple[float, int]]]] = {}
+        for ip, first, one in sorted(held, key=itemgetter(0, 1)):
+            longest = self._longest.setdefault(ip, [])
+            own = inf if one.closed is None else one.closed, one.number
+            longest.append(nlargest(2, [*(longest[-1] if longest else ()), own]))
+            self._firsts.setdefault(ip, []).append(first)
+
+    def is_another(self, than: HandleLifetime, call: int) -> bool:
+        """Whether another query of the server was open and held something when a call was made."""
+        at = bisect_left(self._firsts.get(than.server.ip, ()), call)
+        longest = self._longest[than.server.ip][at - 1] if at else []
+        return any(closed > call for closed, number in longest if number != than.number)
 
 
 def _key(identifier: Identifier) -> _Key:

@@ -1,6 +1,6 @@
 """What counts as unusual, and how much it matters: what is found in made conversations, each finding whole.
 
-`tables/findings.txt` has a paragraph for each promise: of the file what is said in one line, then a line for each finding. The
+`tables/observations.txt` has a paragraph for each promise: of the file what is said in one line, then a line for each finding. The
 n-th exchange of `Calls` has the frames 2n - 1 and 2n, a millisecond apart, and what is refused or encrypted the number of its
 session as its frame and time.
 """
@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.questions.statistics.triage import triage, unreadable
+from analyzer.questions.observations.triage import triage, unreadable
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.call import Call
 from analyzer.results.connection import Bound, SmbSession
@@ -42,7 +42,9 @@ from tests.interfaces.svcctl.test_layer import CREATE
 from tests.written import IS_WRITING, is_as_written
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
-TEXT = Path(__file__).parent / "tables" / "findings.txt"
+TASKS = "86d35949-83c9-4044-b424-db363231fd0c"
+SERVER = "4b324fc8-1670-01d3-1278-5a47bf6ee188"
+TEXT = Path(__file__).parent / "tables" / "observations.txt"
 ONE_VALUE, NO_VALUE = perf_data([Block(1, values=((pack("<I", 7),),))]), perf_data([])
 Case = tuple[str, Analysis | Iterable[Event]]
 
@@ -293,6 +295,75 @@ def of_other_calls() -> Iterator[Case]:
     yield "calls without a bind name no interface in the command", [make.open_query(), unbound]
 
 
+KEY = "00000000-0000-0000-0000-000000000005"
+
+
+def registry(make: Calls, *opnums: int, status: int = 0, disposition: int = 1) -> list[Event]:
+    """A key of HKLM is opened, and something done to it or to its value Osa32."""
+    subkey = make.stub().handle(HANDLE).unicode_string("SOFTWARE\\Run").uint(0).uint(1)
+    events: list[Event] = [make.open_key(2), make.exchange(15, subkey, make.stub().handle(KEY).uint(0))]
+    named = make.stub().handle(KEY).unicode_string("Osa32")
+    plain = make.stub().uint(status)
+    created = make.stub().handle(KEY).unicode_string("New").unicode_string("").uint(0).uint(0).null().pointer(1).uint(0)
+    made = make.stub().handle(KEY).pointer(1).uint(disposition).uint(status)
+    put = make.stub().handle(KEY).unicode_string("Osa32").uint(1).conformant(wide("NTOSA32.EXE")).uint(24)
+    saved = make.stub().handle(KEY).unicode_string("C:\\x").null()
+    stubs = {22: (put, plain), 8: (named, plain), 7: (named, plain), 6: (created, made), 20: (saved, plain)}
+    for opnum in opnums:
+        if opnum == 17:
+            events.append(make.query_value("Osa32", b"" if status == 0 else None, KEY, kind=1, status=status))
+        else:
+            events.append(make.exchange(opnum, *stubs[opnum]))
+    return events
+
+
+def controlled(*controls: int) -> list[Event]:
+    """A service is created, started, told something, and deleted."""
+    make, handle = Calls(SVCCTL), bytes.fromhex("00000000" + "22" * 16)
+    events: list[Event] = [make.exchange(12, bytes.fromhex(CREATE), bytes(4) + handle + bytes(4))]
+    events.append(make.exchange(19, handle + bytes(8), bytes(4)))
+    events += [make.exchange(1, handle + pack("<I", control), bytes(32)) for control in controls]
+    return [*events, make.exchange(2, handle, bytes(4)), make.exchange(0, handle, bytes(24))]
+
+
+def of_what_else_was_done() -> Iterator[Case]:
+    yield "a service is created, started, asked, stopped and deleted", controlled(4, 1)
+    yield "a value is written twice, and deleted", registry(winreg(), 22, 22, 8)
+    yield "a value is not written", registry(winreg(), 22, status=5)
+    yield "a key is created, another one deleted, and a hive saved", registry(winreg(), 6, 7, 20)
+    yield "a key that was there is opened", registry(winreg(), 6, disposition=2)
+    yield (
+        "keys are read, which a client asks for with too small a buffer first",
+        [
+            *registry(winreg(), 17, status=234),
+            *registry(winreg(first_frame=40), 17),
+        ],
+    )
+    yield "what is asked for with too small a buffer alone is not read", registry(winreg(), 17, status=234)
+    make = winreg()
+    users = make.stub().unicode_string("S-1-5-21").null().null()
+    loaded = make.stub().handle(HANDLE).uint(0).unicode_string("").null().null()
+    yield (
+        "users whose registry is loaded are listed",
+        [
+            make.open_key(4),
+            make.exchange(9, loaded, users.uint(0)),
+            make.exchange(9, loaded, make.stub().unicode_string("").null().null().uint(259)),
+        ],
+    )
+    task, sessions = Calls(TASKS), Calls(SERVER, first_frame=9)
+    yield (
+        "what an answer means is not said where it is not decoded",
+        [
+            task.exchange(1, b"", b"abc"),
+            sessions.faulted(12, b"", 5),
+            sessions.exchange(12, b"", None),
+            sealed(sessions.exchange(12, b"", b"")),
+            sessions.exchange(15, b"", b"shares"),
+        ],
+    )
+
+
 def of_files() -> Iterator[Case]:
     make, keys = Calls(), winreg()
     registry = [keys.open_key(), keys.close_key()]
@@ -331,6 +402,7 @@ CASES = {
         of_enumeration,
         of_polling,
         of_other_calls,
+        of_what_else_was_done,
         of_files,
     )
     for promise, one in of()
@@ -425,3 +497,23 @@ def test_calls_are_not_looked_at_again_for_each_process_they_show(monkeypatch: p
         return len(asked)
 
     assert made(2) == made(200)
+
+
+def test_odd_processes_are_observed_with_the_reason() -> None:
+    make = Calls()
+    names = [
+        make.registration(9, wide("Process")),
+        make.registration(10, string_table([(4, "ID Process")], from_start=True)),
+    ]
+    held = identifier(COUNTERSET, counter=0xFFFFFFFF, instance=0xFFFFFFFF, name="*")
+    instances = (("svch0st", 1), ("notepad", 2))
+    block = Block(6, ids=(4,), instances=instances, values=((pack("<I", 8),), (pack("<I", 9),)))
+    polls = [make.open_query(), make.validate(held), make.counter_data(perf_data([block]))]
+    found = triage(analysis_of(*names, *polls), "made.pcap", None).findings
+    (one,) = (finding for finding in found if finding.kind == "odd-process")
+    assert (one.objects, one.detail, one.count, one.confidence) == (("svch0st",), "(pid 8)", 1, "possible")
+    assert one.why == (
+        "the name resembles that of a program of Windows: digits in the place of letters of svchost; "
+        "most processes with such a name or parent are harmless"
+    )
+    assert (one.call_numbers, bool(one.frames)) == ((5,), True)

@@ -1,0 +1,126 @@
+"""`pcq diff`: what differs between two captures or two moments of one, and what is new on a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
+from analyzer.commands.filters import At, CallSelection
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.core.output.gate import Destination, say, write_document
+
+if TYPE_CHECKING:
+    from analyzer.questions.differences.records import Differences
+    from analyzer.questions.differences.usual import NewThings
+    from analyzer.results.analysis import Analysis
+
+EXIT_DIFFERENT, EXIT_INCOMPLETE = 10, 12
+
+Values = Annotated[
+    bool,
+    typer.Option("--values", help="Tell each value of a counter that differs, and let it count as a difference."),
+]
+BaselineFile = Annotated[
+    Path | None, typer.Option("--baseline", help="Tell only what is new: not in this file of what is usual.")
+]
+NewBaseline = Annotated[
+    Path | None,
+    typer.Option("--write-baseline", help="Write what the captures show as what is usual, and print nothing else."),
+]
+
+
+@command
+def diff(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: CallSelection,
+    files: Files,
+    at: At = None,
+    baseline: BaselineFile = None,
+    new_baseline: NewBaseline = None,
+    values: Values = False,
+    output_format: OutputFormat = Format.text,
+) -> None:
+    """What differs between two captures or cases, A and B: machines, accounts, counters, processes, services, calls field by field.
+
+    Clocks, handles and what else differs by its nature is left out. With --at twice, two moments of the captures; with --baseline,
+    what is new on the machines.
+
+    Exit 0: equal, 10: different, 12: no difference, and not all could be compared, 3: no call in either.
+    """
+    from analyzer.screens.views.differences import DifferencesView
+
+    if sum(one is not None for one in (at or None, baseline, new_baseline)) > 1:
+        raise typer.BadParameter("one of --at, --baseline and --write-baseline", param_hint="--at")
+    if baseline is not None:
+        writing = writing.sparing([baseline])
+    destination = writing.beside(new_baseline)
+    if new_baseline is not None:
+        _write(selection.of(reading.analysis(files)), new_baseline, destination)
+    found = (
+        _new_things(baseline, selection.of(reading.analysis(files)))
+        if baseline is not None
+        else _moments(at, selection.of(reading.analysis(files)), values=values)
+        if at
+        else _sides(reading, selection, files, values=values)
+    )
+    summary = found.summary
+    writing.write(DifferencesView(found, (str(baseline),) if baseline is not None else ()), output_format.value)
+    raise typer.Exit(_exit_of([one for _, one in found.sides], summary.outcome))
+
+
+def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], *, values: bool) -> Differences:
+    """What differs between two captures."""
+    from analyzer.questions.differences.records import Differences
+
+    if len(files) != 2:
+        raise typer.BadParameter(
+            f"it compares two sides, and {len(files)} {'is' if len(files) == 1 else 'are'} named: diff A B",
+            param_hint="FILE",
+        )
+    a, b = (selection.of(reading.analysis([name])) for name in files)
+    return Differences(a, b, counts_values=values)
+
+
+def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
+    """What differs between two moments of captures."""
+    from analyzer.questions.differences.moments import moments
+    from analyzer.questions.differences.records import Differences
+
+    if len(at) != 2:
+        raise typer.BadParameter("two moments are compared: --at TIME --at TIME", param_hint="--at")
+    a, b = moments(analysis, at)
+    return Differences(a.analysis, b.analysis, counts_values=values, running=(a.processes, b.processes))
+
+
+def _new_things(baseline: Path, analysis: Analysis) -> NewThings:
+    """What of captures is not usual."""
+    from analyzer.questions.differences.usual import NewThings, read_usual
+
+    return NewThings(read_usual(baseline), str(baseline), analysis)
+
+
+def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn:
+    """Writes what captures show as what is usual, and ends the command."""
+    from analyzer.questions.differences.usual import usual_json
+
+    document, count = usual_json(analysis)
+    write_document(document, destination)
+    say(f"{path}: {count:,} things that are usual")
+    raise typer.Exit(exit_of(analysis))
+
+
+def _exit_of(sides: list[Analysis], outcome: str) -> int:
+    from analyzer.screens.viewmodel.verdict import unreadable
+
+    if any(unreadable(one) for one in sides):
+        return EXIT_FILES
+    if not any(len(one.shown) for one in sides):
+        say("no side has a call: nothing was compared")
+        return EXIT_NOTHING
+    if outcome == "incomplete":
+        say("no difference was found, and not all calls could be compared")
+    return {"equal": EXIT_DONE, "different": EXIT_DIFFERENT, "incomplete": EXIT_INCOMPLETE}[outcome]

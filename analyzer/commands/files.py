@@ -1,0 +1,27 @@
+"""`pcq files`: what was done to files over SMB."""
+
+from __future__ import annotations
+
+import typer
+
+from analyzer.commands.exits import EXIT_DONE
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+
+
+@command
+def files(
+    reading: CaptureReading,
+    writing: Writing,
+    files: Files,
+    output_format: OutputFormat = Format.text,
+) -> None:
+    """Files that were opened, read, written, renamed or deleted over SMB, with the digest of what passed."""
+    from analyzer.pipeline.files import files_of
+    from analyzer.screens.views.files import FilesView
+
+    reading.refuse_cases(files, "no content of files is in it")
+    reading.refuse_redaction("names of files are what it lists")
+    reading.refuse_bounds("files are read in an order of their own")
+    analysis = reading.analysis(files, in_sessions="none", with_files=True)
+    writing.write(FilesView(analysis, files_of(analysis)), output_format.value)
+    raise typer.Exit(EXIT_DONE)

@@ -1,0 +1,26 @@
+"""`pcq processes`: the processes of machines, as answers about Process show them."""
+
+from __future__ import annotations
+
+import typer
+
+from analyzer.commands.exits import exit_of
+from analyzer.commands.filters import CallSelection
+from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+
+
+@command
+def processes(
+    reading: CaptureReading,
+    writing: Writing,
+    selection: CallSelection,
+    files: Files,
+    output_format: OutputFormat = Format.text,
+    strict: Strict = False,
+) -> None:
+    """Every process that answers showed: parent, start, end, processor time, memory, and what is odd about it."""
+    from analyzer.screens.views.processes import Processes
+
+    analysis = reading.analysis(files)
+    writing.write(Processes(selection.of(analysis)), output_format.value)
+    raise typer.Exit(exit_of(analysis, strict=strict))

@@ -1,0 +1,32 @@
+"""A property that is computed once for each object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+Value = TypeVar("Value")
+
+
+class cached_property(Generic[Value]):  # noqa: N801  # it takes the place of that of functools, which locks before Python 3.12
+    """A value that is computed when it is first asked for, and then held by its object.
+
+    Nothing is locked: two threads may compute it at once, and either value counts. The lock of `functools.cached_property` costs
+    more than most of what is computed here.
+    """
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self._make, self._name = make, make.__name__
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, one: None, owner: type) -> cached_property[Value]: ...
+
+    @overload
+    def __get__(self, one: object, owner: type) -> Value: ...
+
+    def __get__(self, one: object | None, owner: type) -> Value | cached_property[Value]:
+        if one is None:
+            return self
+        value = one.__dict__[self._name] = self._make(one)
+        return value

@@ -1,0 +1,245 @@
+"""What machines showed, poll by poll: a film of each counterset as one client polled it.
+
+A *film* is a table at every poll: its rows are instances (`FilmRow`), its columns counters (`FilmColumn`), its cells what a
+performance monitor displays, three decimals included, and where the bytes of each value are. Polls are kept in blocks, cell by cell
+as differences from poll to poll: what did not change costs next to nothing. The page of `report` takes the blocks as they are,
+`Film.frame` reads one.
+
+A cell has a *state*: `SHOWN` (a value and nothing to say), `NOT_ASKED` (the poll has no such cell), or the position in `Films.says`
+of what there is to say. Values are whole numbers, of columns with decimals in thousandths; what these cannot hold is text in
+`exact`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct, field
+from msgspec.json import Decoder
+
+from analyzer.core.arrays import distinct
+from analyzer.core.output.json import dumps
+from analyzer.questions.films.coding import Ints, deflated, inflated, numbers_of, varints
+from analyzer.results.record import Endpoint
+
+SHOWN, NOT_ASKED = 0, 1
+# Columns with decimals have three, as a performance monitor shows them.
+DECIMALS = 3
+# JavaScript's numbers hold differences of such numbers, folded, exactly.
+MOST = 1 << 51
+# PollCells of a block: what a browser reads in some milliseconds. More polls would be of no use to a step.
+_CELLS, _MOST_POLLS = 250_000, 512
+# No bytes are known of a cell.
+NO_PLACE = -1
+
+
+class FilmColumn(Struct, frozen=True):
+    """A counter. `names` are all it goes by, the one to show first; `size` is the length of a value in bytes."""
+
+    names: tuple[str, ...]
+    unit: str
+    type: str | None
+    decimals: int
+    scale: int
+    is_hex: bool
+    needs_two: bool
+    size: int
+
+
+class FilmRow(Struct):
+    """An instance, `name` None for the only one of its set. `identity` is what tells it from others of its name. `spans` are first
+    and last poll of each time that it was there."""
+
+    name: str | None
+    identity: str
+    spans: list[list[int]] = field(default_factory=list)
+
+
+class FilmBlock(Struct, frozen=True):
+    """Successive polls from number `first` on. `data`, inflated: the length of a JSON head, the head, and numbers (`varints`): of
+    each column, row and poll the state, then the values, then of each layout the place of each cell's bytes, all as differences."""
+
+    first: int
+    polls: int
+    data: bytes
+
+
+class BlockHead(Struct, frozen=True):
+    """Rows and number of columns that a block is of, its number of polls, the poll from which each layout is used, and cells by
+    their position that are text."""
+
+    rows: list[int]
+    columns: int
+    polls: int
+    layouts: list[int]
+    exact: dict[str, str]
+
+
+class FilmFrame(Struct, frozen=True, eq=False):
+    """A block that was read: rows and columns that it is of; state and value of each column, row and poll; what is text by its
+    position."""
+
+    rows: list[int]
+    states: Ints
+    values: Ints
+    places: Ints
+    layouts: list[int]
+    exact: Mapping[int, str]
+
+
+class PollCells(Struct, frozen=True, eq=False):
+    """The cells of a poll, in the order of the answer: row, column, place of the bytes, state, value, and texts by position."""
+
+    rows: Ints
+    columns: Ints
+    places: Ints
+    states: Ints
+    values: Ints
+    exact: Mapping[int, str]
+    present: Ints
+
+
+class Film(Struct, eq=False):
+    """One counterset (or object) of a machine, as one client polled it."""
+
+    server: Endpoint
+    client: str
+    names: tuple[str, ...]
+    source: str
+    handles: list[str] = field(default_factory=list)
+    columns: list[FilmColumn] = field(default_factory=list)
+    rows: list[FilmRow] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
+    times_ns: list[int] = field(default_factory=list)
+    # Whether a poll asked for all instances, so that one that is not in it was not there.
+    whole: list[bool] = field(default_factory=list)
+    blocks: list[FilmBlock] = field(default_factory=list)
+    _open: list[PollCells] = field(default_factory=list)
+    _present: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def add(self, call: int, time_ns: int, handle: str, cells: PollCells, *, is_whole: bool) -> None:
+        """Adds the next poll."""
+        number = len(self.calls)
+        if not self.handles or self.handles[-1] != handle:
+            self.handles.append(handle)
+        self.calls.append(call)
+        self.times_ns.append(time_ns)
+        self.whole.append(is_whole)
+        if cells.present is not self._present:
+            before = set(self._present.tolist())
+            for row in set(cells.present.tolist()) - before:
+                self.rows[row].spans.append([number, -1])
+            for row in before - set(cells.present.tolist()):
+                self.rows[row].spans[-1][1] = number - 1
+            self._present = cells.present
+        self._open.append(cells)
+        if len(self._open) >= min(_MOST_POLLS, max(8, _CELLS // (len(cells.rows) + 1))):
+            self.close_block()
+
+    def end(self) -> None:
+        """Ends the film."""
+        self.close_block()
+        for row in self._present.tolist():
+            self.rows[row].spans[-1][1] = len(self.calls) - 1
+        self._present = np.zeros(0, np.int64)
+
+    def close_block(self) -> None:
+        """Packs the polls since the last block."""
+        if self._open:
+            self.blocks.append(packed_block(self._open, len(self.calls) - len(self._open), len(self.columns)))
+            self._open = []
+
+    def frame(self, poll: int) -> tuple[FilmFrame, int]:
+        """Returns the block that a poll is in, and its position there."""
+        block = next(block for block in self.blocks if block.first <= poll < block.first + block.polls)
+        return read_block(block), poll - block.first
+
+
+class Films(Struct, frozen=True, eq=False):
+    """The films of a capture, what there is to say of cells (whether there is a value, and the words), and how many polls were left
+    out because there were too many."""
+
+    films: list[Film]
+    says: list[tuple[bool, str]]
+    left_out: int = 0
+
+    def machines(self) -> dict[str, list[Film]]:
+        """Returns the films of each machine, by its address."""
+        found: dict[str, list[Film]] = {}
+        for film in self.films:
+            found.setdefault(film.server.ip, []).append(film)
+        return found
+
+
+def packed_block(polls: Sequence[PollCells], first: int, num_columns: int) -> FilmBlock:
+    """Returns successive polls as a block."""
+    rows = distinct(np.concatenate([cells.rows for cells in polls]))
+    shape = num_columns, len(rows)
+    states = np.full((*shape, len(polls)), NOT_ASKED, np.int64)
+    values = np.zeros((*shape, len(polls)), np.int64)
+    exact: dict[str, str] = {}
+    layouts: list[int] = []
+    places: list[Ints] = []
+    known: Ints | None = None
+    at: tuple[Ints, Ints] = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    for number, cells in enumerate(polls):
+        if cells.places is not known:
+            known = cells.places
+            at = cells.columns, np.searchsorted(rows, cells.rows)
+            laid = np.full(shape, NO_PLACE, np.int64)
+            laid[at] = cells.places
+            layouts.append(number)
+            places.append(np.diff(laid.reshape(-1), prepend=0))
+        if number:
+            values[:, :, number] = values[:, :, number - 1]
+        states[*at, number] = cells.states
+        values[*at, number] = cells.values
+        for position, text in cells.exact.items():
+            cell = int(at[0][position]) * shape[1] + int(at[1][position])
+            exact[str(cell * len(polls) + number)] = text
+    head = dumps(BlockHead(rows.tolist(), num_columns, len(polls), layouts, exact))
+    differences = [np.diff(each, axis=2, prepend=0).reshape(-1) for each in (states, values)]
+    numbers = varints(np.concatenate([*differences, *places]))
+    return FilmBlock(first, len(polls), deflated((len(head).to_bytes(4, "little"), head, numbers)))
+
+
+_HEADS = Decoder(BlockHead)
+
+
+def read_block(block: FilmBlock) -> FilmFrame:
+    """Returns what a block holds."""
+    data = inflated(block.data)
+    stop = 4 + int.from_bytes(data[:4], "little")
+    head = _HEADS.decode(data[4:stop])
+    shape = head.columns, len(head.rows), head.polls
+    cells = head.columns * len(head.rows)
+    numbers = numbers_of(data[stop:])
+    ends = [cells * head.polls, 2 * cells * head.polls]
+    states, values, places = np.split(numbers, ends)
+    return FilmFrame(
+        head.rows,
+        np.cumsum(states.reshape(shape), axis=2),
+        np.cumsum(values.reshape(shape), axis=2),
+        np.cumsum(places.reshape(len(head.layouts), cells), axis=1).reshape(len(head.layouts), *shape[:2]),
+        head.layouts,
+        {int(at): text for at, text in head.exact.items()},
+    )
+
+
+def moments(films: Sequence[Film], most_ns: int = 500_000_000) -> list[int]:
+    """Returns the moments of a machine: of each round, in which no film is polled twice and that takes at most half a second, the
+    time of its last poll."""
+    polls = sorted((time, number) for number, film in enumerate(films) for time in film.times_ns)
+    found: list[int] = []
+    seen: set[int] = set()
+    begun = 0
+    for time, number in polls:
+        if found and number not in seen and time - begun <= most_ns:
+            found[-1] = time
+        else:
+            found.append(time)
+            seen.clear()
+            begun = time
+        seen.add(number)
+    return found

@@ -1,0 +1,106 @@
+"""What was done to files over SMB: programs that were written where a service may run them, each; the rest, how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from analyzer.questions.observations.scene import Draft, Scene, counted, listed
+from analyzer.results.call import CallOutcome
+from analyzer.results.connection import SmbSession
+from analyzer.results.file import FileAction, FileRecord
+from analyzer.results.observation import ObservationKind
+from analyzer.results.statistics import Who
+
+# So many programs of one caller have an observation each; those beyond are one.
+_MOST_PROGRAMS = 100
+_CHANGES: frozenset[FileAction] = frozenset({"created", "overwritten", "written", "renamed", "deleted"})
+_DONE: Mapping[ObservationKind, str] = {
+    "program-written": "wrote programs to administrative shares of",
+    "file-change": "created, wrote, renamed or deleted files of",
+    "file-read": "read files of",
+    "file-open": "opened files or directories of",
+}
+_Group = tuple[ObservationKind, Who, CallOutcome]
+
+
+def file_drafts(scene: Scene) -> Iterator[Draft]:
+    """What is observed of files, if they were asked for. Each file is in one of these."""
+    sessions = {one.number: one for one in scene.analysis.shown_sessions}
+    groups: dict[_Group, list[FileRecord]] = {}
+    for one in scene.analysis.shown_files:
+        groups.setdefault((_kind(one), _who(one, sessions), _outcome(one)), []).append(one)
+    for group, found in groups.items():
+        if group[0] == "program-written":
+            by_path: dict[str, list[FileRecord]] = {}
+            for one in found:
+                by_path.setdefault(_path(one), []).append(one)
+            programs = list(by_path.values())
+            for same in programs[:_MOST_PROGRAMS]:
+                yield _observed(scene, group, same, _content(same))
+            found = [one for same in programs[_MOST_PROGRAMS:] for one in same]
+        if found:
+            yield _observed(scene, group, found, None)
+
+
+def _kind(one: FileRecord) -> ObservationKind:
+    if one.warnings:
+        return "program-written"
+    if _CHANGES.intersection(one.actions):
+        return "file-change"
+    return "file-read" if one.read is not None else "file-open"
+
+
+def _who(one: FileRecord, sessions: Mapping[int, SmbSession]) -> Who:
+    session = sessions.get(one.session) if one.session is not None else None
+    claimed = session.identity.claimed_otherwise if session is not None else None
+    return Who(one.user, one.client.ip, one.server.ip, claimed)
+
+
+def _outcome(one: FileRecord) -> CallOutcome:
+    """What became of the opening; something was done to a file whose opening was not captured."""
+    if one.actions:
+        return "answered"
+    return "asked" if one.status is None else "refused"
+
+
+def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content: str | None) -> Draft:
+    kind, who, outcome = group
+    paths = tuple(dict.fromkeys(map(_path, found)))
+    caller, host = scene.caller(who), scene.host(who.server_ip)
+    done = _DONE[kind] if outcome == "answered" else "tried to open files or directories of"
+    text = f"{caller} {done} {host}: {listed(paths)}, in {counted(len(found), 'open')}"
+    if content is not None:
+        text = f"{caller} wrote the program {paths[0]} to an administrative share of {host}, {content}"
+    reason = None
+    if outcome != "answered":
+        endings = (one.status_name or hex(one.status) for one in found if one.status is not None)
+        reason = listed(endings) or "no answer was captured"
+        text += f": {reason}"
+    return Draft(
+        severity="high" if kind == "program-written" else "info",
+        kind=kind,
+        text=text,
+        command=scene.command("files"),
+        who=who,
+        objects=paths,
+        detail=content,
+        outcome=outcome,
+        reason=reason,
+        count=len(found),
+        frames=[frame for one in found for frame in one.frames],
+        first_time_ns=min(one.first_time_ns for one in found),
+        last_time_ns=max(one.last_time_ns for one in found),
+    )
+
+
+def _path(one: FileRecord) -> str:
+    return f"{one.share or '?'}\\{one.name if one.name is not None else '?'}"
+
+
+def _content(found: Sequence[FileRecord]) -> str | None:
+    """Size and digests of what was written of a file."""
+    written = [one.written for one in found if one.written is not None]
+    digests = listed(
+        f"SHA-256 {'' if one.is_whole else 'of a part '}{one.sha256}" for one in written if one.sha256 is not None
+    )
+    return f"with {sum(one.bytes for one in written):,} bytes{f', {digests}' if digests else ''}"

@@ -1,0 +1,158 @@
+"""What a responder needs first of a file: its observations, processes that were to be seen, and whether it is about performance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+
+from msgspec import Struct
+
+from analyzer.core.frames import number_of
+from analyzer.questions.observations.account import observations
+from analyzer.questions.observations.scene import Scene, counted, listed, who_in
+from analyzer.results import perflib
+from analyzer.results.analysis import Analysis
+from analyzer.results.next_command import next_command
+from analyzer.results.observation import SEVERITIES, Observation
+from analyzer.results.process import ProcessRecord
+from analyzer.results.security import Decryption
+from analyzer.results.triage import Outcome, TriageFile, TriageHost, TriageProcess
+
+# So many frames stand for all that show a process.
+_MOST_NUMBERS = 16
+
+
+class Triaged(Struct, frozen=True):
+    """One file: its record, its observations by rank, and the processes by their first sighting."""
+
+    file: TriageFile
+    findings: tuple[Observation, ...] = ()
+    processes: tuple[TriageProcess, ...] = ()
+    # The commands that show all observations, and all processes.
+    details: str | None = None
+    command: str | None = None
+
+
+def unreadable(file: str, reason: str) -> Triaged:
+    """A file that no analysis could be made of."""
+    return Triaged(_file(file, "unreadable", reason, None, ()))
+
+
+def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
+    """What the analysis of one file amounts to. `nothing` says why there is no performance call, None where there is one, or
+    something that may hide one."""
+    if nothing is None and analysis.part is not None and not (analysis.shown or analysis.shown_sessions):
+        return Triaged(_file(file, "nothing", f"No call passes: {analysis.part.words}.", Scene(analysis), ()))
+    scene = Scene(analysis)
+    ranked = observations(scene, file)
+    outcome: Outcome = "performance traffic" if scene.performance.any() else "unclear"
+    text = _sentence(scene)
+    if nothing is not None:
+        outcome, text = "nothing", nothing
+    return Triaged(
+        _file(file, outcome, text, scene, ranked),
+        ranked,
+        tuple(_processes(scene, file)),
+        next_command(analysis, "triage", "--verbose"),
+        next_command(analysis, "processes"),
+    )
+
+
+def _processes(scene: Scene, file: str) -> Iterator[TriageProcess]:
+    # Many processes are seen first and last in the same two calls.
+    frames: dict[tuple[int, int], tuple[int, ...]] = {}
+    calls = scene.analysis.calls
+    for one in scene.processes:
+        first, last = ends = one.first_call, one.last_call
+        if ends not in frames:
+            frames[ends] = _numbers(calls[first - 1].frames[:1] + calls[last - 1].frames[-1:])
+        yield _process(one, file, frames[ends])
+
+
+def _process(one: ProcessRecord, file: str, frames: tuple[int, ...]) -> TriageProcess:
+    return TriageProcess(
+        file=file,
+        server_ip=one.server_ip,
+        server_name=one.server_name,
+        name=one.name,
+        pid=one.pid,
+        parent_pid=one.parent_pid,
+        parent_name=one.parent_name,
+        answers=one.answers,
+        first_time_ns=one.first_time_ns,
+        last_time_ns=one.last_time_ns,
+        oddities=one.oddities,
+        seen_by=one.seen_by,
+        frames=frames,
+    )
+
+
+def _file(file: str, outcome: Outcome, text: str, scene: Scene | None, ranked: Sequence[Observation]) -> TriageFile:
+    facts = scene.analysis.capture if scene is not None else None
+    who = list(scene.calls.by(who_in, scene.performance)) if scene is not None else []
+    times = scene.calls.column("first_time")[scene.performance].tolist() if scene is not None else []
+    severities = Counter(one.severity for one in ranked)
+    return TriageFile(
+        file=file,
+        outcome=outcome,
+        text=text,
+        frames=facts.frames if facts is not None else None,
+        first_time_ns=facts.first_time_ns if facts is not None else None,
+        last_time_ns=facts.last_time_ns if facts is not None else None,
+        calls=len(scene.calls) if scene is not None else 0,
+        performance_calls=len(times),
+        encrypted_calls=sum(one.count for one in ranked if one.kind == "encrypted" and one.call_numbers),
+        first_performance_ns=times[0] if times else None,
+        last_performance_ns=times[-1] if times else None,
+        who=tuple(who),
+        servers=tuple(TriageHost(ip, scene.names.get(ip)) for ip in dict.fromkeys(one.server_ip for one in who))
+        if scene is not None
+        else (),
+        processes=len(scene.processes) if scene is not None else 0,
+        decrypted_with=tuple(dict.fromkeys(_keys_wanted(scene))) if scene is not None else (),
+        findings={severity: severities[severity] for severity in SEVERITIES if severities[severity]},
+    )
+
+
+def _sentence(scene: Scene) -> str:
+    """What there is of performance traffic."""
+    analysis, count = scene.analysis, int(scene.performance.sum())
+    if not count:
+        kinds = listed(Counter(problem.kind for problem in analysis.problems))
+        if analysis.part is not None:
+            unread = f"; what may hide some was not read: {kinds}" if kinds else ""
+            return f"no performance call passes: {analysis.part.words}{unread}"
+        return "no performance call was read" + (
+            f", but something that may hide some was not: {kinds}" if kinds else ""
+        )
+    perflib_calls = int((scene.performance & scene.calls.is_of(perflib.INTERFACE)).sum())
+    parts = [f"{perflib_calls:,} of PerflibV2"] if perflib_calls else []
+    if registry := count - perflib_calls:
+        parts.append(f"{registry:,} of the registry")
+    return f"{counted(count, 'performance call')} ({' and '.join(parts)}) of {len(analysis.shown):,} DCERPC calls"
+
+
+def _keys_wanted(scene: Scene) -> Iterator[str]:
+    """What would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
+    for session in scene.analysis.shown_sessions:
+        if session.encrypted_messages > session.decrypted_messages and session.decryption in (
+            Decryption.NO_KEY,
+            Decryption.WRONG_KEY,
+        ):
+            yield _key_for(session.identity.mechanism, session.identity.claimed, session.identity.service)
+        elif session.encrypted_messages > session.decrypted_messages and session.decryption is Decryption.NO_HANDSHAKE:
+            yield f"the keys of SMB session {session.session_id:#x}, whose setup was not captured (--smb-session-key)"
+    for auth in scene.calls.by(attrgetter("security"), scene.performance):
+        if auth.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY) and auth.identity is not None:
+            yield _key_for(auth.mechanism, auth.identity.account, auth.identity.service)
+
+
+def _key_for(mechanism: str | None, account: str | None, service: str | None) -> str:
+    if "krb5" in (mechanism or ""):
+        return f"the keytab or password of the service {service or 'that was called'} (--keytab, --password)"
+    return f"the password or NT hash of {account or 'the user'} (--password, --nt-hash)"
+
+
+def _numbers(frames: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted({number_of(frame) for frame in frames}))[:_MOST_NUMBERS]

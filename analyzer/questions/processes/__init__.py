@@ -1,0 +1,1 @@
+"""Which processes ran on machines, as answers about Process show them."""

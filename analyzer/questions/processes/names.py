@@ -1,0 +1,128 @@
+"""What is odd about names and parents of processes: marks with their reasons. Names alone prove nothing, and most that look odd
+are harmless; so a rule marks a name only where usual programs do not have such names (tests/questions/processes has 360 of them).
+
+* A name *resembles* a program of Windows where one letter is changed, added, left out or swapped with its neighbour, or digits
+  stand for letters. Programs that malware borrows names of (MITRE ATT&CK T1036.005), as the poster "Hunt Evil" of the SANS
+  Institute lists them, and the hosts of Windows that run other code.
+* A name looks *random* where it is of letters alone, changes between capitals and small letters at almost every one, and has
+  pairs of letters that words do not have: so tools make up names of programs that they copy to a machine (Metasploit's
+  Rex::Text.rand_text_alpha, impacket's serviceinstall.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+
+from analyzer.results.process import ProcessMark, ProcessMarkKind
+
+# What marks say, before their reason.
+MARK_WORDS: Mapping[ProcessMarkKind, str] = {
+    "resembles": "the name resembles that of a program of Windows",
+    "random": "the name looks random",
+    "parent": "an unusual parent",
+}
+
+_OF_WINDOWS = (
+    *(
+        "csrss",
+        "explorer",
+        "lsaiso",
+        "lsass",
+        "runtimebroker",
+        "services",
+        "svchost",
+        "taskhostw",
+        "wininit",
+        "winlogon",
+    ),
+    *("conhost", "dllhost", "rundll32", "spoolsv", "taskhost"),
+)
+# Programs whose names are as near: of Windows, or in use everywhere.
+_USUAL = frozenset(_OF_WINDOWS) | {"taskhostex", "service", "sihost", "dashost", "iexplorer", "iexplore", "fontdrvhost"}
+_DIGITS = str.maketrans("013457", "oleast")
+_EXTENSION = re.compile(r"\.(?:exe|com|scr)\Z", re.IGNORECASE)
+
+_LETTERS = re.compile(r"[A-Za-z]{6,20}")
+# A word of a name that is written as programs are: `Runtime`, `VG`, `Auth`.
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_FEWEST_WORDS, _LONGEST_WORDS, _VERY_SHORT = 3, 2.4, 2.0
+# Letters that do not follow a letter in English words, or hardly ever.
+_RARE = {
+    "b": "qxz",
+    "c": "bfgjpvwx",
+    "d": "x",
+    "f": "bjkpqvwxz",
+    "g": "bjkqvxz",
+    "h": "jkqvxz",
+    "j": "bcdfghklmnpqrstvwxyz",
+    "k": "qvxz",
+    "l": "qx",
+    "m": "jkqvxz",
+    "p": "jqvwxz",
+    "q": "abcdefghijklmnopqrstvwxyz",
+    "s": "xz",
+    "t": "qx",
+    "u": "u",
+    "v": "bdfghjkmnpqtwxz",
+    "w": "fgjpqvwxz",
+    "x": "bdgjkmnrsvwz",
+    "y": "jqvy",
+    "z": "bcdfgjkmnpqrsvwx",
+}
+
+
+def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tuple[ProcessMark, ...]:
+    """What is odd about the parent of a process. `services` are the process ids of the service control manager, as far as they were
+    seen: it starts every svchost ("Hunt Evil")."""
+    if _EXTENSION.sub("", name).casefold() != "svchost" or parent is None or not services or parent in services:
+        return ()
+    own = ", ".join(map(str, sorted(services)))
+    return (ProcessMark("parent", f"process {parent} created it; Windows creates svchost by services (pid {own})"),)
+
+
+def name_marks(name: str) -> tuple[ProcessMark, ...]:
+    """What is odd about the name of a process, nothing of a usual one."""
+    found = (_resemblance(name), _randomness(name))
+    return tuple(mark for mark in found if mark is not None)
+
+
+def _resemblance(name: str) -> ProcessMark | None:
+    plain = _EXTENSION.sub("", name).casefold()
+    if plain in _USUAL:
+        return None
+    as_letters = plain.translate(_DIGITS)
+    for known in _OF_WINDOWS:
+        if as_letters == known:
+            return ProcessMark("resembles", f"digits in the place of letters of {known}")
+        if len(known) > 4 and _is_one_change_away(plain, known):
+            return ProcessMark("resembles", f"one letter is other than in {known}")
+    return None
+
+
+def _is_one_change_away(text: str, known: str) -> bool:
+    """Whether one letter is changed, added, left out or swapped with the next (a Damerau-Levenshtein distance of 1)."""
+    if abs(len(text) - len(known)) > 1 or text == known:
+        return False
+    start = 0
+    while start < min(len(text), len(known)) and text[start] == known[start]:
+        start += 1
+    rest, of_known = text[start:], known[start:]
+    if rest[1:] == of_known[1:] or rest[1:] == of_known or rest == of_known[1:]:
+        return True
+    return rest[:2] == of_known[1::-1] and rest[2:] == of_known[2:]
+
+
+def _randomness(name: str) -> ProcessMark | None:
+    plain = _EXTENSION.sub("", name)
+    if _LETTERS.fullmatch(plain) is None:
+        return None
+    words = _WORD.findall(plain)
+    mean = len(plain) / len(words)
+    pairs = map("".join, pairwise(plain.casefold()))
+    rare = list(dict.fromkeys(pair for pair in pairs if pair[1] in _RARE.get(pair[0], "")))
+    if len(words) < _FEWEST_WORDS or mean > _LONGEST_WORDS or not (rare or mean < _VERY_SHORT):
+        return None
+    reason = f"capitals and small letters change {len(words) - 1} times in {len(plain)} letters"
+    return ProcessMark("random", reason + (f"; no word has {', '.join(rare[:4])}" if rare else ""))

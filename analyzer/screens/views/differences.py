@@ -1,0 +1,211 @@
+"""`diff`: what differs between two sides, in records and in text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.differences.calls import property_words
+from analyzer.questions.differences.records import Differences
+from analyzer.questions.differences.usual import NOT_USUAL, NewThings
+from analyzer.results.difference import (
+    Breach,
+    DifferenceRecord,
+    DiffSummaryRecord,
+    FieldDifference,
+    NotComparedRecord,
+    Occurrence,
+    Subject,
+)
+from analyzer.screens.viewmodel.words import request_words, section_words, shortened
+from analyzer.screens.views.text import folded, nothing_passes, safe, styled
+
+_TITLES: dict[Subject, str] = {
+    "machine": "Machines",
+    "account": "Accounts",
+    "counterset": "Countersets",
+    "counter": "Counters",
+    "process": "Processes",
+    "service": "Services",
+    "conversation": "Conversations",
+    "call": "Calls",
+}
+_KINDS = {"only-a": "only A", "only-b": "only B", "changed": "differs"}
+_NEW = {"only-b": "new", "changed": "new in"}
+_STYLES = {"only-a": "yellow", "only-b": "yellow", "changed": "red"}
+_POSITION = re.compile(r"\[\d+\]")
+# So many differences about one thing are shown in text, and so many fields of a call.
+_MOST_SHOWN, _MOST_FIELDS = 40, 5
+_SHOWN_BYTES = 16
+
+
+class DifferencesView(Struct, frozen=True):
+    """What differs between two analyses, or is new in one. `baseline` are the files of what is usual."""
+
+    differences: Differences | NewThings
+    baseline: tuple[str, ...] = ()
+
+    def inputs(self) -> tuple[str, ...]:
+        return (*self.baseline, *(name for _, one in self.differences.sides for name in one.capture.files))
+
+    def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
+        return self.differences.records()
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        found = self.differences
+        summary = found.summary
+        for name in self.baseline:
+            yield styled("bold", f"A  {name}: what is usual")
+        for name, analysis in found.sides:
+            count = f"{len(analysis.shown):,} call" + ("s" if len(analysis.shown) != 1 else "")
+            of_all = f" of {len(analysis.calls):,} ({analysis.part.words})" if analysis.part is not None else ""
+            words = f"{name}  {', '.join(analysis.capture.files)}: {count}{of_all}"
+            yield from (styled("bold", line) for line in folded(words, 3, width))
+            yield from nothing_passes(analysis)
+        for title, group in groupby(found.found, key=lambda one: _title(one.about)):
+            records = list(group)
+            yield ""
+            yield styled("bold", f"{title} of {records[0].machine}" if _is_of_one(records) else title)
+            yield from self._section(records, width)
+        yield ""
+        yield from _closing_lines(summary, found.uncompared, width)
+
+    def _section(self, records: Sequence[DifferenceRecord], width: int | None) -> Iterator[str]:
+        for record in records[:_MOST_SHOWN]:
+            if record.about == "call":
+                yield from self._call_lines(record, width)
+            else:
+                yield from _fact_lines(record, width, is_of_one=_is_of_one(records), is_new=bool(self.baseline))
+        if len(records) > _MOST_SHOWN:
+            yield f"  and {len(records) - _MOST_SHOWN:,} more: --format jsonl"
+
+    def _call_lines(self, record: DifferenceRecord, width: int | None) -> Iterator[str]:
+        where = ", ".join(
+            f"{name} #{side.calls[0]} ({_frames(side)})"
+            if side.count == 1 or record.kind == "changed"
+            else f"{name} {_numbers(side)}"
+            for name, side in (("A", record.a), ("B", record.b))
+            if side is not None
+        )
+        what = record.name
+        if record.kind == "changed":
+            _, analysis = self.differences.sides[0]
+            assert record.a is not None
+            what += f" {shortened(request_words(analysis.calls[record.a.calls[0] - 1], analysis))}".rstrip()
+        yield from _marked(record, f"{where}: {what}", width)
+        yield from _all_field_lines(record, width)
+        for breach in record.breaches:
+            yield from _plain(_breach_words(breach), 6, width)
+        if record.kind == "changed" and record.a is not None and record.b is not None and record.a.count > 1:
+            words = f"    {record.a.count - 1:,} more alike: A {_numbers(record.a, 1)}, B {_numbers(record.b, 1)}"
+            yield from _plain(words, 6, width)
+
+
+def _title(about: Subject) -> str:
+    return _TITLES["call"] if about in ("conversation", "call") else _TITLES[about]
+
+
+def _marked(record: DifferenceRecord, words: str, width: int | None) -> Iterator[str]:
+    kinds = _NEW if record.text.endswith(NOT_USUAL) else _KINDS
+    lines = folded(f"  {kinds[record.kind]:<8}{words}", 10, width)
+    for number, line in enumerate(lines):
+        if number:
+            yield safe(line)
+        else:
+            yield f"  {styled(_STYLES[record.kind], line[2:9])}{safe(line[9:])}"
+
+
+def _plain(words: str, indent: int, width: int | None) -> Iterator[str]:
+    return (safe(line) for line in folded(words, indent, width))
+
+
+def _is_of_one(records: Sequence[DifferenceRecord]) -> bool:
+    """Whether differences that are of machines are all of the same."""
+    return records[0].about != "machine" and len({one.machine for one in records}) == 1
+
+
+def _fact_lines(record: DifferenceRecord, width: int | None, *, is_of_one: bool, is_new: bool) -> Iterator[str]:
+    of = "" if is_of_one or record.about in ("machine", "conversation") else f" of {record.machine}"
+    side = record.a if record.kind == "only-a" else record.b if record.kind == "only-b" else None
+    calls = f"  ({_numbers(side)})" if side is not None else ""
+    if record.kind == "changed":
+        yield from _marked(record, f"{record.name}{of}", width)
+        for one in record.properties:
+            words = f"{one.name}: {one.b} is new, known: {one.a}" if is_new else property_words(one)
+            yield from _plain(f"    {words}", 6, width)
+    else:
+        yield from _marked(record, f"{record.name}{of}{calls}", width)
+
+
+def _field_lines(field: FieldDifference, width: int | None) -> Iterator[str]:
+    yield safe(f"    {field.path}")
+    if field.kind == "changed":
+        yield from _plain(f"      {field.a}  →  {field.b}", 8, width)
+    else:
+        yield from _plain(f"      {field.a or field.b}, in {field.kind[-1].upper()} alone", 8, width)
+    places = [
+        f"{name} {raw[: 2 * _SHOWN_BYTES]}{'…' if len(raw) > 2 * _SHOWN_BYTES else ''} at byte {start}"
+        for name, raw, start in (("A", field.a_bytes, field.a_start), ("B", field.b_bytes, field.b_start))
+        if raw is not None and start is not None
+    ]
+    if places:
+        yield from _plain(f"      bytes: {', '.join(places)}", 8, width)
+    if field.reference:
+        yield from _plain(f"      {field.reference}", 8, width)
+
+
+def _all_field_lines(record: DifferenceRecord, width: int | None) -> Iterator[str]:
+    """The fields that differ, those at the same place in elements of a list once."""
+    groups: dict[tuple[str, str], list[FieldDifference]] = {}
+    for field in record.fields:
+        if not field.follows:
+            groups.setdefault((_POSITION.sub("[]", field.path), field.kind), []).append(field)
+    for fields in list(groups.values())[:_MOST_FIELDS]:
+        yield from _field_lines(fields[0], width)
+        if len(fields) > 1:
+            yield f"      {len(fields) - 1} more element{'s' if len(fields) > 2 else ''} of the list alike"
+    more = sum(map(len, list(groups.values())[_MOST_FIELDS:])) + record.fields_left_out
+    if more:
+        yield f"    and {more:,} more field{'s' if more > 1 else ''}: --format jsonl"
+    if lengths := sum(one.follows for one in record.fields):
+        yield f"    {lengths} length{'s, counts or offsets follow' if lengths > 1 else ', count or offset follows'} from it"
+
+
+def _breach_words(breach: Breach) -> str:
+    requirement = catalogue()[breach.requirement]
+    seen = f" (seen: {breach.seen})" if breach.seen is not None else ""
+    return f"    {breach.side.upper()} breaks {section_words(requirement)}: {breach.statement}{seen} [{breach.rule}]"
+
+
+def _numbers(side: Occurrence, first: int = 0) -> str:
+    """Numbers of calls, `#4 #5 #6 …`."""
+    shown = " ".join(f"#{number}" for number in side.calls[first:])
+    return shown + (" …" if side.count > len(side.calls) else "")
+
+
+def _frames(side: Occurrence) -> str:
+    shown = ", ".join(map(str, side.frames[:4])) + (", …" if len(side.frames) > 4 else "")
+    return f"frame{'s' if len(side.frames) != 1 else ''} {shown}"
+
+
+def _closing_lines(
+    summary: DiffSummaryRecord, uncompared: Sequence[NotComparedRecord], width: int | None
+) -> Iterator[str]:
+    """What was left out, what could not be compared, and what came of it."""
+    if summary.values_different:
+        words = f"values differ: {summary.values_different:,} of {summary.values:,} values of counters (--values tells them)"
+        yield from _plain(words, 4, width)
+    if summary.volatile:
+        words = ", ".join(f"{what} {count:,}" for what, count in summary.volatile.items())
+        yield from _plain(f"left out, since they differ by their nature: {words}", 4, width)
+    for one in uncompared:
+        side = one.a or one.b
+        calls = f" ({'A' if one.a is not None else 'B'} {_numbers(side)})" if side is not None else ""
+        yield from (styled("yellow", line) for line in folded(f"not compared: {one.text}{calls}", 4, width))
+    count = summary.compared_calls
+    compared = f"{count:,} pair{'s' if count != 1 else ''} of calls compared: " if summary.a_calls else ""
+    yield from (styled("bold", line) for line in folded(f"{compared}{summary.text}", 4, width))

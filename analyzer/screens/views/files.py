@@ -1,0 +1,81 @@
+"""`files`: what was done to files over SMB, as records and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from analyzer.core.times import iso_time
+from analyzer.results.analysis import Analysis
+from analyzer.results.capture import OmissionRecord
+from analyzer.results.file import FileRecord, FoundFiles, PassedContent
+from analyzer.screens.views.text import folded, problem_lines, safe, styled
+from analyzer.screens.views.view import OfCapture
+
+_SHOWN_RANGES = 3
+
+
+class FilesView(Struct, OfCapture, frozen=True):
+    """The view of `pcq files`."""
+
+    analysis: Analysis
+    found: FoundFiles
+
+    def records(self) -> Iterator[FileRecord | OmissionRecord]:
+        yield from self.found.files
+        yield from self.found.omissions
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        yield from file_lines(self.found.files, self.analysis, width)
+        for one in self.found.omissions:
+            yield styled("yellow", one.text)
+
+
+def file_lines(files: Sequence[FileRecord], analysis: Analysis, width: int | None) -> Iterator[str]:
+    """A line for each open that did something to a file, and how many others there were."""
+    shown = [one for one in files if _is_shown(one)]
+    for one in shown:
+        style = "yellow" if one.warnings else None
+        for line in folded(_words(one), 24, width):
+            yield styled(style, line) if style is not None else safe(line)
+    others = [one for one in files if not _is_shown(one)]
+    refused = sum(not one.actions for one in others)
+    if others:
+        yield safe(f"{len(others):,} more opens, of which {refused:,} were refused; of none did content pass")
+    if not files:
+        yield safe("no file was opened over SMB in any message that could be read")
+    yield from problem_lines(analysis, width)
+
+
+def _is_shown(one: FileRecord) -> bool:
+    """Whether anything passed of a file, or it is another one now."""
+    return bool(one.read or one.written or {"created", "renamed", "deleted"}.intersection(one.actions))
+
+
+def _words(one: FileRecord) -> str:
+    who = f"{one.user}@{one.client.ip}" if one.user is not None else one.client.ip
+    path = f"{one.share or '?'}\\{one.name if one.name is not None else '?'}"
+    words = [f"{iso_time(one.first_time_ns)[:19]}Z  {who} → {one.server.ip}  {path}: {', '.join(one.actions)}"]
+    if one.renamed_to is not None:
+        words.append(f"to {one.renamed_to}")
+    if one.size is not None and not one.is_directory:
+        words.append(f"({one.size:,} bytes)")
+    line = " ".join(words)
+    for verb, content in (("written", one.written), ("read", one.read)):
+        if content is not None:
+            line += f"; {verb}: {_content_words(content)}"
+    if one.is_executable:
+        line += "; a program (MZ)"
+    if one.warnings:
+        line += "; onto an administrative share, as tools do that install services"
+    return line
+
+
+def _content_words(content: PassedContent) -> str:
+    if content.is_whole:
+        return f"whole, SHA-256 {content.sha256}"
+    ranges = ", ".join(f"{start:,}-{stop:,}" for start, stop in content.ranges[:_SHOWN_RANGES])
+    more = f" and {len(content.ranges) - _SHOWN_RANGES:,} more" if len(content.ranges) > _SHOWN_RANGES else ""
+    digest = f", SHA-256 of this part {content.sha256}" if content.sha256 is not None else ""
+    return f"bytes {ranges}{more}{digest}"

@@ -1,0 +1,84 @@
+"""`processes`: each process of a machine that was to be seen in any answer, as records and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from msgspec import Struct
+
+from analyzer.core.times import shown_second
+from analyzer.questions.processes.names import MARK_WORDS
+from analyzer.questions.processes.records import process_records
+from analyzer.results.analysis import Analysis
+from analyzer.results.process import ProcessRecord
+from analyzer.screens.viewmodel.words import parent_words, shortened
+from analyzer.screens.views.text import folded, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.view import OfCapture
+
+_MOST_NAME = 40
+_HEAD = ("pid", "parent", "name", "started", "first seen", "last seen", "processor", "memory")
+# Columns of numbers, which end below each other.
+_RIGHT = frozenset((0, 6, 7))
+
+
+class Processes(Struct, OfCapture, frozen=True):
+    """The view of `pcq processes`."""
+
+    analysis: Analysis
+
+    def records(self) -> Iterator[ProcessRecord]:
+        return iter(process_records(self.analysis))
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        return process_lines(process_records(self.analysis), self.analysis, width)
+
+
+def process_lines(records: list[ProcessRecord], analysis: Analysis, width: int | None) -> Iterator[str]:
+    """A table for each machine, and below it what is odd about its processes."""
+    for number, (server, found) in enumerate(groupby(records, key=lambda one: one.server_ip)):
+        if number:
+            yield ""
+        yield from _machine_lines(server, list(found), width)
+    if not records:
+        yield from nothing_passes(analysis) or ("no answer that could be read shows a process",)
+    yield from problem_lines(analysis, width)
+
+
+def _machine_lines(server: str, records: list[ProcessRecord], width: int | None) -> Iterator[str]:
+    name = records[0].server_name
+    where = f"{name} ({server})" if name is not None and name != server else server
+    count = f"{len(records):,} process" + ("es" if len(records) != 1 else "")
+    yield styled("bold", f"{where}: {count}")
+    viewers = list(dict.fromkeys(who for one in records for who in one.seen_by))
+    for who in viewers:
+        yield from map(safe, folded(f"  seen by {who.name} from {who.client_ip}", 4, width))
+    rows = [_HEAD, *map(_row, records)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    for row, record in zip(rows, [None, *records], strict=True):
+        cells = (
+            text.rjust(size) if column in _RIGHT else text.ljust(size)
+            for column, (text, size) in enumerate(zip(row, widths, strict=True))
+        )
+        line = f"  {'  '.join(cells)}".rstrip()
+        yield styled("yellow", line) if record is not None and record.oddities else safe(line)
+    for record in records:
+        for mark in record.oddities:
+            pid = f" (pid {record.pid})" if record.pid is not None else ""
+            text = f"  {shortened(record.name, _MOST_NAME)}{pid}: {MARK_WORDS[mark.kind]}: {mark.reason}"
+            yield from (styled("yellow", line) for line in folded(text, 4, width))
+
+
+def _row(one: ProcessRecord) -> tuple[str, ...]:
+    started = _time(one.started_ns)
+    if one.started_after_ns is not None:
+        started = f"{started or _time(one.first_time_ns)} (new)"
+    last = _time(one.last_time_ns) + (" (ended)" if one.ended_before_ns is not None else "")
+    cpu = f"{one.cpu.mean:.1f} %" if one.cpu is not None else ""
+    memory = f"{one.memory.last / (1 << 20):,.1f} MiB" if one.memory is not None else ""
+    pid = str(one.pid) if one.pid is not None else ""
+    return pid, parent_words(one), shortened(one.name, _MOST_NAME), started, _time(one.first_time_ns), last, cpu, memory
+
+
+def _time(time_ns: int | None) -> str:
+    return shown_second(time_ns) if time_ns is not None else ""

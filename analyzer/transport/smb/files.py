@@ -1,0 +1,78 @@
+"""Files over SMB: messages in, a `FileRecord` for each open of a file or directory out.
+
+Ordinary traffic is dense with files, and analyses of calls pass over them. Who asks for files alone has this be given every message
+that can be read, decrypted (`MessageLog`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from analyzer.core.errors import DecodeError
+from analyzer.core.limits import Limits
+from analyzer.results.capture import OmissionRecord
+from analyzer.results.connection import SmbSession
+from analyzer.results.file import FileRecord, FoundFiles
+from analyzer.transport.smb.file_opens import Carried, FileOpens
+from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.smb1_files import Smb1Files
+from analyzer.transport.smb.smb2_files import SessionKey, Smb2Files
+from analyzer.transport.smb.smb2_header import Smb2Header
+from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.tcp.recognition import SMB1_MAGIC
+
+# A record of each is kept.
+MAX_FILES = 100_000
+
+
+class FileLog:
+    """Follows the files of a capture."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._opens = FileOpens(limits.opens_in_all, MAX_FILES)
+        # Of all connections: a session may have several.
+        self._trees: dict[tuple[SessionKey, int], str | None] = {}
+        self._smb2: dict[int, Smb2Files] = {}
+        self._smb1: dict[int, Smb1Files] = {}
+
+    def take(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
+        """One message, as it was sent and decrypted."""
+        number, requests = connection.number, self._limits.requests
+        time_ns, frames = sent.time_ns, sent.frames
+
+        def carried(session_id: int, *, is_response: bool) -> Carried:
+            ends = connection.sender(direction), connection.sender(0 if direction else 1)
+            client, server = reversed(ends) if is_response else ends
+            return Carried(client, server, session_id, time_ns, frames)
+
+        try:
+            if message.begins_with(4) == SMB1_MAGIC:
+                smb1 = self._smb1.setdefault(number, Smb1Files(self._opens, requests))
+                is_response = bool(message.begins_with(10)[9] & 0x80)
+                smb1.take(message, lambda uid: carried(uid, is_response=is_response), number)
+            else:
+                smb2 = self._smb2.setdefault(number, Smb2Files(self._opens, self._trees, requests))
+
+                def of(header: Smb2Header) -> Carried:
+                    return carried(header.session_id, is_response=header.is_response)
+
+                smb2.take(message, of)
+        except DecodeError:
+            pass  # what is wrong with a message is stated where sessions are read
+
+    def found(self, sessions: Sequence[SmbSession]) -> FoundFiles:
+        """A record for each file, in the order of the first messages. `sessions` are those of the capture."""
+        self._opens.end()
+        by_place = {(one.client.ip, one.server.ip, one.session_id): one for one in sessions}
+        omissions: tuple[OmissionRecord, ...] = ()
+        if forgotten := self._opens.forgotten:
+            omissions = (OmissionRecord(text=f"{forgotten} files beyond the first {MAX_FILES} are not listed"),)
+        return FoundFiles(tuple(self._records(by_place)), omissions)
+
+    def _records(self, sessions: Mapping[tuple[str, str, int], SmbSession]) -> Iterator[FileRecord]:
+        for opened in sorted(self._opens.done, key=lambda one: one.carried.time_ns):
+            place = opened.carried.client.ip, opened.carried.server.ip, opened.carried.session_id
+            session = sessions.get(place)
+            user = session.identity.account if session is not None else None
+            yield opened.record(session.number if session is not None else None, user)

@@ -1,0 +1,260 @@
+"""One change in a conversation, and what `diff` tells of it: that, and nothing else.
+
+`changes.txt` has a line for each change: a bit of a field, or something that happened otherwise. It was read through. What is
+told of a field is checked besides: one pair of calls differs, in that field, or the field is one that differs by its nature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from analyzer.questions.differences.fields import UNUSED
+from analyzer.questions.differences.records import Differences
+from analyzer.results.analysis import Analysis
+from analyzer.results.difference import DifferenceRecord
+from analyzer.results.record import Endpoint
+from analyzer.results.security import Identity
+from analyzer.transport.rpc.events import Exchange
+from tests.build.calls import Calls, analysis_of, sealed, winreg
+from tests.questions.differences.script import (
+    REGISTRY,
+    Leaf,
+    difference,
+    everything,
+    leaves,
+    perflib,
+    registry,
+    services,
+    told,
+    with_bytes,
+)
+from tests.written import is_as_written
+
+TEXT = Path(__file__).parent / "changes.txt"
+CLOCKS = {"perf_time_stamp", "perf_time_100ns", "perf_time"}
+_DIGITS = re.compile(r"\[\d+\]")
+
+
+def with_identity(exchanges: Sequence[Exchange], identity: Identity) -> list[Exchange]:
+    return [replace(one, channel=replace(one.channel, identity=identity)) for one in exchanges]
+
+
+def of_server(exchanges: Sequence[Exchange], ip: str) -> list[Exchange]:
+    return [replace(one, channel=replace(one.channel, server=Endpoint(ip, 445))) for one in exchanges]
+
+
+def without(exchanges: Sequence[Exchange], *positions: int) -> list[Exchange]:
+    return [one for at, one in enumerate(exchanges) if at not in positions]
+
+
+def twice(exchanges: Sequence[Exchange], at: int) -> list[Exchange]:
+    return [*exchanges[: at + 1], *exchanges[at:]]
+
+
+def faulted(at: int) -> list[Exchange]:
+    found = everything()
+    call = Calls().faulted(found[at].opnum or 0, b"", 0x1C010003)
+    found[at] = replace(found[at], response=call.response, fault=call.fault)
+    return found
+
+
+# What is done to the conversation as a whole, and the words that are told of it.
+HAPPENED: dict[str, Callable[[], list[Exchange]]] = {
+    "a poll more": lambda: twice(everything(), 14),
+    "a poll less": lambda: without(everything(), 14),
+    "the first call was not made": lambda: without(everything(), 0),
+    "the handle was not closed": lambda: without(everything(), 16),
+    "a name was not asked for": lambda: without(everything(), 7),
+    "no registry": lambda: [*perflib(), *services()],
+    "no services": lambda: [*perflib(), *registry()],
+    "only services": services,
+    "a fault in place of an answer": lambda: faulted(9),
+    "a process more": lambda: [*perflib(("System", "lsass", "calc")), *registry(), *services()],
+    "a process less": lambda: [*perflib(("System",)), *registry(), *services()],
+    "a process of another name": lambda: [*perflib(("System", "lsasss")), *registry(), *services()],
+    "processes in another order": lambda: [*perflib(("lsass", "System")), *registry(), *services()],
+    "a process more in the registry": lambda: [*perflib(), *registry(("System", "lsass", "calc")), *services()],
+    "a service runs something else": lambda: [*perflib(), *registry(), *services("C:\\y.exe")],
+    "the change of a service is refused": lambda: [*perflib(), *registry(), *services(status=5)],
+    "another handle of the query": lambda: [
+        *perflib(handle="12345678-9b1d-4f3c-8a55-0d2b7c9e1f10"),
+        *everything()[17:],
+    ],
+    "another handle of the key": lambda: [
+        *perflib(),
+        *registry(handle="12345678-9b1d-4f3c-8a55-0d2b7c9e1f10"),
+        *services(),
+    ],
+    "other values": lambda: [*perflib(first=1000), *registry(), *services()],
+    "another account": lambda: with_identity(everything(), Identity("ntlm", "alice", "LAB", granted="account")),
+    "another account of the registry": lambda: [
+        *perflib(),
+        *with_identity(registry(), Identity("ntlm", "alice", "LAB", granted="account")),
+        *services(),
+    ],
+    "another address of the server": lambda: of_server(everything(), "10.9.9.9"),
+    "another server besides": lambda: [
+        *everything(),
+        *(replace(one, channel=replace(REGISTRY, number=7, server=Endpoint("10.9.9.9", 445))) for one in registry()),
+    ],
+    "another client besides": lambda: [
+        *everything(),
+        *(replace(one, channel=replace(REGISTRY, number=7, client=Endpoint("10.9.9.8", 445))) for one in registry()),
+    ],
+    "a call that is sealed": lambda: [*everything()[:8], sealed(everything()[8]), *everything()[9:]],
+    "a call that is sealed, of other bytes": lambda: [
+        *everything()[:7],
+        sealed(everything()[8]),
+        *everything()[8:],
+    ],
+    "an answer that was not captured": lambda: [
+        *everything()[:8],
+        replace(everything()[8], response=None, state="request-only", reason="the test says so"),
+        *everything()[9:],
+    ],
+    "a method of no known layout": lambda: [*everything(), *_unknown(b"12345678")],
+    "the connections in another order": lambda: [*registry(), *services(), *perflib()],
+}
+
+
+def _unknown(answer: bytes) -> list[Exchange]:
+    make = winreg(channel=REGISTRY, first_frame=300)
+    return [make.exchange(99, b"question", answer)]
+
+
+@cache
+def base() -> Analysis:
+    return analysis_of(*everything())
+
+
+@cache
+def fields() -> dict[str, Leaf]:
+    """A field of each kind of each method, by its name."""
+    found: dict[str, Leaf] = {}
+    for one in leaves(base()):
+        kind = f"{one.at if one.at < 14 or one.at > 16 else 14} {one.side} {one.parent}.{_DIGITS.sub('[]', one.field.name)}"
+        found.setdefault(kind, one)
+    return found
+
+
+def changed(one: Leaf) -> list[Exchange]:
+    """The conversation with the lowest bit of a field turned."""
+    found = everything()
+    raw = one.field.raw
+    found[one.at] = with_bytes(found[one.at], one.side, one.start, bytes([raw[0] ^ 1]) + raw[1:])
+    return found
+
+
+@cache
+def of(name: str) -> Differences:
+    """What differs where a field is changed, or where something happened."""
+    changes = changed(fields()[name]) if name in fields() else HAPPENED[name]()
+    return Differences(base(), analysis_of(*changes, files=("other.pcap",)))
+
+
+def text(name: str) -> str:
+    found = of(name)
+    lines = [*told(found), *(f"not compared {one.text}" for one in found.uncompared)]
+    volatile = ", ".join(f"{what} {count}" for what, count in found.summary.volatile.items())
+    values = (
+        f", {found.summary.values_different} of {found.summary.values} values" if found.summary.values_different else ""
+    )
+    ends = f"{found.summary.outcome}{f' ({volatile})' if volatile else ''}{values}"
+    return "\n  ".join([name, *(line if len(line) <= 220 else f"{line[:219]}…" for line in lines), ends]) + "\n"
+
+
+def test_what_is_told_of_each_change_is_what_was_read_through() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(map(text, [*fields(), *HAPPENED])))
+
+
+def test_there_are_enough_kinds_of_changes() -> None:
+    assert len(fields()) > 150
+    assert len(HAPPENED) > 25
+
+
+def _is_volatile(one: Leaf) -> bool:
+    return (
+        one.field.spelling in UNUSED
+        or one.parent.endswith("systemtime")
+        or one.field.name in CLOCKS
+        or (_DIGITS.sub("", one.field.name) in ("value", "values") and one.parent != "ms_rrp_stubs.optional_u4")
+        or (one.field.name == "referent" and one.field.value not in (0, 1))
+        or (one.parent, one.field.name) == ("ndr.context_handle", "attributes")
+    )
+
+
+def test_a_bit_that_is_turned_in_a_field_is_told_of_this_call_and_no_other() -> None:
+    for name, one in fields().items():
+        found = of(name)
+        calls = [record for record in found.found if record.about in ("call", "conversation")]
+        if _is_volatile(one):
+            assert found.summary.outcome == "equal", name
+            is_counted = sum(found.summary.volatile.values()) or found.summary.values_different
+            assert is_counted or one.field.name == "attributes", name
+        elif one.parent == "ndr.context_handle":
+            # From then on the other handle stands for this one.
+            assert calls, name
+        else:
+            assert [(record.a.calls, record.b.calls) for record in calls if record.a and record.b] == [
+                ((one.at + 1,), (one.at + 1,))
+            ], (name, told(found))
+            assert len(calls) == 1, name
+
+
+def test_a_conversation_is_equal_to_itself() -> None:
+    found = difference(everything(), everything())
+    assert (told(found), found.uncompared, found.summary.outcome) == ([], [], "equal")
+    assert found.summary.compared_calls == len(everything())
+
+
+def test_calls_that_differ_alike_are_told_once() -> None:
+    other = [*perflib(), *perflib(("System", "lsasss"))[13:16]]
+    base = [*perflib(), *perflib()[13:16]]
+    found: list[DifferenceRecord] = [one for one in difference(base, other).found if one.about == "call"]
+    assert [(one.a.count, one.b.count) for one in found if one.a and one.b] == [(3, 3)]
+
+
+def test_values_that_are_asked_for_are_told_and_decide() -> None:
+    other = [*perflib(first=1000), *registry(), *services()]
+    assert difference(everything(), other).summary.outcome == "equal"
+    found = difference(everything(), other, values=True)
+    assert found.summary.outcome == "different"
+    assert "response.lpData.blocks[0].body.instances.instances[0].data[0].value=7|1000" in " ".join(told(found))
+
+
+def test_a_field_has_its_bytes_its_place_and_its_document() -> None:
+    exchanges = everything()
+    exchanges[0] = with_bytes(exchanges[0], "request", 28, b"\x01\x02")
+    (record,) = difference(everything(), exchanges).found
+    (field,) = record.fields
+    assert (field.path, field.a, field.b) == ("request.dwInSize", "256", "513")
+    assert (field.a_bytes, field.b_bytes, field.a_start, field.b_start) == ("00010000", "01020000", 28, 28)
+    assert "section 3.1.4.1.1" in field.reference
+
+
+def test_the_specification_says_which_side_breaks_it() -> None:
+    exchanges = everything()
+    # The count of counters of a counterset, one too many.
+    at = next(one for name, one in fields().items() if name.endswith("counter_reg_info.reserved"))
+    exchanges[at.at] = with_bytes(exchanges[at.at], at.side, at.start, b"\x07\0\0\0")
+    record = difference(everything(), exchanges).found[-1]
+    assert {one.side for one in record.breaches} == {"b"}
+    assert all(one.statement for one in record.breaches)
+
+
+def test_two_handles_are_told_apart() -> None:
+    """A second query is polled by the handle of the first."""
+    other = "aaaaaaaa-1111-4f3c-8a55-0d2b7c9e1f10"
+    both = [*perflib()[:13], *perflib(handle=other)[10:13]]
+    own = difference(
+        [*both, perflib()[13], perflib(handle=other)[13]], [*both, perflib()[13], perflib(handle=other)[13]]
+    )
+    assert own.summary.outcome == "equal"
+    found = difference([*both, perflib()[13], perflib(handle=other)[13]], [*both, perflib()[13], perflib()[13]])
+    assert "request.hQuery.uuid" in " ".join(told(found))

@@ -1,0 +1,176 @@
+"""Processes of machines: when they were there, what their counters say, and what is odd about them."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.core.times import NS_PER_S
+from analyzer.questions.processes.names import name_marks, parent_marks
+from analyzer.questions.processes.records import process_records
+from analyzer.results.process import Course, ProcessRecord
+from tests.build.buffers import Counter, Instance, PerfObject, identifier, perf_data, winperf
+from tests.build.calls import COUNTERSET, MS, Calls, analysis_of, winreg
+from tests.questions.statistics.test_activity import ANY, process_set, processes
+
+PROCESS, PID, PARENT, ELAPSED, CPU, MEMORY = 230, 784, 1410, 684, 6, 180
+COUNTERS = (
+    Counter(PID, 0x10000, 4),
+    Counter(PARENT, 0x10000, 4),
+    Counter(ELAPSED, 0x30240500, 8),
+    Counter(CPU, 0x20510500, 8),
+    Counter(MEMORY, 0x10100, 8),
+)
+# A clock of one tick a 100 ns, so that Elapsed Time counts seconds.
+TICKS_PER_S = 10_000_000
+NOW = 1_000 * TICKS_PER_S
+
+
+def answer(*found: tuple[str, int, int, int, int, int], at: int = NOW) -> bytes:
+    """A block of the object Process: name, process id, parent, age in seconds, processor time in 100 ns, memory of each."""
+    instances = tuple(
+        Instance(name, -1, (0, 0), (pid, parent, at - age * TICKS_PER_S, cpu, memory))
+        for name, pid, parent, age, cpu, memory in found
+    )
+    return winperf([PerfObject(PROCESS, COUNTERS, instances, clock=(at, TICKS_PER_S))], clocks=(at, TICKS_PER_S, at))
+
+
+def polled(*answers: bytes) -> list[ProcessRecord]:
+    make = winreg()
+    return process_records(analysis_of(make.open_key(), *(make.query_value(str(PROCESS), data) for data in answers)))
+
+
+def test_a_process_has_its_parent_start_and_memory() -> None:
+    services, shell = polled(answer(("services", 724, 680, 500, 0, 4096), ("cmd", 460, 724, 60, 0, 1024)))
+    assert (services.pid, services.parent_pid, services.parent_name) == (724, 680, None)
+    assert (shell.name, shell.pid, shell.parent_pid, shell.parent_name) == ("cmd", 460, 724, "services")
+    # The answer came a millisecond after the request.
+    assert shell.started_ns == shell.first_time_ns + MS - 60 * NS_PER_S
+    assert shell.memory == Course(1, 1024.0, 1024.0, 1024.0, 1024.0, 1024.0)
+    assert (shell.cpu, shell.answers, shell.sources, shell.oddities) == (None, 1, ("winperf",), ())
+
+
+def test_a_parent_that_is_younger_is_none() -> None:
+    old, young = polled(answer(("old", 8, 460, 500, 0, 0), ("young", 460, 8, 60, 0, 0)))
+    assert (old.parent_pid, old.parent_name) == (460, None)
+    assert young.parent_name == "old"
+
+
+def test_processor_time_is_the_displayed_value_of_pairs_of_answers() -> None:
+    first = answer(("cmd", 460, 4, 60, 0, 10))
+    second = answer(("cmd", 460, 4, 62, TICKS_PER_S, 30), at=NOW + 2 * TICKS_PER_S)
+    (shell,) = polled(first, second)
+    assert shell.cpu == Course(1, 50.0, 50.0, 50.0, 50.0, 50.0)
+    assert shell.memory == Course(2, 10.0, 30.0, 10.0, 20.0, 30.0)
+
+
+def test_what_starts_and_ends_between_two_answers_is_told_by_those_that_list_it_not() -> None:
+    stays, ends, starts = ("services", 724, 4, 900, 0, 0), ("cmd", 460, 4, 60, 0, 0), ("calc", 480, 4, 1, 0, 0)
+    lasting, ended, started = polled(answer(stays, ends), answer(stays, starts))
+    assert (lasting.started_after_ns, lasting.ended_before_ns) == (None, None)
+    assert (ended.name, ended.started_after_ns, ended.ended_before_ns) == ("cmd", None, lasting.last_time_ns)
+    assert (started.name, started.started_after_ns, started.ended_before_ns) == ("calc", lasting.first_time_ns, None)
+
+
+def test_a_process_id_that_another_program_has_now_is_another_process() -> None:
+    found = polled(answer(("cmd", 460, 4, 60, 0, 1)), answer(("cmd", 480, 4, 5, 0, 2)))
+    assert [(one.pid, one.memory and one.memory.count, one.answers) for one in found] == [(460, 1, 1), (480, 1, 1)]
+
+
+def asked_for(name: str, data: Sequence[bytes]) -> list[ProcessRecord]:
+    make = Calls()
+    query = identifier(COUNTERSET, counter=ANY, instance=ANY, name=name)
+    return process_records(
+        analysis_of(*process_set(make), make.open_query(), make.validate(query), *map(make.counter_data, data))
+    )
+
+
+def test_of_a_query_for_some_instances_nothing_follows_for_others() -> None:
+    answers = processes(("cmd", 3, 30), ("calc", 4, 40)), processes(("cmd", 3, 30))
+    assert [one.ended_before_ns is not None for one in asked_for("*", answers)] == [False, True]
+    assert [one.ended_before_ns for one in asked_for("c*", answers)] == [None, None]
+
+
+def test_instances_that_are_called_by_name_and_process_id_are_processes_of_that_name() -> None:
+    (found,) = asked_for("*", [processes(("chrome:30", 3, 30))])
+    assert (found.name, found.pid) == ("chrome", 30)
+    (found,) = asked_for("*", [processes(("chrome:31", 3, 30))])
+    assert (found.name, found.pid) == ("chrome:31", 30)
+
+
+def test_a_damaged_answer_lists_nothing_whole() -> None:
+    whole = processes(("cmd", 3, 30), ("calc", 4, 40))
+    assert [one.ended_before_ns for one in asked_for("*", [whole, processes(("cmd", 3, 30))[:-3]])] == [None, None]
+
+
+def test_answers_about_something_else_show_no_process() -> None:
+    make = Calls()
+    assert process_records(analysis_of(make.open_query(), make.counter_data(perf_data([])))) == []
+
+
+# Names
+
+# Programs of Windows and of others as they are called where performance counters show them, without extension.
+USUAL = (Path(__file__).parent / "usual_processes.txt").read_text("utf-8").split()
+
+
+def test_usual_programs_have_usual_names() -> None:
+    assert len(USUAL) > 330
+    assert {name: marks for name in USUAL if (marks := name_marks(name))} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "reason"),
+    [
+        ("svch0st", "resembles", "digits in the place of letters of svchost"),
+        ("scvhost", "resembles", "one letter is other than in svchost"),
+        ("svchosts", "resembles", "one letter is other than in svchost"),
+        ("svhost", "resembles", "one letter is other than in svchost"),
+        ("lsasss.exe", "resembles", "one letter is other than in lsass"),
+        ("1sass", "resembles", "digits in the place of letters of lsass"),
+        ("cssrs", "resembles", "one letter is other than in csrss"),
+        ("exp1orer", "resembles", "digits in the place of letters of explorer"),
+        ("qyFQReH", "random", "capitals and small letters change 3 times in 7 letters; no word has qy, fq, qr"),
+    ],
+)
+def test_an_odd_name_is_marked_with_the_reason(name: str, kind: str, reason: str) -> None:
+    assert [(mark.kind, mark.reason) for mark in name_marks(name)] == [(kind, reason)]
+
+
+@pytest.mark.parametrize(
+    "name", ["svchost", "SVCHOST.EXE", "Lsass", "taskhost", "", "a", "日本語", "x" * 5000, "7zG", "service"]
+)
+def test_other_names_are_not(name: str) -> None:
+    assert name_marks(name) == ()
+
+
+def test_two_of_five_names_that_tools_make_up_are_marked() -> None:
+    """Eight letters, capitals and small ones, as impacket calls the program that it copies."""
+    rng = random.Random(1)
+    made = ["".join(rng.choice(string.ascii_letters) for _ in range(8)) for _ in range(2000)]
+    assert sum(bool(name_marks(name)) for name in made) > 0.4 * len(made)
+
+
+@given(st.text(max_size=40))
+def test_any_name_is_judged(name: str) -> None:
+    assert all(mark.reason for mark in name_marks(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "parent", "services", "is_odd"),
+    [
+        ("svchost", 1672, {724}, True),
+        ("svchost", 724, {724}, False),
+        ("svchost", None, {724}, False),
+        ("svchost", 1672, set(), False),
+        ("cmd", 1672, {724}, False),
+    ],
+)
+def test_svchost_is_a_child_of_services(name: str, parent: int | None, services: set[int], is_odd: bool) -> None:
+    assert bool(parent_marks(name, parent, frozenset(services))) is is_odd

@@ -1,0 +1,137 @@
+"""Which machine an address is, and when: by what both ends state of themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.questions.statistics.hosts import host_records
+from analyzer.results.capture import HostRecord
+from analyzer.results.connection import SmbSession
+from analyzer.results.record import Endpoint
+from analyzer.results.security import Identity
+from tests.build.calls import analysis_of, logon_of, smb_session
+
+FILES, PRINT = Identity(server_name="FILES", server_dns_name="files.lab"), Identity(server_name="PRINT")
+ONE, OTHER = "11111111-0000-0000-0000-000000000001", "22222222-0000-0000-0000-000000000002"
+
+
+def session(number: int, server: str = "10.0.0.1", client: str = "10.0.0.2", **changes: Any) -> SmbSession:
+    ends = {"client": Endpoint(client, 50000 + number), "server": Endpoint(server, 445)}
+    return replace(smb_session(number), **(ends | changes))
+
+
+def at(ip: str, *sessions: SmbSession) -> list[HostRecord]:
+    return [one for one in host_records(analysis_of(*sessions)) if one.ip == ip]
+
+
+def test_an_address_that_is_another_machine_later_has_two_records_with_their_times_and_the_reason() -> None:
+    first, second = at("10.0.0.1", session(1, identity=FILES), session(2, identity=FILES), session(7, identity=PRINT))
+    assert (first.first_time_ns, first.last_time_ns, first.apart) == (1, 2, None)
+    assert (second.first_time_ns, second.last_time_ns) == (7, 7)
+    assert second.apart == "another NetBIOS name: PRINT, not FILES"
+    assert (first.machine, second.machine) == (1, 2)
+    assert [(one.kind, one.value, one.frames) for one in (*first.marks, *second.marks)] == [
+        ("NetBIOS name", "FILES", (1, 2)),
+        ("DNS name", "files.lab", (1, 2)),
+        ("NetBIOS name", "PRINT", (7,)),
+    ]
+    assert [[name.name for name in one.names] for one in (first, second)] == [["FILES", "files.lab"], ["PRINT"]]
+
+
+# Marks of two sessions with one server, and why it is two machines.
+PAIRS: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
+    ({}, {}, None),
+    ({"identity": FILES}, {}, None),
+    ({"server_guid": ONE}, {"server_guid": ONE}, None),
+    ({"server_guid": ONE}, {"server_guid": OTHER}, f"another server GUID: {OTHER}, not {ONE}"),
+    # It was started again: the GUID is another one, the name is not.
+    ({"server_guid": ONE, "identity": FILES}, {"server_guid": OTHER, "identity": FILES}, None),
+    # Servers of one image have one GUID.
+    (
+        {"server_guid": ONE, "identity": FILES},
+        {"server_guid": ONE, "identity": PRINT},
+        "another NetBIOS name: PRINT, not FILES",
+    ),
+    (
+        {"identity": Identity(os_version="10.0.17763")},
+        {"identity": Identity(os_version="10.0.20348")},
+        "another server OS version: 10.0.20348, not 10.0.17763",
+    ),
+    # A name that is the same and a system that was updated.
+    (
+        {"identity": Identity(server_name="FILES", os_version="10.0.17763")},
+        {"identity": Identity(server_name="FILES", os_version="10.0.20348")},
+        None,
+    ),
+    ({"server_guid": "00000000-0000-0000-0000-000000000000"}, {"server_guid": ONE}, None),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "apart"), PAIRS)
+def test_what_contradicts_is_two_machines_and_what_may_be_one_is_one(
+    one: dict[str, Any], other: dict[str, Any], apart: str | None
+) -> None:
+    found = at("10.0.0.1", session(1, **one), session(2, **other))
+    assert [host.apart for host in found] == ([None] if apart is None else [None, apart])
+
+
+@pytest.mark.parametrize(
+    ("versions", "count"), [(("10.0.19041", "10.0.22621"), 2), (("0.12.4", "10.0.22621"), 1), (("6.1", "0.12"), 1)]
+)
+def test_a_client_is_told_apart_by_the_build_of_its_system_not_by_what_programs_make_up(
+    versions: tuple[str, str], count: int
+) -> None:
+    sessions = [session(at, identity=Identity(client_os_version=one)) for at, one in enumerate(versions, 1)]
+    assert len(at("10.0.0.2", *sessions)) == count
+
+
+def test_clients_behind_one_address_are_machines_of_their_own_at_the_same_time() -> None:
+    """As behind a router that translates addresses."""
+    names = ("PC1", "PC2", "PC1", "PC2")
+    sessions = [session(number, identity=Identity(workstation=name)) for number, name in enumerate(names, 1)]
+    first, second = at("10.0.0.2", *sessions)
+    assert [(one.first_time_ns, one.last_time_ns) for one in (first, second)] == [(1, 3), (2, 4)]
+    assert second.apart == "another workstation: PC2, not PC1"
+
+
+def test_addresses_with_a_mark_that_no_other_machine_has_are_one_machine() -> None:
+    sessions = [session(number, f"10.0.0.{number}", server_guid=ONE) for number in (5, 6)]
+    five, six = (at(f"10.0.0.{number}", *sessions)[0] for number in (5, 6))
+    assert five.machine == six.machine
+    assert (five.other_ips, six.other_ips) == (("10.0.0.6",), ("10.0.0.5",))
+    assert five.joined_by == six.joined_by == f"the same server GUID {ONE}"
+
+
+def test_addresses_whose_marks_contradict_are_never_one_machine() -> None:
+    sessions = [
+        session(5, "10.0.0.5", server_guid=ONE, identity=FILES),
+        session(6, "10.0.0.6", server_guid=ONE, identity=PRINT),
+    ]
+    five, six = (at(f"10.0.0.{number}", *sessions)[0] for number in (5, 6))
+    assert five.machine != six.machine
+    assert (five.other_ips, six.other_ips) == ((), ())
+
+
+def test_a_further_connection_of_a_session_shows_other_addresses_of_its_machines() -> None:
+    one = session(1, server_guid=ONE)
+    ends = {"client": Endpoint("10.0.9.2", 50001), "server": Endpoint("10.0.9.1", 445)}
+    bound = replace(logon_of(one), number=2, is_binding=True, **ends)
+    analysis = replace(analysis_of(one), logons=(logon_of(one), bound))
+    found = {host.ip: host for host in host_records(analysis)}
+    assert found["10.0.9.1"].other_ips == ("10.0.0.1",)
+    assert found["10.0.9.1"].machine == found["10.0.0.1"].machine
+    assert found["10.0.9.1"].roles == ("SMB server",)
+
+
+def test_users_and_roles_are_those_of_the_machine() -> None:
+    first, second = session(1, identity=replace(FILES, user="a", granted="account")), session(2, "10.0.0.7", "10.0.0.1")
+    second = replace(second, identity=Identity(user="b", workstation="WS", granted="account"))
+    third = session(3, identity=replace(PRINT, granted="account"))
+    found = at("10.0.0.1", first, second, third)
+    assert [(host.roles, host.users) for host in found] == [
+        (("SMB server", "SMB client"), ("b",)),
+        (("SMB server",), ()),
+    ]

@@ -1,0 +1,82 @@
+"""The page of a capture that grows: who gets it, and what of the capture it is made of."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection
+from io import BytesIO
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.capture.growing import FrameCutter, GrowingCapture
+from analyzer.screens.live import LivePage
+from tests.build.calls import Calls, write_capture
+
+
+def get(page: LivePage, path: str, host: str | None = None) -> tuple[int, bytes, dict[str, str]]:
+    address = urlsplit(page.url)
+    connection = HTTPConnection(str(address.hostname), address.port, timeout=30)
+    connection.request("GET", path, headers={"Host": host} if host is not None else {})
+    answer = connection.getresponse()
+    return answer.status, answer.read(), dict(answer.getheaders())
+
+
+def test_who_has_the_token_gets_the_page_and_hears_of_the_next() -> None:
+    with LivePage() as page:
+        page.show(b"one", is_ended=False)
+        status, content, headers = get(page, f"/?token={page.token}")
+        assert (status, content) == (200, b"one")
+        assert headers["Cache-Control"] == "no-store"
+        assert not any(name.lower().startswith("access-control") for name in headers)
+        page.show(b"two", is_ended=True)
+        status, content, _ = get(page, f"/newer?token={page.token}&than=1")
+        assert (status, json.loads(content)) == (200, {"version": 2, "ended": True})
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "status"),
+    [
+        ("/", None, 403),
+        ("/?token=", None, 403),
+        ("/newer?token=%ff", None, 403),
+        ("/{}", "evil.example", 421),
+        ("/x{}", None, 404),
+    ],
+    ids=["none", "empty", "no text", "another name", "another page"],
+)
+def test_nobody_else_gets_anything(path: str, host: str | None, status: int) -> None:
+    with LivePage() as page:
+        page.show(b"secret", is_ended=False)
+        found, content, _ = get(page, path.format(f"?token={page.token}"), host)
+        assert found == status
+        assert b"secret" not in content
+
+
+@given(data=st.data(), form=st.sampled_from(["pcap", "pcapng"]))
+def test_a_capture_grows_by_whole_frames(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, form: str
+) -> None:
+    """However it is cut, what was let through so far ends with a record, and all of it comes."""
+    path = write_capture(tmp_path_factory.mktemp("live") / f"x.{form}", Calls().open_query())
+    whole = path.read_bytes()
+    ends = {len(FrameCutter().feed(whole[:stop])) for stop in range(len(whole) + 1)}
+    at = data.draw(st.integers(0, len(whole)))
+    cutter = FrameCutter()
+    first = cutter.feed(whole[:at])
+    assert len(first) in ends
+    assert len(first) <= at
+    assert first + cutter.feed(whole[at:]) + cutter.left() == whole
+
+
+def test_what_a_pipe_ends_with_is_in_the_file(tmp_path: Path) -> None:
+    whole = write_capture(tmp_path / "x.pcapng", Calls().open_query()).read_bytes()
+    capture = GrowingCapture(BytesIO(whole + b"half"), tmp_path)
+    capture.rest(30)
+    assert capture.is_ended
+    capture.grow()
+    assert capture.path.read_bytes() == whole + b"half"
+    capture.close()
