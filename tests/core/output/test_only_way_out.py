@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[3] / "analyzer"
-# A nameless file of what is too large for memory, which is gone with the process.
-SPILLS = "core/spill.py"
+# Files that nobody asked for, which are gone with the process: what is too large for memory, what a pipe brings.
+SPILLS = ("core/spill.py", "capture/growing.py")
 WRITING = {"write_text", "write_bytes", "touch", "mkdir", "hardlink_to", "symlink_to", "rename", "unlink"}
 OF_SYSTEM = {"open", "write", "dup2", "replace", "rename", "link", "unlink", "remove", "makedirs", "mkdir", "fdopen"}
 
