@@ -80,7 +80,12 @@ def commands(command: Any = COMMAND, name: str = "") -> Iterator[tuple[str, Any]
 
 
 # Options of other commands and programs, of which the text says whose they are.
-OF_OTHERS = {("verify", "--hash"), ("docs", "-l"), ("keys nt-hash", "--nt-hash"), *(("report", word) for word in ("-U", "-w"))}
+OF_OTHERS = {
+    ("verify", "--hash"),
+    ("docs", "-l"),
+    ("keys nt-hash", "--nt-hash"),
+    *(("report", word) for word in ("-U", "-w")),
+}
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
