@@ -178,8 +178,9 @@ def _asked_for() -> frozenset[str]:
                 visit(item)
         elif isinstance(node, dict) and "-text-of" not in node:
             for key, value in node.items():
-                if isinstance(value, str) and key in _EXPRESSIONS and (key != "type" or "(" in value):
-                    found.update(_NAME.findall(value))
+                if isinstance(value, str) and key in _EXPRESSIONS:
+                    # A type's own name is the name of no field; what it is given may be.
+                    found.update(_NAME.findall(value.partition("(")[2] if key == "type" else value))
                 elif key == "valid":
                     found.update(_NAME.findall(str(value)))
                 else:

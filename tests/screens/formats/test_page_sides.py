@@ -14,6 +14,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import Packets
 from analyzer.screens.formats.page_sides import LaidSide, PageSides
+from benchmarks import traffic
 from tests.commands.test_commands import CLEAR
 from tests.page import THREE, analysis_named
 
@@ -58,6 +59,17 @@ def test_templates_say_what_sides_say_by_themselves(file: str, has_packets: bool
     kept = [side.template for side in map(next, [again.of(analysis.calls[0])])]
     assert kept[0] is first[0] is second[0]
     assert len(set(second)) < len(second)
+
+
+def test_calls_on_other_handles_have_the_templates_of_those_before(tmp_path: Path) -> None:
+    """Requests and answers of four methods: a handle decides on the layout of nothing."""
+    path = tmp_path / "handles.pcap"
+    traffic.handles(path, 80_000)
+    analysis, packets = read(path)
+    sides = PageSides(packets)
+    templates = {side.template for call in analysis.calls for side in sides.of(call)}
+    assert len({call.handle_uuid for call in analysis.calls}) > 10
+    assert len(templates) == 8
 
 
 def read(path: Path) -> tuple[Analysis, Packets]:
