@@ -11,13 +11,13 @@ from pathlib import Path
 from struct import unpack_from
 from typing import BinaryIO
 
+from analyzer.capture.magics import section_order
 from analyzer.capture.pcapng import (
     DECRYPTION_SECRETS,
     ENHANCED_PACKET,
     OBSOLETE_PACKET,
     SECRETS_OF_OURS,
     SIMPLE_PACKET,
-    is_pcapng,
 )
 from analyzer.capture.streams import ByteStream, open_stream
 from analyzer.core.errors import InputError
@@ -42,10 +42,9 @@ def embedded_secrets(source: Path | BinaryIO) -> tuple[bytes, ...]:
 
 def _in_front(stream: ByteStream) -> tuple[bytes, ...]:
     head = stream.read(_HEADER)
-    if not is_pcapng(head):
+    if (order := section_order(head)) is None:
         return ()
     data = head + stream.read(_LOOKED_AT)
-    order = "<" if unpack_from("<I", data, 8)[0] == 0x1A2B3C4D else ">"
     found, at = [], 0
     try:
         while True:

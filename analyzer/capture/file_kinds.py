@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 
+from analyzer.capture.magics import pcap_order, section_order
+
 # Capture formats of other programs, which Wireshark opens.
 _CAPTURES = (
     (b"GMBU", "a Microsoft Network Monitor 2 capture"),
@@ -45,26 +47,17 @@ _OTHERS = (
 _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f\x1b"
 
 
-# What captures read here begin with: pcap in both byte orders, and pcapng.
-_OWN = (
-    (b"\xd4\xc3\xb2\xa1", "a pcap capture"),
-    (b"\xa1\xb2\xc3\xd4", "a pcap capture"),
-    (b"\x4d\x3c\xb2\xa1", "a pcap capture"),
-    (b"\xa1\xb2\x3c\x4d", "a pcap capture"),
-    (b"\x34\xcd\xb2\xa1", "a pcap capture"),
-    (b"\xa1\xb2\xcd\x34", "a pcap capture"),
-    (b"\n\r\r\n", "a pcapng capture"),
-)
-
-
 def capture_format(head: bytes) -> str | None:
     """The capture format, of ours or of other programs, that the first bytes (512 of them) belong to, or None."""
-    found = next((name for magic, name in _OWN if head.startswith(magic)), None) or foreign_capture(head)
-    if found is None:
-        from analyzer.capture.etl_buffers import is_etl
+    if pcap_order(head) is not None:
+        return "a pcap capture"
+    if section_order(head) is not None:
+        return "a pcapng capture"
+    if (found := foreign_capture(head)) is not None:
+        return found
+    from analyzer.capture.etl_buffers import is_etl
 
-        return "an event trace log of Windows" if is_etl(head) else None
-    return found
+    return "an event trace log of Windows" if is_etl(head) else None
 
 
 def foreign_capture(head: bytes) -> str | None:

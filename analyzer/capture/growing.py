@@ -8,12 +8,13 @@ from __future__ import annotations
 import struct
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from io import RawIOBase
 from pathlib import Path
-from typing import BinaryIO
 
-# Magic numbers of pcap, by byte order: microseconds and nanoseconds.
-_PCAP = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
-_SECTION = b"\x0a\x0d\x0d\x0a"
+from analyzer.capture.magics import MICRO, NANO, Order, pcap_order, section_order
+from analyzer.capture.pcapng import MAX_BLOCK_BYTES
+
 _FILE_HEADER, _RECORD_HEADER, _BLOCK_HEADER = 24, 16, 12
 _PIECE = 1 << 20
 
@@ -24,7 +25,7 @@ class FrameCutter:
     def __init__(self) -> None:
         self._held = bytearray()
         self._form: str | None = None
-        self._order = "<"
+        self._order: Order = "<"
 
     def feed(self, data: bytes) -> bytes:
         """Returns the bytes up to the end of the last whole record."""
@@ -48,49 +49,51 @@ class FrameCutter:
         """Finds the form; where the first record begins."""
         if self._form is not None or len(self._held) < _FILE_HEADER:
             return 0
-        magic = bytes(self._held[:4])
-        if magic in _PCAP:
-            self._form, self._order = "pcap", _PCAP[magic]
+        if (order := pcap_order(self._held, (MICRO, NANO))) is not None:
+            self._form, self._order = "pcap", order
             return _FILE_HEADER
-        self._form = "pcapng" if magic == _SECTION else "other"
+        self._form = "other" if section_order(self._held) is None else "pcapng"
         return 0
 
     def _stop(self, at: int) -> int | None:
-        """Where the record that begins at a place ends; None where that is not known yet."""
-        if self._form == "pcap":
-            header = self._held[at : at + _RECORD_HEADER]
-            if len(header) < _RECORD_HEADER:
-                return None
-            return at + _RECORD_HEADER + int(struct.unpack_from(f"{self._order}I", header, 8)[0])
-        header = self._held[at : at + _BLOCK_HEADER]
-        if len(header) < _BLOCK_HEADER:
+        """Where the record that begins at a place ends; None where that is not known yet. Behind a damaged one, all passes."""
+        least, length_at = (_RECORD_HEADER, 8) if self._form == "pcap" else (_BLOCK_HEADER, 4)
+        if len(self._held) < at + least:
             return None
-        if header[:4] == _SECTION:
-            self._order = "<" if header[8:12] == b"\x4d\x3c\x2b\x1a" else ">"
-        length = int(struct.unpack_from(f"{self._order}I", header, 4)[0])
-        if length < _BLOCK_HEADER:
+        if self._form == "pcapng":
+            self._order = section_order(self._held, at) or self._order
+        length = int(struct.unpack_from(f"{self._order}I", self._held, at + length_at)[0])
+        if self._form == "pcap":
+            length += _RECORD_HEADER
+        if not least <= length <= MAX_BLOCK_BYTES:
             self._form = "other"
             return None
         return at + length
 
 
 class GrowingCapture:
-    """What a pipe brings, as a file in a folder of its own. `grow` adds what came since; `is_ended` once no more will come."""
+    """What a pipe brings, as a file in a folder of its own. `grow` adds what came since; `is_ended` once no more will come.
 
-    def __init__(self, source: BinaryIO, folder: Path) -> None:
+    `source` is not buffered: a thread that waits for it in a buffer holds that buffer, and the process could not end.
+    """
+
+    def __init__(self, source: RawIOBase, folder: Path) -> None:
         self.path = folder / "standard-input"
         self._file = self.path.open("wb")
         self._incoming = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._cutter = FrameCutter()
         self._changed = threading.Condition()
         self._waiting = 0
-        self.is_ended = False
+        self.is_ended = self._is_closed = False
+        # Signals reach the main thread only: an interrupt never ends the adding half way.
+        self._growing = ThreadPoolExecutor(1)
         threading.Thread(target=self._take, args=(source,), daemon=True).start()
 
-    def _take(self, source: BinaryIO) -> None:
-        read = getattr(source, "read1", source.read)
-        while data := read(_PIECE):
+    def _take(self, source: RawIOBase) -> None:
+        while data := source.read(_PIECE):
             with self._changed:
+                if self._is_closed:
+                    return
                 self._incoming.write(data)
                 self._waiting += len(data)
                 self._changed.notify_all()
@@ -110,6 +113,9 @@ class GrowingCapture:
 
     def grow(self) -> int:
         """Adds the whole frames that came; at the end, all that is left. Returns how many bytes that is."""
+        return self._growing.submit(self._grow).result()
+
+    def _grow(self) -> int:
         before = self._file.tell()
         with self._changed:
             self._incoming.seek(0)
@@ -125,5 +131,8 @@ class GrowingCapture:
 
     def close(self) -> None:
         """Lets go of both files."""
-        self._file.close()
-        self._incoming.close()
+        self._growing.shutdown()
+        with self._changed:
+            self._is_closed = True
+            self._file.close()
+            self._incoming.close()

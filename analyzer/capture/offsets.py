@@ -12,13 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from analyzer.capture.magics import MICRO, NANO, Order, pcap_order, section_order
 from analyzer.capture.pcapng import NUMBERED
 from analyzer.capture.special_files import special_file
 
-# Magic numbers of pcap with records of 16 bytes, by byte order: microseconds and nanoseconds.
-_PCAP = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
-_FILE_HEADER, _RECORD_HEADER = 24, 16
-_SECTION = b"\x0a\x0d\x0d\x0a"
+_FIRST, _FILE_HEADER, _RECORD_HEADER = 12, 24, 16
 # pcapng blocks that carry a frame, and how many bytes of each stand before it: Enhanced, Simple and the old Packet Block.
 _CARRYING = {6: 28, 3: 12, 2: 28}
 
@@ -32,20 +30,19 @@ def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
     if not wanted or special_file(path) is not None:
         return {}
     with path.open("rb") as file:
-        head = file.read(4)
-        walk = (
-            _pcap_offsets(file, _PCAP[head])
-            if head in _PCAP
-            else _pcapng_offsets(file)
-            if head == _SECTION
-            else iter(())
-        )
+        head = file.read(_FIRST)
+        walk: Iterator[int | None] = iter(())
+        if (order := pcap_order(head, (MICRO, NANO))) is not None:
+            walk = _pcap_offsets(file, order)
+        elif section_order(head) is not None:
+            walk = _pcapng_offsets(file)
         numbered = enumerate(islice(walk, max(wanted)), 1)
         return {number: offset for number, offset in numbered if number in wanted and offset is not None}
 
 
-def _pcap_offsets(file: BinaryIO, order: str) -> Iterator[int | None]:
+def _pcap_offsets(file: BinaryIO, order: Order) -> Iterator[int | None]:
     at = _FILE_HEADER
+    file.seek(4)
     major, minor = struct.unpack(order + "HH", file.read(4).ljust(4, b"\0"))
     # Before version 2.3 the two lengths stood the other way round.
     read = struct.Struct(order + ("12xI" if major == 2 and minor < 3 else "8xI4x"))
@@ -60,14 +57,14 @@ def _pcap_offsets(file: BinaryIO, order: str) -> Iterator[int | None]:
 
 def _pcapng_offsets(file: BinaryIO) -> Iterator[int | None]:
     """One for each block that has a number; None for those that are no frames."""
-    at, order = 0, "<"
+    at = 0
+    order: Order = "<"
     while True:
         file.seek(at)
         head = file.read(12)
         if len(head) < 12:
             return
-        if head[:4] == _SECTION:
-            order = "<" if head[8:] == b"\x4d\x3c\x2b\x1a" else ">"
+        order = section_order(head) or order
         kind, length = struct.unpack(order + "II", head[:8])
         if length < 12:
             return

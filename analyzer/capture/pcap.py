@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock, heads_of, rows_at
 from analyzer.capture.linktypes import link_type_of
+from analyzer.capture.magics import IXIA_HW, IXIA_SW, KUZNETZOV, NANO, Order, pcap_order
 from analyzer.capture.speculative import SpeculativeScan, first_right
 from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
@@ -23,8 +24,6 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
 
-_MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x1C0001AC, 0x1C0001AB
-_MAGICS = (_MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW)
 FILE_HEADER_LEN = 24
 _RECORD_HEADER_LEN = 16
 # 0xa1b2cd34 files have 24-byte record headers, those of one release (in SuSE Linux 6.3) 28.
@@ -39,7 +38,7 @@ _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 class PcapHeader(Struct, frozen=True):
     """What the file header says. `fraction_ns` is the unit of the second time word; `swapped` old files mix up lengths."""
 
-    order: Literal["<", ">"]
+    order: Order
     fraction_ns: int
     record_header_len: int
     link_type: int
@@ -48,7 +47,7 @@ class PcapHeader(Struct, frozen=True):
 
 def is_pcap(head: bytes) -> bool:
     """Whether a file that begins like this is a pcap file."""
-    return len(head) >= 4 and (unpack_from("<I", head)[0] in _MAGICS or unpack_from(">I", head)[0] in _MAGICS)
+    return pcap_order(head) is not None
 
 
 class PcapFile:
@@ -67,17 +66,17 @@ class PcapFile:
         if len(head) < FILE_HEADER_LEN:
             yield self._problem("truncated", f"the file ends inside its {FILE_HEADER_LEN}-byte header")
             return
-        order: Literal["<", ">"] = "<" if unpack_from("<I", head)[0] in _MAGICS else ">"
+        order = pcap_order(head) or ">"
         magic, major, minor, _, _, _, network = unpack(order + "IHHiIII", head)
-        if magic in (_IXIA_HW, _IXIA_SW):
+        if magic in (IXIA_HW, IXIA_SW):
             self._stream.read(4)
         rest = b""
         record_header_len = _RECORD_HEADER_LEN
-        fraction_ns = 1 if magic == _NANO else 1000
-        if magic == _KUZNETZOV:
+        fraction_ns = 1 if magic == NANO else 1000
+        if magic == KUZNETZOV:
             rest = self._stream.read(_LOOK_AHEAD)
             record_header_len = _kuznetzov_header_len(rest, order)
-        elif magic in (_IXIA_HW, _IXIA_SW):
+        elif magic in (IXIA_HW, IXIA_SW):
             # Wireshark takes both for microseconds, IXIA's description says nanoseconds for hardware stamps.
             rest = self._stream.read(_LOOK_AHEAD)
             fraction_ns = _fraction_unit(rest, order)

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock, heads_of, rows_at
 from analyzer.capture.linktypes import link_type_of
+from analyzer.capture.magics import SECTION_HEADER, Order, section_order
 from analyzer.capture.speculative import SpeculativeScan, first_right
 from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
@@ -27,7 +28,6 @@ from analyzer.core.frames import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import NS_PER_S
 
-SECTION_HEADER = 0x0A0D0D0A
 INTERFACE_DESCRIPTION = 1
 OBSOLETE_PACKET = 2
 SIMPLE_PACKET = 3
@@ -36,7 +36,6 @@ ENHANCED_PACKET = 6
 SYSTEMD_JOURNAL = 9
 DECRYPTION_SECRETS = 10
 CUSTOM_COPIED, CUSTOM_KEPT = 0x00000BAD, 0x40000BAD
-_MAGIC = 0x1A2B3C4D
 
 _PACKETS = (OBSOLETE_PACKET, SIMPLE_PACKET, ENHANCED_PACKET)
 # Wireshark also numbers what it shows without being a frame: journal entries, custom blocks, and Sysdig's events.
@@ -89,11 +88,7 @@ def time_ns(units: int, units_per_s: int, offset_s: int) -> int:
 
 def is_pcapng(head: bytes) -> bool:
     """Whether a file that begins like this is a pcapng file."""
-    return (
-        len(head) >= 12
-        and unpack_from("<I", head)[0] == SECTION_HEADER
-        and (unpack_from("<I", head, 8)[0] == _MAGIC or unpack_from(">I", head, 8)[0] == _MAGIC)
-    )
+    return section_order(head) is not None
 
 
 class _PacketBlocks(NamedTuple):
@@ -135,7 +130,7 @@ class PcapngFile:
         self._fast = fast
         self._scan = SpeculativeScan()
         self._number = 0
-        self._order: Literal["<", ">"] = "<"
+        self._order: Order = "<"
         self._interfaces: list[Interface] = []
         self._last_time_ns = 0
         self._untimed = 0
@@ -236,12 +231,9 @@ class PcapngFile:
 
     def _section(self, data: bytes, pos: int) -> int | None:
         """Begins a new section; gives the length of its header block, None where that is damaged."""
-        if unpack_from("<I", data, pos + 8)[0] == _MAGIC:
-            self._order = "<"
-        elif unpack_from(">I", data, pos + 8)[0] == _MAGIC:
-            self._order = ">"
-        else:
+        if (order := section_order(data, pos)) is None:
             return None
+        self._order = order
         length: int = unpack_from(self._order + "I", data, pos + 4)[0]
         if not 28 <= length <= MAX_BLOCK_BYTES:
             return None
@@ -471,7 +463,7 @@ class PcapngFile:
 class _PacketBlockFinder:
     """Finds what looks like an Enhanced Packet Block: its type, and the same length at both ends, twice in a row."""
 
-    def __init__(self, order: Literal["<", ">"], base: int) -> None:
+    def __init__(self, order: Order, base: int) -> None:
         self._order = order
         self._base = base
         self._type = ENHANCED_PACKET.to_bytes(4, "little" if order == "<" else "big")

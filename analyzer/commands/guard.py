@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -76,6 +77,19 @@ def guarded(arguments: Sequence[str]) -> int:
             return signals.code
         _say_failure(error, arguments)
         return EXIT_FAILED
+
+
+@contextmanager
+def ending_well() -> Iterator[None]:
+    """Within it, Ctrl-C is how the user ends a command that is done then: `KeyboardInterrupt`, and the exit code of the command. A
+    process to which Ctrl-C means nothing (nohup) goes on."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Signals:

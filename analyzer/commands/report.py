@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from io import FileIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -27,8 +28,8 @@ ReportFiles = Annotated[
         metavar="FILE...", help="Captures or cases, globs, or -; with --live, standard input if none is named."
     ),
 ]
-# How long the end waits for a browser to fetch the last page.
-_LAST_PAGE_S = 10.0
+# How long the end waits for the last frames of tcpdump, and for a browser to fetch the last page.
+_LAST_FRAMES_S, _LAST_PAGE_S = 1.0, 5.0
 
 
 @partial(command, hashing=True)
@@ -95,6 +96,7 @@ def _serve(
 ) -> NoReturn:
     """Serves the page of a capture that grows until it ends, or until the user ends it; both are a good end."""
     from analyzer.capture.growing import GrowingCapture
+    from analyzer.commands.guard import ending_well
     from analyzer.screens.formats.page import LiveVersion, page_parts, write_page
     from analyzer.screens.live import LivePage
 
@@ -102,38 +104,43 @@ def _serve(
         raise typer.BadParameter(
             "it follows standard input: tcpdump -U -w - | pcq-analyzer report --live", param_hint="--live"
         )
+    made: tuple[Analysis, Report, ValueBlocks] | None = None
     with TemporaryDirectory(prefix="pcq-live-") as folder, LivePage() as page:
-        capture = GrowingCapture(sys.stdin.buffer, Path(folder))
-        page.show(_WAITING, is_ended=False)
-        say(f"open {page.url}", "Ctrl-C ends it")
-        made: tuple[Analysis, Report, ValueBlocks] | None = None
+        capture = GrowingCapture(FileIO(sys.stdin.fileno(), closefd=False), Path(folder))
+
+        def show(*, is_last: bool) -> None:
+            nonlocal made
+            # What the last page was made of is let go before the next is made.
+            made = None
+            made = _made(reading, [str(capture.path)], title or "live", profile, quiet=True)
+            page.show(
+                b"".join(page_parts(made[1], made[2], None, LiveVersion(page.version + 1, is_last))), is_ended=is_last
+            )
+
         try:
-            while made is None or not page.is_ended:
-                capture.wait(1.0)
-                is_last, grown = capture.is_ended, capture.grow()
-                if not grown and not is_last:
-                    continue
-                began = monotonic()
-                made = None
-                made = _made(reading, [str(capture.path)], title or "live", profile, quiet=True)
-                parts = page_parts(made[1], made[2], None, LiveVersion(page.version + 1, is_last))
-                page.show(b"".join(parts), is_ended=is_last)
-                # Each page reads the capture anew: half of the time is left to others.
-                if not is_last:
-                    capture.rest(max(1.0, monotonic() - began))
-            page.wait_until_given(_LAST_PAGE_S)
+            say(f"open {page.url}", "Ctrl-C ends it")
+            with ending_well():
+                while not page.is_ended:
+                    capture.wait(1.0)
+                    is_last = capture.is_ended
+                    began = monotonic()
+                    if capture.grow() or is_last:
+                        show(is_last=is_last)
+                        # Each page reads the capture anew: half of the time is left to others.
+                        capture.rest(max(1.0, monotonic() - began))
         except KeyboardInterrupt:
-            say("ended by the user")
+            # The same Ctrl-C ends tcpdump, which writes what it holds before.
+            capture.rest(_LAST_FRAMES_S)
+            capture.grow()
+            if capture.path.stat().st_size == 0:
+                say("ended by the user: nothing was captured")
+                raise typer.Exit(0) from None
+            say("ended by the user" + ("; the last page is being made" if writing.path is not None else ""))
+            show(is_last=True)
         finally:
             capture.close()
-        if made is None:
-            raise typer.Exit(0)
+        page.wait_until_given(_LAST_PAGE_S)
+        assert made is not None
         if writing.path is not None:
             write_page(made[1], made[2], writing.destination, writing.evidence())
-        raise typer.Exit(exit_of(made[0], strict=strict))
-
-
-_WAITING = b"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>live</title></head>
-<body><p>Nothing was captured yet.</p></body></html>
-"""
+    raise typer.Exit(exit_of(made[0], strict=strict))

@@ -19,6 +19,18 @@ _ADDRESS = "127.0.0.1"
 # How long a browser waits for something new before it asks again, and how long one that sends nothing is listened to.
 _WAIT_S, _PATIENCE_S = 20.0, 30.0
 _MOST_NUMBER = 20
+# Version 0. Loading it anew by a header or an element would go to its fragment, and nowhere.
+_WAITING = b"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>live</title><link rel="icon" href="data:,"></head>
+<body><p>Nothing was captured yet.</p><script>
+const ask = async () => {
+  const answer = await fetch(`/newer${location.search}&than=0`);
+  if ((await answer.json()).version > 0) location.reload();
+  else await ask();
+};
+ask().catch(() => (document.querySelector("p").textContent = "Nothing was captured, and nothing is any more."));
+</script></body></html>
+"""
 
 
 class LivePage:
@@ -27,9 +39,9 @@ class LivePage:
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
         self.changed = threading.Condition()
-        self.version, self.is_ended, self.document = 0, False, b""
-        # The last version that a browser has; 0 where none asked.
-        self.given = 0
+        self.version, self.is_ended, self.document = 0, False, _WAITING
+        # The last version that a browser has; None where none asked.
+        self.given: int | None = None
         self._server = _Server((_ADDRESS, 0), _Answer)
         self._server.page = self
 
@@ -60,7 +72,7 @@ class LivePage:
     def wait_until_given(self, seconds: float) -> None:
         """Returns when a browser that follows has the last page, or after some time."""
         with self.changed:
-            if self.given:
+            if self.given is not None:
                 self.changed.wait_for(lambda: self.given == self.version, seconds)
 
     def newer_than(self, version: int) -> tuple[int, bool]:

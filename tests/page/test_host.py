@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from analyzer.screens.live import LivePage
 from tests.build.buffers import name_table
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.machine import NAMES, Machine, Shown
@@ -118,3 +119,16 @@ def test_what_was_not_asked_says_so(browser: Browser, tmp_path: Path) -> None:
         page.wait_for_selector(".p-processes .row:not(.header)")
         shown = page.evaluate(_CELLS)
         assert shown == {"4": ["a", *["not asked"] * 5]}
+
+
+def test_a_page_that_waits_for_a_capture_shows_it(browser: Browser, host: Path) -> None:
+    with LivePage() as live, browser.new_context() as context:
+        page = context.new_page()
+        wrong: list[str] = []
+        page.on("console", lambda message: wrong.append(message.text))
+        page.goto(live.url)
+        assert words(page, "p") == "Nothing was captured yet."
+        live.show(host.read_bytes(), is_ended=False)
+        at(page, 0)
+        assert page.evaluate("location.hash").startswith("#view=host")
+        assert wrong == []

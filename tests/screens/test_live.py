@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http.client import HTTPConnection
-from io import BytesIO
+from io import FileIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -72,10 +72,21 @@ def test_a_capture_grows_by_whole_frames(
     assert first + cutter.feed(whole[at:]) + cutter.left() == whole
 
 
+@pytest.mark.parametrize("length", [0, 0xFFFFFFFF])
+def test_nothing_is_held_behind_a_damaged_record(length: int, tmp_path: Path) -> None:
+    """All that comes passes, and what reads it says what is wrong."""
+    whole = bytearray(write_capture(tmp_path / "x.pcapng", Calls().open_query()).read_bytes())
+    second = int.from_bytes(whole[4:8], "little")
+    whole[second + 4 : second + 8] = length.to_bytes(4, "little")
+    assert FrameCutter().feed(bytes(whole)) == whole
+
+
 def test_what_a_pipe_ends_with_is_in_the_file(tmp_path: Path) -> None:
     whole = write_capture(tmp_path / "x.pcapng", Calls().open_query()).read_bytes()
-    capture = GrowingCapture(BytesIO(whole + b"half"), tmp_path)
-    capture.rest(30)
+    (tmp_path / "pipe").write_bytes(whole + b"half")
+    with FileIO(tmp_path / "pipe") as pipe:
+        capture = GrowingCapture(pipe, tmp_path)
+        capture.rest(30)
     assert capture.is_ended
     capture.grow()
     assert capture.path.read_bytes() == whole + b"half"
