@@ -7,9 +7,11 @@ they work out of it, once for all answers that share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -22,10 +24,11 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import NameTable
-from analyzer.results.query import QueryView
+from analyzer.results.query import Identifier, QueryView
 from analyzer.results.record import Endpoint
 
 _Made = TypeVar("_Made")
+Bools = npt.NDArray[np.bool_]
 
 
 class Binding(Struct, frozen=True, eq=False):
@@ -51,11 +54,22 @@ class Binding(Struct, frozen=True, eq=False):
         layout = self.layout
         return len(layout.places) if isinstance(layout, V1Layout) else len(layout.data_sizes)
 
-    def samples(self) -> list[PerflibSample]:
-        """The samples of a data answer, with values and clocks of 0."""
+    def samples(self, is_read: Callable[[int, int | None], bool] | None = None) -> dict[int, PerflibSample]:
+        """The samples of a data answer by their places, with values and clocks of 0; of the blocks and counters that are read."""
         assert isinstance(self.layout, Layout)
-        rows = (row for part in self.layout.parts for row in part_rows(part))
-        return list(samples_of(answer_of(rows), self.query, self.catalog))
+        known = self.query.blocks if self.query is not None else {}
+        places: list[int] = []
+        rows: list[PerfRow] = []
+        begin = 0
+        for part in self.layout.parts:
+            if is_read is None:
+                places += range(begin, begin + len(part))
+                rows += part_rows(part)
+            elif (mask := _read_of(part, is_read, known)).any():
+                places += (begin + np.flatnonzero(np.tile(mask, len(part) // len(mask)))).tolist()
+                rows += part_rows(part, mask=mask)
+            begin += len(part)
+        return dict(zip(places, samples_of(answer_of(rows), self.query, self.catalog), strict=True))
 
 
 class Bindings:
@@ -92,18 +106,38 @@ class Bindings:
         return self._known.get((id(layout), id(query), call.server), make, lambda made: made.num_values)
 
 
-def part_rows(part: Part, most_instances: int | None = None) -> Iterator[PerfRow]:
-    """The rows of a part, with values of 0; of its instances the first `most_instances` only."""
+def _read_of(part: Part, is_read: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
+    """Which counters of the instances of a part are read; which values, where it has no instances."""
     if isinstance(part, Grid):
-        ids = part.counter_ids if part.counter_ids is not None else [None] * len(part.data_sizes)
-        columns = [(counter, bytes(held)) for counter, held in zip(ids, part.data_sizes, strict=True)]
+        return np.array([is_read(part.block, counter) for counter in _counters(part)], np.bool_)
+    blocks, counters = part.block, part.counter_id
+    # Blocks that are not known differ by nothing but their counters.
+    is_known = np.isin(blocks, list(known))
+    keys = np.where(is_known, blocks + 1, 0) << 33 | counters + 1
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    pairs = zip(blocks[first].tolist(), counters[first].tolist(), strict=True)
+    made = [is_read(block, counter if counter >= 0 else None) for block, counter in pairs]
+    return np.array(made, np.bool_)[which]
+
+
+def _counters(part: Grid) -> Sequence[int | None]:
+    return part.counter_ids if part.counter_ids is not None else [None] * len(part.data_sizes)
+
+
+def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None = None) -> Iterator[PerfRow]:
+    """The rows of a part, with values of 0; of its instances the first `most_instances` only. A `mask` says of which counters they
+    are, or which of the values where the part has no instances."""
+    if isinstance(part, Grid):
+        columns = [(counter, bytes(held)) for counter, held in zip(_counters(part), part.data_sizes, strict=True)]
+        columns = columns if mask is None else [columns[place] for place in np.flatnonzero(mask).tolist()]
         numbers = part.instance_ids[:most_instances].tolist()
         for name, number in zip(part.names[:most_instances], numbers, strict=True):
             for counter, data in columns:
                 yield PerfRow(part.block, part.block_type, part.status, counter, name, number, data)
         return
     arrays = part.block, part.block_type, part.status, part.counter_id, part.data_size
-    for block, kind, status, counter, held in zip(*(array.tolist() for array in arrays), strict=True):
+    chosen = (array if mask is None else array[mask] for array in arrays)
+    for block, kind, status, counter, held in zip(*(array.tolist() for array in chosen), strict=True):
         yield PerfRow(
             *(block, kind, status),
             *(None if counter < 0 else counter, None, None),

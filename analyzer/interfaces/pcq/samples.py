@@ -64,10 +64,7 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
     blocks: dict[Shown, int] = {}
     for row in answer.rows:
         known = query.blocks.get(row.block) if query is not None else None
-        counterset = counterset_of(query, row.block)
-        counter_id = row.counter_id
-        if counter_id is None and known is not None and known.names_one_counter:
-            counter_id = known.counter_id
+        counterset, counter_id = counter_of(query, row.block, row.counter_id)
         entry = catalog.counter(counterset, counter_id)
         counter_type = entry.type if entry is not None else None
         instance, instance_id = _instance_of(row, known, catalog)
@@ -114,6 +111,14 @@ def counterset_of(query: QueryView | None, block: int) -> str | None:
         return None
     known = query.blocks.get(block)
     return known.counterset if known is not None else query.counterset
+
+
+def counter_of(query: QueryView | None, block: int, counter_id: int | None) -> tuple[str | None, int | None]:
+    """The counterset and the counter of a value of a block: the counter that the block states, else that of its identifier."""
+    known = query.blocks.get(block) if query is not None else None
+    if counter_id is None and known is not None and known.names_one_counter:
+        counter_id = known.counter_id
+    return counterset_of(query, block), counter_id
 
 
 def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tuple[str | None, int | None]:

@@ -74,7 +74,7 @@ def process_records(analysis: Analysis, found: ActivityFindings | None = None) -
     """The processes, machine by machine in the order of their first sightings. `found` are the findings, where these are
     known."""
     found = findings(analysis) if found is None else found
-    values = _values(readings(analysis, _is_of_processes))
+    values = _values(readings(analysis, _OfProcesses()))
     names = {ip: names[0] for ip, names in machine_names(analysis).items()}
     all_sighted = _sighted(found.images)
     services: dict[str, frozenset[int]] = {}
@@ -182,17 +182,19 @@ def _course(parts: Sequence[_Floats]) -> Course | None:
 # Values
 
 
-def _is_of_processes(series: Series) -> bool:
-    """Whether a series is one of those that say something of a process."""
-    return (
-        bool(series.instance)
-        and _kind_of(series) is not None
-        and any(IMAGES.match(name) is not None for name in series.objects)
-    )
+class _OfProcesses:
+    """The series that say something of a process."""
+
+    def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
+        return _kind_of(counters) is not None and any(IMAGES.match(name) is not None for name in objects)
+
+    def __call__(self, series: Series) -> bool:
+        return bool(series.instance)
 
 
-def _kind_of(series: Series) -> int | None:
-    return next((_COUNTERS[name.casefold()] for name in series.counters if name.casefold() in _COUNTERS), None)
+def _kind_of(counters: Sequence[str]) -> int | None:
+    """What a counter says of a process, None for nothing that is asked for."""
+    return next((_COUNTERS[name.casefold()] for name in counters if name.casefold() in _COUNTERS), None)
 
 
 def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Values]:
@@ -214,8 +216,8 @@ class _Instances:
         self.numbers = np.zeros(len(plan), np.int64)
         self.names: list[tuple[str, str]] = []
         for place, (series, sample) in enumerate(zip(plan.series, plan.samples, strict=True)):
-            kind = _kind_of(series)
-            if sample is None or sample.instance is None or kind is None or not _is_of_processes(series):
+            kind = _kind_of(series.counters)
+            if sample is None or sample.instance is None or kind is None:
                 continue
             key = series.server.ip, series.objects[0], series.instance, sample.instance_id
             if key not in numbers:

@@ -6,21 +6,21 @@ before, and how many answers there were, which is what makes a pair or breaks it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import WinPerfObject, perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, mixed_object
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.pcq.samples import PerflibSample
 from analyzer.interfaces.pcq.samples import samples_of as perflib_samples_of
-from analyzer.interfaces.winperf.samples import WinperfSample
 from analyzer.questions.series.formulas import formula_of
-from analyzer.questions.series.places import Identity, SeriesPlace, id_places, winperf_places
+from analyzer.questions.series.places import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
 from analyzer.questions.series.plans import (
     Bools,
     Instances,
@@ -29,7 +29,7 @@ from analyzer.questions.series.plans import (
     ValuePlan,
     perflib_plan,
     plan_of,
-    winperf_layout_samples,
+    winperf_layout_rows,
     winperf_plan,
     winperf_rows_of,
 )
@@ -132,6 +132,8 @@ class Answers:
         handle = f"q{query.number}" if query is not None else "q?"
         data = side.buffer.data
         found = self._bindings.perflib(call, data)
+        catalog = self._analysis.catalogs.of(call.server)
+        is_read = self.registry.choice.holds(call.server, query, catalog)
         is_whole = call.state == "complete"
         if found is not None:
             read, binding = found
@@ -140,17 +142,21 @@ class Answers:
             plan = binding.once(
                 (viewer.key, damaged),
                 lambda: self._perflib_plan(
-                    viewer, call, handle, binding.samples(), binding, len(read.layout.statuses), damaged=damaged
+                    viewer, call, handle, binding.samples(is_read), binding, len(read.layout.statuses), damaged=damaged
                 ),
             )
             clocks = read.perf_time_stamp, read.perf_freq, read.perf_time_100ns
             answer = Answer(plan, number, side.first_time_ns, handle, read.values, clocks)
         else:
             rows = perf_data_rows(data)
-            samples = list(perflib_samples_of(rows, query, self._analysis.catalogs.of(call.server)))
+            chosen = rows
+            if is_read is not None:
+                chosen = replace(rows, rows=tuple(row for row in rows.rows if is_read(row.block, row.counter_id)))
+            samples = list(perflib_samples_of(chosen, query, catalog))
             damaged = not is_whole or rows.problem is not None
-            damaged = damaged or (bool(samples) and not (query is not None and query.blocks))
-            plan = self._perflib_plan(viewer, call, handle, samples, None, rows.num_blocks or 0, damaged=damaged)
+            damaged = damaged or (bool(rows.rows) and not (query is not None and query.blocks))
+            held = dict(enumerate(samples))
+            plan = self._perflib_plan(viewer, call, handle, held, None, rows.num_blocks or 0, damaged=damaged)
             values, numbers, texts = _columns([sample.raw for sample in samples])
             stated = rows.perf_time_stamp, rows.perf_freq, rows.perf_time_100ns
             answer = Answer(plan, number, side.first_time_ns, handle, values, stated, numbers, texts)
@@ -162,7 +168,7 @@ class Answers:
         viewer: _Viewer,
         call: Call,
         handle: str,
-        samples: list[PerflibSample],
+        samples: Mapping[int, PerflibSample],
         binding: Binding | None,
         num_blocks: int,
         *,
@@ -199,7 +205,7 @@ class Answers:
         if found is not None:
             read, binding = found
             values, numbers, texts = _v1_values(side.buffer.data, read)
-            places = binding.once("ids", lambda: _ids_of(read.layout, binding))
+            places = binding.once("ids", lambda: self._ids_of(call, read.layout))
             ids = tuple(zip(places.tolist(), values[places].tolist(), strict=True))
             plan = binding.once(
                 (viewer.key, damaged, ids),
@@ -213,9 +219,10 @@ class Answers:
         else:
             block = winperf_rows(side.buffer.data)
             damaged = damaged or block.problem is not None
-            instances, scales = winperf_rows_of(block, self._analysis.name_tables.of(call.server))
-            plan = self._winperf_rows_plan(viewer, call, handle, instances, scales, block.objects, None)
-            values, numbers, texts = _columns([sample.raw for row in instances for sample in row])
+            rows = winperf_rows_of(block, self._analysis.name_tables.of(call.server), self._columns_of(call))
+            rows, raws = _in_a_row(rows)
+            plan = self._winperf_rows_plan(viewer, call, handle, rows, block.objects, None)
+            values, numbers, texts = _columns(raws)
             stated = block.perf_time, block.perf_freq, block.perf_time_100ns
             answer = Answer(plan, number, side.first_time_ns, handle, values, stated, numbers, texts)
             answer.object_clocks = _object_clocks([(item.perf_time, item.perf_freq) for item in block.objects])
@@ -226,24 +233,33 @@ class Answers:
         self, viewer: _Viewer, call: Call, handle: str, layout: V1Layout, ids: dict[int, int | str | None]
     ) -> ValuePlan:
         table = self._analysis.name_tables.of(call.server)
-        instances, scales = winperf_layout_samples(layout, table)
-        return self._winperf_rows_plan(viewer, call, handle, instances, scales, layout.objects, layout, ids)
+        rows = winperf_layout_rows(layout, table, self._columns_of(call))
+        return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, ids)
+
+    def _columns_of(self, call: Call) -> Callable[[WinPerfObject], list[bool]]:
+        """Which counters of an object are read."""
+        table = self._analysis.name_tables.of(call.server)
+        return lambda item: self.registry.choice.columns(call.server, item.name_index, item.definitions, table)
+
+    def _ids_of(self, call: Call, layout: V1Layout) -> Ints:
+        """Where the values stand that distinguish instances."""
+        columns = self._columns_of(call)
+        objects = ((item, any(columns(item))) for item in layout.objects)
+        return np.array(list(id_places(objects, self._analysis.name_tables.of(call.server))), np.int64)
 
     def _winperf_rows_plan(
         self,
         viewer: _Viewer,
         call: Call,
         handle: str,
-        instances: list[list[WinperfSample]],
-        scales: list[list[int]],
+        instances: Sequence[WinperfRow],
         objects: Sequence[WinPerfObject],
         layout: V1Layout | None,
         ids: dict[int, int | str | None] | None = None,
     ) -> ValuePlan:
-        places: list[SeriesPlace | None] = winperf_places(instances, ids)
-        of_object = [number for number, item in enumerate(objects) for _ in item.instances]
+        places = winperf_places(instances, ids)
         table = self._analysis.name_tables.of(call.server)
-        rows = winperf_plan(self.registry, viewer.key, call, handle, instances, scales, places, of_object, table)
+        rows = winperf_plan(self.registry, viewer.key, call, handle, instances, places, table)
         # An object of metadata alone was not asked for values, so that it has none says nothing of its instances.
         present = Instances(places, (("object", item.name_index) for item in objects if not item.is_metadata))
         return plan_of(
@@ -341,10 +357,17 @@ def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]
     return np.concatenate([array, more])
 
 
-def _ids_of(layout: V1Layout, binding: Binding) -> Ints:
-    """Where the values stand that distinguish instances."""
-    instances, _ = winperf_layout_samples(layout, binding.names)
-    return np.array(list(id_places(instances)), np.int64)
+def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | str | None]]:
+    """The same instances as if nothing but their samples were in the answer, and the values of these."""
+    found: list[WinperfRow] = []
+    raws: list[int | str | None] = []
+    for row in rows:
+        # What does not follow another stays apart.
+        found.append(replace(row, begin=len(raws)))
+        raws += [None] * (max(row.samples) + 1)
+        for nth, sample in row.samples.items():
+            raws[found[-1].begin + nth] = sample.raw
+    return found, raws
 
 
 def _words(value: int) -> int:

@@ -57,6 +57,10 @@ class PathSelection:
         self._machines = machines
         self._seen: dict[str, None] = {}
 
+    def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
+        """Series are numbered whether they are selected or not, and unknown paths are compared with all of them."""
+        return True
+
     def __call__(self, series: Series) -> bool:
         if not self.patterns:
             return True

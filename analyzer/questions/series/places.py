@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from analyzer.core.naming import NameSource
+from analyzer.interfaces.buffers import WinPerfObject
 from analyzer.interfaces.pcq.samples import PerflibSample
 from analyzer.interfaces.winperf.samples import WinperfSample
 from analyzer.questions.series.formulas import AGGREGATES, unit_of
@@ -41,10 +43,7 @@ class SeriesPlace(Struct, frozen=True):
 def perflib_series(call: Call, handle: str, sample: PerflibSample, place: SeriesPlace, catalog: Catalog) -> Series:
     entry = catalog.counter(sample.counterset, sample.counter_id)
     info = entry.info if entry is not None and entry.info is not None else {}
-    known = sample.counter_id is not None
-    counters = [*_all_names(entry), f"counter {sample.counter_id}" if known else "unknown counter"]
-    if known:
-        counters.append(str(sample.counter_id))
+    guid = sample.counterset
     instance = sample.instance or None
     if instance is None and sample.instance_id and not catalog.is_single(sample.counterset):
         instance = f"id {sample.instance_id}"
@@ -54,8 +53,8 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Series
         call.server,
         call.client,
         handle,
-        _counterset_names(catalog, sample),
-        tuple(dict.fromkeys(counters)),
+        counterset_names(catalog, guid) if guid is not None else (f"block {sample.block}",),
+        counter_names(catalog, guid, sample.counter_id),
         _numbered(instance, place),
         sample.counter_type,
         unit_of(sample.counter_type),
@@ -66,7 +65,7 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Series
 
 
 def perflib_places(
-    samples: list[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog
+    samples: Iterable[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog
 ) -> Iterator[SeriesPlace]:
     """Where each value belongs. Instances of one name and id in one block are distinguished by their position alone."""
     keys = []
@@ -116,10 +115,16 @@ def _all_names(described: Described | None) -> list[str]:
     return [name for name in names if name]
 
 
-def _counterset_names(catalog: Catalog, sample: PerflibSample) -> tuple[str, ...]:
-    guid = sample.counterset
-    if guid is None:
-        return (f"block {sample.block}",)
+def counter_names(catalog: Catalog, guid: str | None, counter_id: int | None) -> tuple[str, ...]:
+    """Every name of a counter, that for people first."""
+    names = _all_names(catalog.counter(guid, counter_id))
+    if counter_id is None:
+        return (*names, "unknown counter")
+    return tuple(dict.fromkeys((*names, f"counter {counter_id}", str(counter_id))))
+
+
+def counterset_names(catalog: Catalog, guid: str) -> tuple[str, ...]:
+    """Every name of a counterset, that for people first."""
     return tuple(dict.fromkeys([*_all_names(catalog.countersets.get(guid)), guid, f"{{{guid}}}"]))
 
 
@@ -138,57 +143,62 @@ def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: C
     return sample.counterset, sample.counter_id
 
 
-def winperf_places(
-    rows: list[list[WinperfSample]], ids: Mapping[int, int | str | None] | None = None
-) -> list[SeriesPlace | None]:
-    """Where each instance belongs, None for one without values. `ids` has the values that distinguish instances by their place
-    among all values, where those of the samples are not the real ones (`plans`)."""
+class WinperfRow(Struct):
+    """The values of an instance that are read, and their DefaultScales, by their positions among its values. These begin at the
+    place `begin` among all values of the answer; `item` is the position of its object."""
+
+    item: int
+    begin: int
+    samples: Mapping[int, WinperfSample]
+    scales: Mapping[int, int]
+
+    @property
+    def first(self) -> WinperfSample:
+        return next(iter(self.samples.values()))
+
+
+def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | None] | None = None) -> list[SeriesPlace]:
+    """Where each instance belongs. `ids` has the values that distinguish instances by their place among all values, where those of
+    the samples are not the real ones (`plans`)."""
     names: list[Key] = []
     identities: list[Identity] = []
-    at = 0
     for row in rows:
-        begin, at = at, at + len(row)
-        if not row:
-            names.append(())
-            identities.append(())
-            continue
-        first = row[0]
+        first = row.first
         name: Key = (first.object_index, first.parent_index, folded(first.parent_instance), folded(first.instance))
         if not first.instance:
             name = (*name, first.instance_id)
         names.append(name)
         found = {
-            kind: ids.get(begin + nth) if ids is not None else sample.raw
-            for nth, sample in enumerate(row)
-            if (kind := _id_kind(sample)) is not None
+            kind: ids.get(row.begin + nth) if ids is not None else sample.raw
+            for nth, sample in row.samples.items()
+            if (kind := _id_kind(sample.counter_index, sample.counter_name, sample.name_source)) is not None
         }
         identities.append(_winperf_identity(first, found))
     same = Counter(zip(names, identities, strict=True))
     seen: Counter[Key] = Counter()
     ordinals: Counter[Key] = Counter()
-    places: list[SeriesPlace | None] = []
+    places: list[SeriesPlace] = []
     for row, name, identity in zip(rows, names, identities, strict=True):
-        if not row:
-            places.append(None)
-            continue
         count = same[name, identity]
         if count > 1:
             position = seen[name, identity]
             seen[name, identity] += 1
             identity = ("nth", position, count, *identity)
-        places.append(SeriesPlace(("object", row[0].object_index), name, identity, ordinals[name]))
+        places.append(SeriesPlace(("object", row.first.object_index), name, identity, ordinals[name]))
         ordinals[name] += 1
     return places
 
 
-def id_places(rows: list[list[WinperfSample]]) -> Iterator[int]:
-    """The places, among all values, of those that distinguish instances."""
+def id_places(objects: Iterable[tuple[WinPerfObject, bool]], table: NameTable) -> Iterator[int]:
+    """The places, among all values, of those that distinguish the instances of objects; of those whose instances are read."""
     at = 0
-    for row in rows:
-        for sample in row:
-            if row[0].instance_id is None and _id_kind(sample) is not None:
-                yield at
-            at += 1
+    for item, is_read in objects:
+        present = [definition.name_index for definition in item.definitions if definition.size]
+        ids = [nth for nth, index in enumerate(present) if is_id(index, table)] if is_read else []
+        for instance in item.instances:
+            if instance.unique_id is None:
+                yield from (at + nth for nth in ids)
+            at += len(present)
 
 
 def _winperf_identity(first: WinperfSample, found: Mapping[str, int | str | None]) -> Identity:
@@ -200,11 +210,17 @@ def _winperf_identity(first: WinperfSample, found: Mapping[str, int | str | None
     return (" and ".join(kinds), *(ids[kind] for kind in kinds)) if ids else ("name",)
 
 
-def _id_kind(sample: WinperfSample) -> str | None:
+def is_id(index: int, table: NameTable) -> bool:
+    """Whether a counter distinguishes instances."""
+    name = table.name(index)
+    return _id_kind(index, *((name.text, name.source) if name is not None else (None, None))) is not None
+
+
+def _id_kind(index: int, name: str | None, source: NameSource | None) -> str | None:
     """`ID Process` or `ID Thread` where a counter says that of its instance."""
-    if sample.name_source == "capture":
-        return sample.counter_name if sample.counter_name in _ID_COUNTERS.values() else None
-    return _ID_COUNTERS.get(sample.counter_index)
+    if source == "capture":
+        return name if name in _ID_COUNTERS.values() else None
+    return _ID_COUNTERS.get(index)
 
 
 def winperf_series(
@@ -219,8 +235,8 @@ def winperf_series(
         call.server,
         call.client,
         handle,
-        _index_names(names, "object", sample.object_index),
-        _index_names(names, "counter", sample.counter_index),
+        index_names(names, "object", sample.object_index),
+        index_names(names, "counter", sample.counter_index),
         _numbered(instance, place),
         sample.counter_type,
         unit_of(sample.counter_type),
@@ -229,7 +245,8 @@ def winperf_series(
     )
 
 
-def _index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
+def index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
+    """Every name of an object or a counter of winperf, that for people first."""
     best = table.name(index)
     names = [best.text] if best is not None else []
     names += [reported[index] for reported in table.reported.values() if index in reported]

@@ -7,8 +7,8 @@ same query. An answer that is irregular (damage, text) has a plan of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,14 @@ from msgspec.structs import replace
 
 from analyzer.core.cached import cached_property
 from analyzer.core.win32 import win32_name
-from analyzer.interfaces.buffers import WinPerf
+from analyzer.interfaces.buffers import WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.regular import Layout
 from analyzer.interfaces.buffers.regular_v1 import V1Layout
 from analyzer.interfaces.contents.binding import block_of, numbered
 from analyzer.interfaces.pcq.samples import PerflibSample
 from analyzer.interfaces.winperf.samples import WinperfSample
 from analyzer.interfaces.winperf.samples import samples_of as winperf_samples_of
+from analyzer.questions.series.choice import COMPANION_FIELDS, CounterChoice
 from analyzer.questions.series.columns import BASE, FREQ, MULTI, NUMBER, OBJECT_FREQ, OBJECT_TICKS, SIGNED, TICKS, TIME
 from analyzer.questions.series.formulas import (
     AGGREGATES,
@@ -39,6 +40,7 @@ from analyzer.questions.series.places import (
     MULTI_AGGREGATE,
     Identity,
     SeriesPlace,
+    WinperfRow,
     folded,
     perflib_places,
     perflib_series,
@@ -57,12 +59,6 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 NONE = -1
-_FIELDS = {
-    "base": "base_counter_id",
-    "object_ticks": "perf_time_id",
-    "object_freq": "perf_freq_id",
-    "multi": "multi_id",
-}
 BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, "multi": MULTI}
 
 
@@ -146,7 +142,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
         if formatted.why is Why.NO_CLOCK and not has_own_clock(sample.counter_type):
             return formatted
         for name, spelling in _COMPANIONS[formatted.why]:
-            counter_id = info[_FIELDS[name]]
+            counter_id = info[COMPANION_FIELDS[name]]
             if counter_id == NONE_ID:
                 return replace(formatted, reason=f"its {spelling} names no counter")
             if missing(name):
@@ -187,6 +183,7 @@ class Registry:
 
     def __init__(self, select: Select | None) -> None:
         self._select = select
+        self.choice = CounterChoice(select)
         self.states: dict[Key, State] = {}
         self._whats: dict[Key, int] = {}
         self._names: dict[Any, Any] = {}
@@ -239,18 +236,20 @@ def perflib_plan(
     viewer: Key,
     call: Call,
     handle: str,
-    samples: list[PerflibSample],
+    samples: Mapping[int, PerflibSample],
     catalog: Catalog,
 ) -> tuple[PlanRows, list[SeriesPlace]]:
-    """The rows of a data answer, and where each of its values belongs."""
+    """The rows of a data answer, of whose values there are samples by their places, and where each of these belongs."""
     blocks: Mapping[int, Identifier] = call.query.blocks if call.query is not None else {}
     rows = PlanRows()
     values: dict[Key, list[int]] = {}
-    for at, sample in enumerate(samples):
+    for at, sample in samples.items():
         if sample.counterset is not None and sample.counter_id is not None and isinstance(sample.raw, int):
             values.setdefault((sample.counterset, sample.counter_id, folded(sample.instance)), []).append(at)
-    places = list(perflib_places(samples, blocks, catalog))
-    for at, (sample, place) in enumerate(zip(samples, places, strict=True)):
+    places = list(perflib_places(samples.values(), blocks, catalog))
+    for (at, sample), place in zip(samples.items(), places, strict=True):
+        if not registry.choice.takes(call.server, sample.counterset, sample.counter_id, catalog):
+            continue
         key = (viewer, place.group, place.name, place.identity, sample.counter_id)
         state = registry.states.get(key)
         if state is None:
@@ -271,12 +270,12 @@ def _add_companions(
     sample: PerflibSample,
     info: Mapping[str, Any] | None,
     values: Mapping[Key, list[int]],
-    samples: Sequence[PerflibSample],
+    samples: Mapping[int, PerflibSample],
     *,
     is_one: bool,
 ) -> None:
     """Where the values of the counters stand that the registration information names, for the same instance."""
-    for name, field_name in _FIELDS.items():
+    for name, field_name in COMPANION_FIELDS.items():
         counter_id = info[field_name] if info is not None else NONE_ID
         found: Sequence[int] = ()
         if counter_id != NONE_ID and sample.counterset is not None:
@@ -300,27 +299,70 @@ def _add_companions(
 # winperf
 
 
-def winperf_layout_samples(layout: V1Layout, table: NameTable) -> tuple[list[list[WinperfSample]], list[list[int]]]:
-    """The samples of each instance of a layout, each with the number of its counter as value; and their DefaultScales."""
-    block = block_of(tuple(numbered(item) for item in layout.objects))
-    return winperf_rows_of(block, table)
+Columns = Callable[[WinPerfObject], Sequence[bool]]
 
 
-def winperf_rows_of(block: WinPerf, table: NameTable) -> tuple[list[list[WinperfSample]], list[list[int]]]:
-    """The samples of each instance of a block, and the DefaultScale of each."""
-    samples = winperf_samples_of(block, table)
-    rows: list[list[WinperfSample]] = []
-    scales: list[list[int]] = []
-    for item in block.objects:
-        for instance in item.instances:
-            present = [
-                definition
-                for definition, _ in zip(item.definitions, instance.values, strict=False)
-                if definition.size != 0
-            ]
-            rows.append(list(islice(samples, len(present))))
-            scales.append([definition.default_scale for definition in present])
-    return rows, scales
+def winperf_layout_rows(layout: V1Layout, table: NameTable, columns: Columns) -> list[WinperfRow]:
+    """The values of each instance of a layout, each with the number of its counter as value; of the counters that are read."""
+    objects = tuple(numbered(item) if any(columns(item)) else item for item in layout.objects)
+    begin = 0
+    rows: list[WinperfRow] = []
+    block = block_of(objects)
+    for place, item in enumerate(objects):
+        rows += _rows_of_object(block, place, item, begin, table, columns(item))
+        begin += len(item.instances) * sum(definition.size != 0 for definition in item.definitions)
+    return rows
+
+
+def winperf_rows_of(block: WinPerf, table: NameTable, columns: Columns) -> list[WinperfRow]:
+    """The values of each instance of a block; of the counters that are read."""
+    begin = 0
+    rows: list[WinperfRow] = []
+    for place, item in enumerate(block.objects):
+        rows += _rows_of_object(block, place, item, begin, table, columns(item))
+        begin += sum(_count(item, len(instance.values)) for instance in item.instances)
+    return rows
+
+
+def _count(item: WinPerfObject, values: int) -> int:
+    """How many values an instance of an object has that states so many: counters without a size have none."""
+    return sum(definition.size != 0 for definition in item.definitions[:values])
+
+
+def _rows_of_object(
+    block: WinPerf, place: int, item: WinPerfObject, begin: int, table: NameTable, held: Sequence[bool]
+) -> Iterator[WinperfRow]:
+    """The values of each instance of an object of a block, which begin at the place `begin`; of the counters that are held."""
+    chosen = [number for number, is_held in enumerate(held) if is_held]
+    if not chosen:
+        return
+    part = item
+    if len(chosen) < len(held):
+        part = replace(
+            item,
+            definitions=tuple([item.definitions[number] for number in chosen]),
+            instances=tuple(
+                [
+                    replace(one, values=tuple([one.values[number] for number in chosen if number < len(one.values)]))
+                    for one in item.instances
+                ]
+            ),
+        )
+    samples = winperf_samples_of(block, table, {place: part})
+    sized = np.cumsum([0, *(definition.size != 0 for definition in item.definitions)]).tolist()
+    scales = [definition.default_scale for definition in item.definitions]
+    for instance in item.instances:
+        count = min(len(instance.values), len(item.definitions))
+        present = [number for number in chosen if number < count and item.definitions[number].size != 0]
+        if present:
+            nths = [sized[number] for number in present]
+            yield WinperfRow(
+                place,
+                begin,
+                dict(zip(nths, samples, strict=False)),
+                dict(zip(nths, [scales[number] for number in present], strict=True)),
+            )
+        begin += sized[count]
 
 
 def winperf_plan(
@@ -328,41 +370,37 @@ def winperf_plan(
     viewer: Key,
     call: Call,
     handle: str,
-    instances: list[list[WinperfSample]],
-    scales: list[list[int]],
-    places: Sequence[SeriesPlace | None],
-    objects: Sequence[int],
+    instances: Sequence[WinperfRow],
+    places: Sequence[SeriesPlace],
     table: NameTable,
 ) -> PlanRows:
-    """The rows of a performance data block; `objects` are the positions of the instances' objects in it."""
+    """The rows of the instances of a performance data block."""
     rows = PlanRows()
-    at = 0
-    for row, row_scales, place, item in zip(instances, scales, places, objects, strict=True):
-        begin, at = at, at + len(row)
-        if place is None:
-            continue
+    for row, place in zip(instances, places, strict=True):
         seen: dict[int, int] = {}
-        for nth, (sample, scale) in enumerate(zip(row, row_scales, strict=True)):
+        for nth, sample in row.samples.items():
+            if not registry.choice.takes_index(call.server, sample.object_index, sample.counter_index, table):
+                continue
             number = seen.get(sample.counter_index, 0)
             seen[sample.counter_index] = number + 1
             key = (viewer, place.group, place.name, place.identity, sample.counter_index, number)
             state = registry.states.get(key)
             if state is None:
-                state = registry.state(key, winperf_series(call, handle, sample, place, scale, table))
+                state = registry.state(key, winperf_series(call, handle, sample, place, row.scales[nth], table))
             if not state.wanted:
                 continue
-            rows.add(begin + nth, state, sample, place)
-            rows.objects.append(item)
-            _add_base(rows, sample, row, nth, begin)
+            rows.add(row.begin + nth, state, sample, place)
+            rows.objects.append(row.item)
+            _add_base(rows, sample, row, nth)
     return rows
 
 
-def _add_base(rows: PlanRows, sample: WinperfSample, row: Sequence[WinperfSample], nth: int, begin: int) -> None:
+def _add_base(rows: PlanRows, sample: WinperfSample, row: WinperfRow, nth: int) -> None:
     """Where the base stands that follows a counter: that of a multi timer is its multiplier, that of a precision object timer
     its clock (winperf.h)."""
-    follower = row[nth + 1] if nth + 1 < len(row) else None
+    follower = row.samples.get(nth + 1)
     is_there = isinstance(sample.base_raw, int) and follower is not None and follower.raw == sample.base_raw
-    base = begin + nth + 1 if is_there else NONE
+    base = row.begin + nth + 1 if is_there else NONE
     formula = formula_of(sample.counter_type)
     is_multi = formula is not None and formula.multi
     has_own_clock = formula is not None and formula.base and formula.clock == "O" and base != NONE

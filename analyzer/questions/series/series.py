@@ -18,8 +18,8 @@ by adjacency and the object's header (winperf). One reading a series is held, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -95,4 +95,14 @@ class Point(Struct, frozen=True):
     left_out: int | None = None
 
 
-Select = Callable[[Series], bool]
+class Select(Protocol):
+    """Which series are wanted."""
+
+    def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
+        """Whether it may want a series of a counter, by all names of object and counter. It is asked before anything is made of the
+        instances: nothing is made of a counter that it does not want, and no series of it is numbered."""
+        ...
+
+    def __call__(self, series: Series) -> bool:
+        """Whether it wants a series of such a counter."""
+        ...

@@ -1,0 +1,104 @@
+"""Of which counters readings are made: those that a selection may want, and those that these are computed with.
+
+It is asked before anything is made of instances, of which there may be very many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from analyzer.interfaces.buffers import CounterDefinition
+from analyzer.interfaces.pcq.samples import counter_of
+from analyzer.interfaces.winperf.samples import is_base
+from analyzer.questions.series.places import counter_names, counterset_names, index_names, is_id
+from analyzer.questions.series.series import Select
+from analyzer.results.catalog import Catalog
+from analyzer.results.name_tables import NameTable
+from analyzer.results.perflib import NONE_ID
+from analyzer.results.query import QueryView
+from analyzer.results.record import Endpoint
+
+# Fields of the registration information that name what a counter is computed with, by what that is.
+COMPANION_FIELDS: Mapping[str, str] = {
+    "base": "base_counter_id",
+    "object_ticks": "perf_time_id",
+    "object_freq": "perf_freq_id",
+    "multi": "multi_id",
+}
+
+
+class CounterChoice:
+    """What `select` says of counters; all are taken if it is None."""
+
+    def __init__(self, select: Select | None) -> None:
+        self._select = select
+        self._known: dict[tuple[Any, ...], bool] = {}
+        self._companions: dict[tuple[str, str], frozenset[int]] = {}
+
+    def holds(
+        self, server: Endpoint, query: QueryView | None, catalog: Catalog
+    ) -> Callable[[int, int | None], bool] | None:
+        """Which values of an answer are read, by their block and the counter that it states; None for all."""
+        if self._select is None:
+            return None
+
+        def is_read(block: int, counter_id: int | None) -> bool:
+            counterset, counter = counter_of(query, block, counter_id)
+            return self.takes(server, counterset, counter, catalog) or (
+                counterset is not None and counter in self._companions_of(server, counterset, catalog)
+            )
+
+        return is_read
+
+    def takes(self, server: Endpoint, counterset: str | None, counter_id: int | None, catalog: Catalog) -> bool:
+        """Whether there may be series of a counter. A counterset that is not known has no names."""
+        if self._select is None:
+            return True
+        key = server.ip, counterset, counter_id
+        known = self._known.get(key)
+        if known is None:
+            objects = counterset_names(catalog, counterset) if counterset is not None else ()
+            known = self._select.takes_counter(objects, counter_names(catalog, counterset, counter_id))
+            self._known[key] = known
+        return known
+
+    def _companions_of(self, server: Endpoint, counterset: str, catalog: Catalog) -> frozenset[int]:
+        """The counters of a counterset that others are computed with, of which there may be series."""
+        key = server.ip, counterset
+        known = self._companions.get(key)
+        if known is None:
+            entry = catalog.countersets.get(counterset)
+            known = self._companions[key] = frozenset(
+                counter.info[field]
+                for counter_id, counter in (entry.counters.items() if entry is not None else ())
+                if counter.info is not None and self.takes(server, counterset, counter_id, catalog)
+                for field in COMPANION_FIELDS.values()
+                if counter.info[field] != NONE_ID
+            )
+        return known
+
+    def columns(
+        self, server: Endpoint, object_index: int, definitions: Sequence[CounterDefinition], table: NameTable
+    ) -> list[bool]:
+        """Of each counter of an object of winperf, whether its values are read: because there may be series of it, as the base of
+        one, or because it distinguishes instances. Without such series, nothing is."""
+        taken = [self.takes_index(server, object_index, one.name_index, table) for one in definitions]
+        if all(taken) or not any(taken):
+            return taken
+        bases = [is_base(one.counter_type) for one in definitions]
+        return [
+            is_taken or (bases[at] and at > 0 and taken[at - 1]) or is_id(definitions[at].name_index, table)
+            for at, is_taken in enumerate(taken)
+        ]
+
+    def takes_index(self, server: Endpoint, object_index: int, counter_index: int, table: NameTable) -> bool:
+        """Whether there may be series of a counter of winperf."""
+        if self._select is None:
+            return True
+        key = server.ip, object_index, counter_index
+        known = self._known.get(key)
+        if known is None:
+            objects, counters = index_names(table, "object", object_index), index_names(table, "counter", counter_index)
+            known = self._known[key] = self._select.takes_counter(objects, counters)
+        return known
