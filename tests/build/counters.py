@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from struct import pack
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from analyzer.questions.series.readings import points
-from analyzer.questions.series.series import Point
+from analyzer.questions.series.series import Point, Series
 from analyzer.results.analysis import Analysis
 from analyzer.transport.rpc.events import Exchange
 from tests.build.buffers import Block, PerfObject, identifier, perf_data, winperf
@@ -119,3 +122,25 @@ class Reader:
 
     def points(self) -> list[Point]:
         return list(points(self.analysis))
+
+
+class Chosen:
+    """A selection of series, and of counters by all names of object and counter."""
+
+    def __init__(
+        self,
+        series: Callable[[Series], bool],
+        counters: Callable[[Sequence[str], Sequence[str]], bool] = lambda *_: True,
+    ) -> None:
+        self._series, self._counters = series, counters
+
+    def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
+        return self._counters(objects, counters)
+
+    def __call__(self, series: Series) -> bool:
+        return self._series(series)
+
+
+def without_number(point: Point) -> Point:
+    """A reading, whatever the number of its series."""
+    return replace(point, series=replace(point.series, number=0))

@@ -40,13 +40,11 @@ class SeriesPlace(Struct, frozen=True):
     ordinal: int = 0
 
 
-def perflib_series(call: Call, handle: str, sample: PerflibSample, place: SeriesPlace, catalog: Catalog) -> Series:
+def perflib_series(call: Call, handle: str, sample: PerflibSample, catalog: Catalog) -> Series:
+    """The series of the counter of a sample in its block, of no instance."""
     entry = catalog.counter(sample.counterset, sample.counter_id)
     info = entry.info if entry is not None and entry.info is not None else {}
     guid = sample.counterset
-    instance = sample.instance or None
-    if instance is None and sample.instance_id and not catalog.is_single(sample.counterset):
-        instance = f"id {sample.instance_id}"
     return Series(
         0,
         "perflib-v2",
@@ -55,13 +53,21 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Series
         handle,
         counterset_names(catalog, guid) if guid is not None else (f"block {sample.block}",),
         counter_names(catalog, guid, sample.counter_id),
-        _numbered(instance, place),
+        None,
         sample.counter_type,
         unit_of(sample.counter_type),
         info.get("default_scale", 0),
         info.get("attributes", 0),
         _added(call.query.blocks.get(sample.block) if call.query is not None else None, catalog),
     )
+
+
+def perflib_instance(sample: PerflibSample, place: SeriesPlace, *, is_one: bool) -> str | None:
+    """The instance of a series as counter paths write it; `is_one`: of a counterset that has one only."""
+    instance = sample.instance or None
+    if instance is None and sample.instance_id and not is_one:
+        instance = f"id {sample.instance_id}"
+    return _numbered(instance, place)
 
 
 def perflib_places(

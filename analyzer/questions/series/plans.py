@@ -42,6 +42,7 @@ from analyzer.questions.series.places import (
     SeriesPlace,
     WinperfRow,
     folded,
+    perflib_instance,
     perflib_places,
     perflib_series,
     pool_key,
@@ -188,14 +189,24 @@ class Registry:
         self._whats: dict[Key, int] = {}
         self._names: dict[Any, Any] = {}
 
-    def state(self, key: Key, series: Series, info: Mapping[str, Any] | None = None, pool: Key | None = None) -> State:
-        """A series begins."""
-        number = len(self.states)
-        # Names are those of many series, for each of which they were made anew.
+    def named(self, series: Series) -> Series:
+        """A series with the names that others have too: of many, they are made anew for each answer."""
         objects, counters, added = (
             self._names.setdefault(one, one) for one in (series.objects, series.counters, series.added)
         )
-        series = replace(series, number=number + 1, objects=objects, counters=counters, added=added)
+        return replace(series, objects=objects, counters=counters, added=added)
+
+    def state(
+        self,
+        key: Key,
+        series: Series,
+        instance: str | None,
+        info: Mapping[str, Any] | None = None,
+        pool: Key | None = None,
+    ) -> State:
+        """A series of an instance begins."""
+        number = len(self.states)
+        series = replace(series, number=number + 1, instance=instance)
         wanted = self._select is None or self._select(series)
         state = self.states[key] = State(number, series, wanted, info, pool)
         return state
@@ -247,22 +258,52 @@ def perflib_plan(
         if sample.counterset is not None and sample.counter_id is not None and isinstance(sample.raw, int):
             values.setdefault((sample.counterset, sample.counter_id, folded(sample.instance)), []).append(at)
     places = list(perflib_places(samples.values(), blocks, catalog))
+    columns: dict[tuple[int, int | None], _Column | None] = {}
     for (at, sample), place in zip(samples.items(), places, strict=True):
-        if not registry.choice.takes(call.server, sample.counterset, sample.counter_id, catalog):
+        of_column = sample.block, sample.counter_id
+        if of_column not in columns:
+            columns[of_column] = _column_of(registry, call, handle, sample, blocks, catalog)
+        column = columns[of_column]
+        if column is None:
             continue
         key = (viewer, place.group, place.name, place.identity, sample.counter_id)
         state = registry.states.get(key)
         if state is None:
-            entry = catalog.counter(sample.counterset, sample.counter_id)
-            info = entry.info if entry is not None else None
-            series = perflib_series(call, handle, sample, place, catalog)
-            state = registry.state(key, series, info, pool_key(sample, blocks, catalog))
+            instance = perflib_instance(sample, place, is_one=column.is_one)
+            state = registry.state(key, column.series, instance, column.info, column.pool)
         if not state.wanted and state.pool is None:
             continue
         rows.add(at, state, sample, place)
         rows.whats.append(registry.what(call, sample))
-        _add_companions(rows, sample, state.info, values, samples, is_one=catalog.is_single(sample.counterset))
+        _add_companions(rows, sample, state.info, values, samples, is_one=column.is_one)
     return rows, places
+
+
+class _Column(Struct, frozen=True):
+    """What all instances of a counter in a block have in common: its series, of no instance, what is registered of it, the
+    aggregate that it goes into, and whether its counterset has one instance only."""
+
+    series: Series
+    info: Mapping[str, Any] | None
+    pool: Key | None
+    is_one: bool
+
+
+def _column_of(
+    registry: Registry,
+    call: Call,
+    handle: str,
+    sample: PerflibSample,
+    blocks: Mapping[int, Identifier],
+    catalog: Catalog,
+) -> _Column | None:
+    """The column that a sample is of, None where there is no series of it."""
+    if not registry.choice.takes(call.server, sample.counterset, sample.counter_id, catalog):
+        return None
+    entry = catalog.counter(sample.counterset, sample.counter_id)
+    series = registry.named(perflib_series(call, handle, sample, catalog))
+    info = entry.info if entry is not None else None
+    return _Column(series, info, pool_key(sample, blocks, catalog), catalog.is_single(sample.counterset))
 
 
 def _add_companions(
@@ -386,7 +427,8 @@ def winperf_plan(
             key = (viewer, place.group, place.name, place.identity, sample.counter_index, number)
             state = registry.states.get(key)
             if state is None:
-                state = registry.state(key, winperf_series(call, handle, sample, place, row.scales[nth], table))
+                series = registry.named(winperf_series(call, handle, sample, place, row.scales[nth], table))
+                state = registry.state(key, series, series.instance)
             if not state.wanted:
                 continue
             rows.add(row.begin + nth, state, sample, place)
@@ -500,7 +542,7 @@ def _pools(rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: 
         if known is None:
             whom = "chosen" if entry.instance_type == MULTI_AGGREGATE else "all"
             label = f"{AGGREGATES[function]} of {whom}"
-            known = registry.state(place, replace(first.series, instance=label, aggregate=AGGREGATES[function]))
+            known = registry.state(place, replace(first.series, aggregate=AGGREGATES[function]), label)
         if known.wanted:
             row = len(rows.at) + len(pools)
             pools.append(Pool(key, row, tuple(found), function, entry.instance_type == AGGREGATE_HISTORY))

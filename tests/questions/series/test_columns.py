@@ -35,7 +35,7 @@ from analyzer.results.sample import Why
 from analyzer.screens.formats.tables import table_of
 from analyzer.screens.views.counters import Counters
 from tests.build.buffers import Block
-from tests.build.counters import SECOND, Info, Watch, large, one, small, whole
+from tests.build.counters import SECOND, Chosen, Info, Watch, large, one, small, whole, without_number
 from tests.questions.series.test_formulas import VECTORS, _as_reading, _reading, pairs, u64
 from tests.questions.series.test_formulas import readings as any_readings
 from tests.records import plains
@@ -176,7 +176,16 @@ def test_the_size_of_a_batch_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_selection_gives_the_same_values() -> None:
     analysis = _polls().analysis
     chosen = [point for point in points(analysis) if point.series.instance == "b"]
-    assert list(points(analysis, lambda series: series.instance == "b")) == chosen
+    assert list(points(analysis, Chosen(lambda series: series.instance == "b"))) == chosen
+
+
+def test_a_selection_of_counters_gives_the_same_values() -> None:
+    """Nothing is made of the others, but of what they are computed with."""
+    analysis = _polls().analysis
+    for name in {point.series.counters[0] for point in points(analysis)}:
+        chosen = [point for point in points(analysis) if point.series.counters[0] == name]
+        found = list(points(analysis, Chosen(lambda _: True, lambda _, counters, name=name: counters[0] == name)))
+        assert [without_number(point) for point in found] == [without_number(point) for point in chosen]
 
 
 def test_the_table_says_what_the_records_say() -> None:

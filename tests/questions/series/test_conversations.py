@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from analyzer.questions.series import readings as readings_module
 from analyzer.questions.series.counters import counter_records
 from analyzer.questions.series.paths import PathSelection
 from analyzer.questions.series.readings import points, readings
+from analyzer.questions.series.series import Series
 from analyzer.results.analysis import Analysis, Part
 from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, string_table, wide
-from tests.build.counters import SECOND, Info, Reader, Watch, large, one, small, whole
+from tests.build.counters import SECOND, Chosen, Info, Reader, Watch, large, one, small, whole, without_number
 from tests.records import plains
 
 RAW, LARGE_RAW, COUNTER, BULK, TEXT = 0x00010000, 0x00010100, 0x10410400, 0x10410500, 0x00000B00
@@ -269,14 +271,32 @@ def test_a_selection_gives_what_all_have(conversation: Analysis) -> None:
         found = list(
             points(
                 conversation,
-                lambda series, is_it=(path, instance, aggregate): (
-                    (series.path, series.instance, series.aggregate) == is_it
+                Chosen(
+                    lambda series, is_it=(path, instance, aggregate): (  # type: ignore[misc]
+                        (series.path, series.instance, series.aggregate) == is_it
+                    )
                 ),
             )
-        )  # type: ignore[misc]
+        )
         assert [point.formatted for point in found if point.series.number == number] == [
             one.formatted for one in chosen
         ]
+
+
+def test_a_selection_of_counters_gives_what_all_have(conversation: Analysis) -> None:
+    """Of the others nothing is made, but what is computed with them is."""
+    expected = list(points(conversation))
+    for names in {(point.series.objects, point.series.counters) for point in expected}:
+
+        def is_chosen(series: Series, names: tuple[tuple[str, ...], ...] = names) -> bool:
+            return (series.objects, series.counters) == names
+
+        def may_be(objects: Sequence[str], counters: Sequence[str], names: tuple[tuple[str, ...], ...] = names) -> bool:
+            return (objects or names[0], counters) == names
+
+        chosen = [point for point in expected if is_chosen(point.series)]
+        found = list(points(conversation, Chosen(is_chosen, may_be)))
+        assert [without_number(point) for point in found] == [without_number(point) for point in chosen]
 
 
 def test_readings_of_a_part_are_those_of_its_calls(conversation: Analysis) -> None:
