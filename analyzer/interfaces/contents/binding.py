@@ -19,7 +19,7 @@ from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.regular import Grid, Layout, Part, PerfParts, RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, V1Reader
-from analyzer.interfaces.pcq.samples import PerflibSample, is_text, samples_of
+from analyzer.interfaces.pcq.samples import PerflibSample, counter_of, is_text, samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.catalog import Catalog
@@ -65,7 +65,7 @@ class Binding(Struct, frozen=True, eq=False):
             if is_read is None:
                 places += range(begin, begin + len(part))
                 rows += part_rows(part)
-            elif (mask := _read_of(part, is_read, known)).any():
+            elif (mask := _are(part, is_read, known)).any():
                 places += (begin + np.flatnonzero(np.tile(mask, len(part) // len(mask)))).tolist()
                 rows += part_rows(part, mask=mask)
             begin += len(part)
@@ -99,24 +99,30 @@ class Bindings:
     def _binding(self, call: Call, layout: Layout | V1Layout, query: QueryView | None) -> Binding:
         def make() -> Binding:
             catalog = self._analysis.catalogs.of(call.server)
-            rows = (row for part in layout.parts for row in part_rows(part, 1)) if isinstance(layout, Layout) else ()
-            has_text = any(is_text(one.counter_type) for one in samples_of(answer_of(rows), query, catalog))
+
+            def is_of_text(block: int, counter_id: int | None) -> bool:
+                entry = catalog.counter(*counter_of(query, block, counter_id))
+                return entry is not None and is_text(entry.type)
+
+            known = query.blocks if query is not None else {}
+            parts = layout.parts if isinstance(layout, Layout) else ()
+            has_text = any(len(part) and _are(part, is_of_text, known).any() for part in parts)
             return Binding(layout, query, call.server, catalog, self._analysis.name_tables.of(call.server), has_text)
 
         return self._known.get((id(layout), id(query), call.server), make, lambda made: made.num_values)
 
 
-def _read_of(part: Part, is_read: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
-    """Which counters of the instances of a part are read; which values, where it has no instances."""
+def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
+    """Of which counters of the instances of a part something is so; of which values, where it has no instances."""
     if isinstance(part, Grid):
-        return np.array([is_read(part.block, counter) for counter in _counters(part)], np.bool_)
+        return np.array([is_so(part.block, counter) for counter in _counters(part)], np.bool_)
     blocks, counters = part.block, part.counter_id
     # Blocks that are not known differ by nothing but their counters.
     is_known = np.isin(blocks, list(known))
     keys = np.where(is_known, blocks + 1, 0) << 33 | counters + 1
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     pairs = zip(blocks[first].tolist(), counters[first].tolist(), strict=True)
-    made = [is_read(block, counter if counter >= 0 else None) for block, counter in pairs]
+    made = [is_so(block, counter if counter >= 0 else None) for block, counter in pairs]
     return np.array(made, np.bool_)[which]
 
 

@@ -74,7 +74,7 @@ def process_records(analysis: Analysis, found: ActivityFindings | None = None) -
     """The processes, machine by machine in the order of their first sightings. `found` are the findings, where these are
     known."""
     found = findings(analysis) if found is None else found
-    values = _values(readings(analysis, _OfProcesses()))
+    values = _values(readings(analysis, _OfProcesses())) if found.images else {}
     names = {ip: names[0] for ip, names in machine_names(analysis).items()}
     all_sighted = _sighted(found.images)
     services: dict[str, frozenset[int]] = {}
