@@ -258,7 +258,7 @@ def perflib_plan(
         if sample.counterset is not None and sample.counter_id is not None and isinstance(sample.raw, int):
             values.setdefault((sample.counterset, sample.counter_id, folded(sample.instance)), []).append(at)
     places = list(perflib_places(samples.values(), blocks, catalog))
-    columns: dict[tuple[int, int | None], _Column | None] = {}
+    columns: dict[tuple[int, int | None], _PerflibColumn | None] = {}
     for (at, sample), place in zip(samples.items(), places, strict=True):
         of_column = sample.block, sample.counter_id
         if of_column not in columns:
@@ -279,7 +279,7 @@ def perflib_plan(
     return rows, places
 
 
-class _Column(Struct, frozen=True):
+class _PerflibColumn(Struct, frozen=True):
     """What all instances of a counter in a block have in common: its series, of no instance, what is registered of it, the
     aggregate that it goes into, and whether its counterset has one instance only."""
 
@@ -296,14 +296,14 @@ def _column_of(
     sample: PerflibSample,
     blocks: Mapping[int, Identifier],
     catalog: Catalog,
-) -> _Column | None:
+) -> _PerflibColumn | None:
     """The column that a sample is of, None where there is no series of it."""
     if not registry.choice.takes(call.server, sample.counterset, sample.counter_id, catalog):
         return None
     entry = catalog.counter(sample.counterset, sample.counter_id)
     series = registry.named(perflib_series(call, handle, sample, catalog))
     info = entry.info if entry is not None else None
-    return _Column(series, info, pool_key(sample, blocks, catalog), catalog.is_single(sample.counterset))
+    return _PerflibColumn(series, info, pool_key(sample, blocks, catalog), catalog.is_single(sample.counterset))
 
 
 def _add_companions(
