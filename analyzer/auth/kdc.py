@@ -53,9 +53,13 @@ class Tickets:
     def add(self, reply: KdcReply, frames: tuple[int, ...]) -> None:
         """Notes the ticket of a reply; beyond the limit the one noted first is forgotten."""
         key = sha256(reply.ticket_raw).digest()
+        self.note(key, Issued(f"{reply.client}@{reply.realm}", reply.ticket_etype, reply.reply_etype, frames))
+
+    def note(self, key: bytes, issued: Issued) -> None:
+        """Notes a ticket by the digest of its bytes."""
         if key not in self._issued and len(self._issued) >= self._most:
             del self._issued[next(iter(self._issued))]
-        self._issued[key] = Issued(f"{reply.client}@{reply.realm}", reply.ticket_etype, reply.reply_etype, frames)
+        self._issued[key] = issued
 
     def find(self, ticket_raw: bytes) -> Issued | None:
         """To whom exactly this ticket was issued."""

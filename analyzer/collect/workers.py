@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 import pickle
 import resource
-import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from multiprocessing import get_context, parent_process
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from threading import Thread, current_thread, main_thread
 from typing import Any, Protocol, Self, TypeVar
 
 from msgspec import Struct
@@ -23,6 +21,7 @@ from msgspec import Struct
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.keys import hold
 from analyzer.core.errors import InputError
+from analyzer.core.processes import environment, interrupts_ignored, works_for_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -91,7 +90,7 @@ class _Worker:
         self.process = context.Process(target=_work, args=(other, keyring, keys, memory), daemon=True)
         self.attempt: _Attempt | None = None
         self.is_ready = False
-        with _interrupts_ignored():
+        with interrupts_ignored():
             self.process.start()
         other.close()
 
@@ -167,7 +166,7 @@ class LocalWorkers:
                 worker = idle.pop()
             elif len(self._workers) < self._most:
                 try:
-                    with _environment():
+                    with environment(_ENVIRONMENT):
                         worker = _Worker(*self._of_each)
                 except OSError as error:
                     if self._workers:
@@ -215,8 +214,7 @@ class LocalWorkers:
 
 def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
     """What a worker does: a task after the other, until the other end of its pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
+    works_for_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     hold(keyring, keys)
     pipe.send(None)
@@ -239,40 +237,6 @@ def _portable(error: Exception) -> Exception:
             pickle.loads(pickle.dumps(error))
             return error
     return TaskError(f"the program failed ({type(error).__name__})")
-
-
-def _end_with_parent() -> None:
-    """Ends this process when the one that started it has ended, however that was."""
-    parent = parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """What is started meanwhile never hears of Ctrl-C, which is for the command: it ends its workers."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _environment() -> Iterator[None]:
-    """What is started meanwhile has these variables, where nobody has set them."""
-    before: Mapping[str, str | None] = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    os.environ.update({name: value for name, value in _ENVIRONMENT.items() if before[name] is None})
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
 
 
 def memory_of(given: str | None, workers: int) -> int:

@@ -229,6 +229,15 @@ MaxRatio = Annotated[
 ]
 
 
+Jobs = Annotated[
+    int | None,
+    of_reading(
+        "--jobs",
+        min=1,
+        metavar="N",
+        help="So many processes decode calls (one for each core, where the capture is large enough). The output is the same.",
+    ),
+]
 Hash = Annotated[
     bool | None,
     of_writing(
@@ -301,6 +310,8 @@ class CaptureReading(Struct, frozen=True):
     bound: ReadBound | None = None
     # The time that `bound` was made of.
     until: TimeBound | None = None
+    # How many processes decode calls, None for as many as pay.
+    jobs: int | None = None
     # What the command was given to read and select by, without its files.
     given: Given | None = None
 
@@ -383,6 +394,7 @@ class CaptureReading(Struct, frozen=True):
                 bound=self.bound,
                 in_sessions=in_sessions,
                 with_files=with_files,
+                jobs=self.jobs,
             )
         self.note(analysis)
         return replace(analysis, given=self._given_of(files))
@@ -481,6 +493,7 @@ def _reading(
     max_ratio: MaxRatio = None,
     read_frames: ReadFrames = None,
     read_until: ReadUntil = None,
+    jobs: Jobs = None,
     metadata: MetadataFiles = None,
     metadata_from: MetadataFrom = None,
     hashes: Hash = None,
@@ -524,6 +537,7 @@ def _reading(
         pseudonyms=pseudonyms_of(redact, redact_key),
         bound=_bound(read_frames, read_until, engine),
         until=read_until,
+        jobs=jobs,
     )
 
 
@@ -732,7 +746,7 @@ def _all_files(values: dict[str, Any], *, needed: bool) -> list[str]:
 
 
 # What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
-_NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline", "time_zone"})
+_NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline", "time_zone", "jobs"})
 _SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
 
 
@@ -747,7 +761,7 @@ def _option_name(item: Parameter) -> str:
 
 
 # Which options are no part of another command: what they say is of this one alone.
-_OF_ONE_COMMAND = frozenset({"hashes", "list_fields"})
+_OF_ONE_COMMAND = frozenset({"hashes", "list_fields", "jobs"})
 
 
 def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:

@@ -121,6 +121,16 @@ class GrowingColumns(Columns):
         last += packed
         return at
 
+    def extend(self, rows: npt.NDArray[Any]) -> None:
+        """Appends rows, as `rows` gives them."""
+        packed, size, at = memoryview(rows.tobytes()), self._row.size, 0
+        while at < len(packed):
+            if len(self._last) == GROUP * size:
+                self._put()
+            room = GROUP * size - len(self._last)
+            self._last += packed[at : at + room]
+            at += room
+
     def _put(self) -> None:
         """Puts a full group into the log, column by column."""
         import numpy as np

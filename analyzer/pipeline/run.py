@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from analyzer.interfaces.pcq.layer import PerflibLayer
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
     from analyzer.interfaces.winperf.layer import KeyFollower
+    from analyzer.pipeline.shards import Sharing
     from analyzer.pipeline.stream import Stream
     from analyzer.results.evidence import FileDigest
     from analyzer.results.metadata import Metadata
@@ -78,6 +79,11 @@ class Waiting(Protocol):
     def open_since(self, since_ns: int) -> int | None: ...
 
 
+# How many layers there are from segments to streams.
+_STREAMS = 2
+# A smaller capture is read by one process, whatever is in it.
+_LEAST_SHARED = 4 << 20
+
 _Feed = tuple[Callable[[Event], Iterable[Event]], frozenset[type[Event]]]
 
 
@@ -93,12 +99,25 @@ class _Chain:
         return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
 
     def run(self, events: Iterable[Event]) -> Generator[Event]:
-        """What comes out on top of all events of a capture. They are closed when no more of them are taken: the files they are read
-        from stay open no longer, whatever holds on to the error that ended it."""
+        """What comes out on top of all events of a capture."""
+        for group in self.groups(events):
+            yield from group
+
+    def groups(self, events: Iterable[Event]) -> Generator[Collection[Event]]:
+        """What comes out on top, together what comes of one event. The events are closed when no more of them are taken: the files
+        they are read from stay open no longer, whatever holds on to the error that ended it."""
         with closing(events) if isinstance(events, Generator) else nullcontext():
             for event in events:
-                yield from self._climb((event,), self._feeds)
-            yield from self._climb((CaptureEnds(),), self._feeds)
+                yield self._climb((event,), self._feeds)
+            yield self._climb((CaptureEnds(),), self._feeds)
+            for at, layer in enumerate(self._layers, 1):
+                yield self._climb(list(layer.finish()), self._feeds[at:])
+
+    def above(self, groups: Iterable[Collection[Event]]) -> Generator[Event]:
+        """What comes out on top of what came out on top of another chain."""
+        with closing(groups) if isinstance(groups, Generator) else nullcontext():
+            for group in groups:
+                yield from self._climb(group, self._feeds)
             for at, layer in enumerate(self._layers, 1):
                 yield from self._climb(list(layer.finish()), self._feeds[at:])
 
@@ -130,6 +149,7 @@ def analyze(
     bound: ReadBound | None = None,
     in_sessions: InSessions = "all",
     with_files: bool = False,
+    jobs: int | None = 1,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
@@ -143,28 +163,39 @@ def analyze(
     `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
     there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read. `with_files`, the
     files that SMB sessions carry are followed too; not with `pseudonyms`, for names of files are not replaced.
+
+    So many processes make calls (`jobs`), None for as many as pay; the result is the same. One process reads what is no file of its
+    own (standard input, tshark's output), and for `pdus`, `pseudonyms`, `in_sessions` and `with_files`.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
     keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
     limits, own = limits or DEFAULTS, engine == "own"
-    segments, facts = (
-        _own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else _tshark_segments(sources)
-    )
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
-    waiting = [segments]
-    del segments
-    analysis = _read(
-        waiting,
-        facts,
-        keyring,
-        limits,
-        pdus=pdus,
-        redactor=redactor,
-        failed=failed,
-        in_sessions=in_sessions,
-        with_files=with_files and pseudonyms is None,
-    )
+    is_plain = own and not pdus and pseudonyms is None and in_sessions == "all" and not with_files
+    sharing = _sharing(sources, keyring, limits, jobs) if is_plain and jobs != 1 else None
+    while True:
+        segments, facts = (
+            _own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else _tshark_segments(sources)
+        )
+        waiting = [segments]
+        del segments
+        analysis = _read(
+            waiting,
+            facts,
+            keyring,
+            limits,
+            pdus=pdus,
+            redactor=redactor,
+            failed=failed,
+            in_sessions=in_sessions,
+            with_files=with_files and pseudonyms is None,
+            tickets=sharing.tickets if sharing is not None else None,
+            sharing=sharing,
+        )
+        if analysis is not None:
+            break
+        sharing = None
     problems = [*analysis.problems, *notes_on_keys]
     capture = _with_digests(facts()) if hashing else facts()
     analysis = _filled(replace(analysis, capture=capture, problems=tuple(problems)), metadata, metadata_from)
@@ -190,7 +221,9 @@ def analyze_frames(
     from analyzer.transport.packet.dissector import Dissector
 
     segments = _segments(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
-    return _read([segments], facts, keyring, limits, pdus=False, tickets=tickets)
+    analysis = _read([segments], facts, keyring, limits, pdus=False, tickets=tickets)
+    assert analysis is not None
+    return analysis
 
 
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
@@ -219,8 +252,10 @@ def _read(
     tickets: Tickets | None = None,
     in_sessions: InSessions = "all",
     with_files: bool = False,
-) -> Analysis:
-    """Takes the segments that are waiting through all layers and the second reading."""
+    sharing: Sharing | None = None,
+) -> Analysis | None:
+    """Takes the segments that are waiting through all layers and the second reading. With `sharing`, several processes do that, where
+    it pays; None where it then turns out that one process has to."""
     from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.pcq.naming import NamingExchanges
     from analyzer.interfaces.resolution.resolve import resolved
@@ -238,12 +273,50 @@ def _read(
         "naming": [rpc, NamingExchanges()],
         "none": [OutsideSessions(), rpc],
     }
-    events: list[Iterator[Event]] = [_Chain([*below, *around_rpc[in_sessions], *above]).run(waiting.pop())]
-    collected = _collected(events, _Collector(limits), facts, failed)
+    upper = [*around_rpc[in_sessions], *above]
+    collected = _Collector(limits)
+    if sharing is None:
+        events: list[Iterator[Event]] = [_Chain([*below, *upper]).run(waiting.pop())]
+    else:
+        from analyzer.pipeline.shards import Found
+
+        try:
+            shared = sharing.read(_Chain(below[:_STREAMS]).groups(waiting.pop()), facts, learner, follower)
+        except InputError:
+            raise
+        except Exception:
+            return None  # one process says how far it came
+        if shared is None:
+            return None
+        if isinstance(shared, Found):
+            events = [iter(shared.events)]
+            collected.calls, collected.closed = shared.calls, set(shared.closed)
+            pcq.losses += shared.losses
+        else:
+            events = [_Chain([*below[_STREAMS:], *upper]).above(shared)]
+        del shared
+    _collect(events, collected, facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
     collected.problems += notes
     analysis = collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
     return analysis if file_log is None else replace(analysis, files=file_log.found(analysis.sessions))
+
+
+def _sharing(sources: Sequence[Source], keyring: Keyring, limits: Limits, jobs: int | None) -> Sharing | None:
+    """How several processes share the reading of captures; None where one reads them alone."""
+    from analyzer.capture.reader import expand
+
+    size = 0
+    for source in expand(sources, []):
+        # What is no file could not be read once more.
+        if not isinstance(source, Path) or not source.is_file():
+            return None
+        size += source.stat().st_size
+    if jobs is None and size < _LEAST_SHARED:
+        return None
+    from analyzer.pipeline.shards import Sharing  # few captures are large
+
+    return Sharing(keyring, limits, jobs, size)
 
 
 def _file_log(limits: Limits) -> FileLog:
@@ -324,13 +397,13 @@ def _redaction(
     return [Redactor(pseudonyms)], redacted_metadata(metadata, pseudonyms), chosen
 
 
-def _collected(
+def _collect(
     waiting: list[Iterator[Event]],
     collected: _Collector,
     facts: Callable[[], CaptureFacts],
     failed: Callable[[Exception], None] | None,
-) -> _Collector:
-    """What reaches the top of the one that is waiting; `failed` as for `analyze`."""
+) -> None:
+    """Takes what reaches the top of the one that is waiting; `failed` as for `analyze`."""
     try:
         for event in waiting.pop():
             collected.take(event)
@@ -339,7 +412,6 @@ def _collected(
             raise
         failed(error)
         collected.ends_early(error, facts().frames)
-    return collected
 
 
 def _opened(

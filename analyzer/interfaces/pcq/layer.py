@@ -14,7 +14,6 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
-from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, Side, StubProblem
 from analyzer.results.catalog import Catalogs
 from analyzer.results.perflib import (
@@ -25,7 +24,6 @@ from analyzer.results.perflib import (
     RequestCode,
 )
 from analyzer.results.query import Identifier
-from analyzer.results.record import Endpoint
 from analyzer.transport.channel.events import ChannelGap
 from analyzer.transport.rpc.call import decoded_call, plain_call, trimmed_length
 from analyzer.transport.rpc.events import Exchange
@@ -83,45 +81,70 @@ class PerflibLayer:
         return iter(())
 
 
+class Lesson(Struct, frozen=True):
+    """What a call can teach of a counterset: of which server and set, what was asked (None: for its instances), and the digest of
+    the answer."""
+
+    server: str
+    counterset: str
+    asked: tuple[int, int] | None
+    digest: bytes
+
+
 class CatalogLearner:
     """Notes what calls say of countersets, in `catalogs`."""
 
     def __init__(self) -> None:
         self.catalogs = Catalogs()
         # What would teach nothing, by server and counterset: code and language that were asked with, and a hash of the answer.
-        self._known: dict[tuple[str, str], set[tuple[int, int, bytes]]] = {}
+        self._known: dict[tuple[str, str], set[tuple[tuple[int, int], bytes]]] = {}
+        # The list of instances that was answered last: once more it says nothing new.
+        self._listed: dict[tuple[str, str], bytes] = {}
 
     def learn(self, call: Call) -> None:
-        guid = call.counterset
-        if guid is not None and call.state == "complete" and call.status == 0:
-            assert call.response is not None
-            kind, data = call.response.buffer_kind, call.response.buffer_data
-            if kind == "instances":
-                self._learn_instances(call.server, guid, data)
-            elif kind is not None:
-                self._learn_registration(call, guid, kind, data)
+        if (lesson := lesson_of(call)) is None or self.knows(lesson):
+            return
+        assert call.response is not None
+        kind, data = call.response.buffer_kind, call.response.buffer_data
+        assert kind is not None
+        decoded = decode_buffer(kind, data)
+        if decoded.problem is not None:
+            return
+        catalog, place = self.catalogs.of(call.server), (lesson.server, lesson.counterset)
+        if lesson.asked is None:
+            catalog.learn_instances(lesson.counterset, decoded.tree)
+            self._listed[place] = lesson.digest
+            return
+        known = self._known.setdefault(place, set())
+        if catalog.learn(lesson.counterset, *lesson.asked, decoded.tree):
+            known.clear()
+        known.add((lesson.asked, lesson.digest))
 
-    def _learn_instances(self, server: Endpoint, guid: str, data: bytes) -> None:
-        decoded = decode_buffer("instances", data)
-        if decoded.problem is None:
-            self.catalogs.of(server).learn_instances(guid, decoded.tree)
+    def knows(self, lesson: Lesson) -> bool:
+        """Whether it would teach nothing: a server sends every client the same, and the answers in `_known` left all as it was."""
+        place = lesson.server, lesson.counterset
+        if lesson.asked is None:
+            return self._listed.get(place) == lesson.digest
+        return (lesson.asked, lesson.digest) in self._known.get(place, ())
 
-    def _learn_registration(self, call: Call, guid: str, kind: BufferKind, data: bytes) -> None:
+
+def lesson_of(call: Call) -> Lesson | None:
+    """What a call can teach; None for nothing."""
+    guid = call.counterset
+    if guid is None or call.state != "complete" or call.status != 0:
+        return None
+    assert call.response is not None
+    kind, data = call.response.buffer_kind, call.response.buffer_data
+    if kind is None:
+        return None
+    asked = None
+    if kind != "instances":
         code = call.request_code
         assert code is not None
         assert call.request is not None
         # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
-        lcid = call.request.params["RequestLCID"]
-        # A server sends every client the same. Each of the answers in `known` left all as it was.
-        known = self._known.setdefault((call.server.ip, guid), set())
-        answer = code, lcid, sha256(data).digest()
-        if answer in known:
-            return
-        decoded = decode_buffer(kind, data)
-        if decoded.problem is None:
-            if self.catalogs.of(call.server).learn(guid, code, lcid, decoded.tree):
-                known.clear()
-            known.add(answer)
+        asked = code, call.request.params["RequestLCID"]
+    return Lesson(call.server.ip, guid, asked, sha256(data).digest())
 
 
 def perflib_call(call: Call) -> Call:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
+from analyzer.core.numbers import Numbers
 from analyzer.interfaces.buffers import StubDecode, decode_stub
 from analyzer.results.call import Call, Side, handle_of
 from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum
@@ -31,10 +32,11 @@ class ServiceLayer:
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange})
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Numbers | None = None) -> None:
+        """`numbers` numbers handles."""
         # By server and handle: the number of the handle, and the name of its service (the manager's has none).
         self._handles: dict[tuple[str, str], tuple[int, str | None]] = {}
-        self._count = 0
+        self._numbers = (numbers or Numbers()).services
 
     def feed(self, event: Event) -> Iterator[Event]:
         if isinstance(event, Exchange) and event.interface == INTERFACE:
@@ -80,9 +82,9 @@ class ServiceLayer:
         self._handles.pop(place, None)
         if len(self._handles) >= MAX_HANDLES:
             del self._handles[next(iter(self._handles))]
-        self._count += 1
-        self._handles[place] = self._count, name
-        return self._count
+        number = next(self._numbers)
+        self._handles[place] = number, name
+        return number
 
 
 def service_call(call: Call) -> Call:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
+from analyzer.core.numbers import Numbers
 from analyzer.interfaces.buffers import StubDecode, decode_buffer, decode_stub
 from analyzer.interfaces.winperf.paths import Paths, below
 from analyzer.results.buffer import BufferKind
@@ -58,16 +59,15 @@ class WinregLayer:
 class KeyFollower:
     """Follows performance keys and reads from call to call, and learns the name tables, in `names`."""
 
-    def __init__(self, *, learning: bool = True) -> None:
-        """Unless it is `learning`, who takes the calls has the name tables learnt."""
+    def __init__(self, *, learning: bool = True, numbers: Numbers | None = None) -> None:
+        """`numbers` numbers handles and reads. Unless it is `learning`, who takes the calls has the name tables learnt."""
         self.names = NameTables()
         self._learning = learning
         self._keys: dict[tuple[str, str], str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
-        self._count = 0
+        self._counting = numbers or Numbers()
         self._paths = Paths()
         self._open_reads: dict[tuple[str, str], PerformanceRead] = {}
-        self._reads = 0
 
     def followed(self, call: Call) -> Call:
         """A decoded call with the key and the read it belongs to."""
@@ -115,10 +115,9 @@ class KeyFollower:
 
     def learn(self, call: Call) -> None:
         """Notes the names in an answer that is a name table."""
-        read, response = call.read, call.response
-        if read is None or call.status != ERROR_SUCCESS or response is None or response.buffer_kind != "name-table":
-            return
-        self._learn(call.server, table_language(read.value_name, read.key), response)
+        if holds_names(call):
+            assert call.read is not None
+            self._learn(call.server, table_language(call.read.value_name, call.read.key), call.response)
 
     def _path(self, call: Call, place: tuple[str, str] | None) -> str | None:
         """The key that a call is about; a handle that it gives out is known by it from now on."""
@@ -138,8 +137,7 @@ class KeyFollower:
     def _number(self, place: tuple[str, str]) -> int:
         """The number of a handle, a new one where it was not seen before."""
         if place not in self._numbers:
-            self._count += 1
-            self._numbers[place] = self._count
+            self._numbers[place] = next(self._counting.keys)
         return self._numbers[place]
 
     def _forget(self, place: tuple[str, str]) -> None:
@@ -155,8 +153,7 @@ class KeyFollower:
         if earlier is not None and earlier.value_name.casefold() == value.casefold():
             read = PerformanceRead(earlier.number, earlier.attempt + 1, key, handle, value)
         else:
-            self._reads += 1
-            read = PerformanceRead(self._reads, 1, key, handle, value)
+            read = PerformanceRead(next(self._counting.reads), 1, key, handle, value)
         if status == ERROR_MORE_DATA:
             self._open_reads[place] = read
         return read
@@ -173,6 +170,12 @@ class KeyFollower:
         # The first pair of a Windows table holds the highest index in use, not a name (winperf.h reference).
         entries.pop(1, None)
         self.names.of(server).learn(table[1], entries)
+
+
+def holds_names(call: Call) -> bool:
+    """Whether the answer of a call is a name table."""
+    is_read = call.read is not None and call.status == ERROR_SUCCESS
+    return is_read and call.response is not None and call.response.buffer_kind == "name-table"
 
 
 def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import ClassVar
 
 from analyzer.core.events import Event
@@ -17,12 +18,9 @@ from analyzer.transport.tcp.recognition import looks_like_dcerpc
 class Channels:
     """Numbers the channels of a capture in the order they are met."""
 
-    def __init__(self) -> None:
-        self._count = 0
-
-    def _next(self) -> int:
-        self._count += 1
-        return self._count - 1
+    def __init__(self, numbers: Iterator[int] | None = None) -> None:
+        """`numbers` numbers them; from 0 if none are given."""
+        self._numbers = count() if numbers is None else numbers
 
     def pipe(
         self,
@@ -35,11 +33,11 @@ class Channels:
         logon: int | None = None,
     ) -> Channel:
         """An open of a named pipe."""
-        return Channel(self._next(), "ncacn_np", client, server, name, session, identity, impersonation, logon)
+        return Channel(next(self._numbers), "ncacn_np", client, server, name, session, identity, impersonation, logon)
 
     def tcp(self, client: Endpoint, server: Endpoint) -> Channel:
         """A TCP connection that carries DCERPC."""
-        return Channel(self._next(), "ncacn_ip_tcp", client, server, None, None, None)
+        return Channel(next(self._numbers), "ncacn_ip_tcp", client, server, None, None, None)
 
 
 class _TcpChannel:

@@ -38,8 +38,10 @@ class RpcLayer:
         begin: Callable[[Keyring, int | None], Handshake] = handshake.begin,
         search: SearchBudget | None = None,
         pdus: bool = True,
+        logons: Iterator[int] | None = None,
+        shares: int = 1,
     ) -> None:
-        """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost.
+        """`logons` numbers logons; from 0 if not given. So many layers share the limit of memory (`shares`). Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost.
 
         [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much
         for every call. A call beyond `limits.stub` is emitted without its stub.
@@ -47,9 +49,9 @@ class RpcLayer:
         self._begin = lambda auth_type: begin(keyring, auth_type)
         self._search = search if search is not None else SearchBudget(limits.search_tries, limits.search_keystream)
         self._limits = limits
-        self._memory = MemoryBudget(max(limits.rpc_memory, limits.stub + limits.stub // 2))
+        self._memory = MemoryBudget(max(limits.rpc_memory, limits.stub + limits.stub // 2) // shares)
         self._pdus = pdus
-        self._logons = count()
+        self._logons = count() if logons is None else logons
         self._spill = Log(0)
         self._associations: dict[int, Association] = {}
         # The frames before which the clock of the capture went back, ascending.

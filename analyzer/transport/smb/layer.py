@@ -9,10 +9,12 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.numbers import Numbers
 from analyzer.core.times import earliest
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.connection import SmbConnection
-from analyzer.transport.smb.state import KeyLog, MessageLog, SharedState
+from analyzer.transport.smb.reopening import DurableOpens
+from analyzer.transport.smb.state import KeyLog, KnownSessions, MessageLog, SharedState
 from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 
@@ -30,11 +32,25 @@ class SmbLayer:
         key_log: KeyLog | None = None,
         message_log: MessageLog | None = None,
         limits: Limits = DEFAULTS,
+        numbers: Numbers | None = None,
+        sessions: KnownSessions | None = None,
+        durable: DurableOpens | None = None,
     ) -> None:
-        """`tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
+        """`numbers`, `sessions` and `durable` are what the connections share, new ones if not given. `tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
         was opened, `message_log` every message that can be read."""
-        channels = channels if channels is not None else Channels()
-        self._shared = SharedState(keyring, tickets, key_log, message_log, channels, limits)
+        numbers = numbers or Numbers()
+        channels = channels if channels is not None else Channels(numbers.channels)
+        self._shared = SharedState(
+            keyring,
+            tickets,
+            key_log,
+            message_log,
+            channels,
+            limits,
+            numbers,
+            sessions or KnownSessions(),
+            durable or DurableOpens(),
+        )
         self._connections: dict[int, SmbConnection] = {}
         self._memory = MemoryBudget(limits.smb_memory)
         # Connections that were given up and are not closed: what comes of them is read from its middle on.

@@ -99,7 +99,7 @@ class DurableOpens:
     def granted(self, session: Session, file_id: bytes, opened: Open) -> None:
         """The server lets the client open it again after a lost connection."""
         if opened.kind != "file":
-            opened.durable = _key_of(session, file_id)
+            opened.durable = self.key_of(session, file_id)
             self._owners[opened.durable] = session
 
     def closed(self, key: DurableKey) -> None:
@@ -122,19 +122,20 @@ class DurableOpens:
 
     def take(self, session: Session, file_id: bytes) -> Open | None:
         """The open that a session asks for again, taken from whoever has it; None where its grant was not captured."""
-        key = _key_of(session, file_id)
+        key = self.key_of(session, file_id)
         owner = self._owners.pop(key, None)
         return owner.detach(file_id) if owner is not None else self._kept.pop(key, None)
+
+    @staticmethod
+    def key_of(session: Session, file_id: bytes) -> DurableKey:
+        """What an open that a session has, or asks for, is known by."""
+        return session.state.server_guid or session.server.ip, file_id
 
     def finish(self) -> list[Event]:
         """The capture ends, and with it what is kept."""
         closed: list[Event] = [ChannelClosed(one.channel) for one in self._kept.values() if one.channel is not None]
         self._kept.clear()
         return closed
-
-
-def _key_of(session: Session, file_id: bytes) -> DurableKey:
-    return session.state.server_guid or session.server.ip, file_id
 
 
 def may_be_sent_again(session: Session, opened: Open) -> bool:

@@ -94,11 +94,7 @@ class Smb2Sessions:
             many = "message" if session.wrong_signatures == 1 else "messages"
             text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} with a wrong signature"
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
-        known = state.shared.sessions.get(session.session_id, [])
-        if session in known:
-            known.remove(session)
-            if not known:
-                del state.shared.sessions[session.session_id]
+        state.shared.sessions.forget(session)
         session.ends()
         session.end_logons(out)
         out.append(session.summary())
@@ -130,12 +126,10 @@ class Smb2Sessions:
         if session_id in self._setups:
             # The answer that completed the setup was not captured; that the session is used shows that there was one.
             return self._establish(session_id, self._setups.pop(session_id))
-        for known in state.shared.sessions.get(session_id, ()):
-            # Without the setup that bound it, another client's connection is another session with the same number.
-            if known.server == state.server and known.client.ip == state.client.ip:
-                known.connections[state.connection.number] = state
-                state.sessions[session_id] = known
-                return known
+        if (known := state.shared.sessions.in_use(session_id, state)) is not None:
+            known.connections[state.connection.number] = state
+            state.sessions[session_id] = known
+            return known
         session = Session(state, session_id, message.time_ns)
         self._register(session)
         return session
@@ -267,7 +261,7 @@ class Smb2Sessions:
         """A logon that the server refused: the session, if there is one, is left as it is."""
         session = self._state.sessions.get(header.session_id)
         if setup.binding and session is None:
-            session = self._bound_session(header.session_id)
+            session = self._state.shared.sessions.bound(header.session_id, self._state)
         if session is None and setup.binding:
             return
         logon = self._logon(setup)
@@ -296,7 +290,8 @@ class Smb2Sessions:
     ) -> Session:
         """The session that a setup has made, bound to this connection or renewed. `granted` is None where no answer says so."""
         state = self._state
-        session = self._bound_session(session_id) if setup.binding else state.sessions.get(session_id)
+        known = state.shared.sessions
+        session = known.bound(session_id, state) if setup.binding else state.sessions.get(session_id)
         is_new = session is None
         if session is None:
             session = Session(state, session_id, setup.first_time_ns)
@@ -346,19 +341,9 @@ class Smb2Sessions:
             made.ends = self._state.client, self._state.server
         return made
 
-    def _bound_session(self, session_id: int) -> Session | None:
-        state = self._state
-        for known in self._state.shared.sessions.get(session_id, ()):
-            same_ends = known.state.server_guid == state.server_guid and known.state.client_guid == state.client_guid
-            if same_ends or known.server == state.server:
-                return known
-        return None
-
     def _register(self, session: Session) -> None:
         self._state.add_session(session)
-        known = self._state.shared.sessions.setdefault(session.session_id, [])
-        if session not in known:
-            known.append(session)
+        self._state.shared.sessions.register(session)
 
 
 def _granted(flags: int) -> Granted:

@@ -36,8 +36,7 @@ An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct, field
@@ -50,6 +49,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.numbers import Numbers
 from analyzer.core.traced import FrameTable, Source, TracedBytes
 from analyzer.results.connection import Channel, Logon, SmbSession
 from analyzer.results.record import Endpoint
@@ -183,9 +183,8 @@ class SharedState(Struct):
     message_log: MessageLog | None = None
     channels: Channels = field(default_factory=Channels)
     limits: Limits = DEFAULTS
-    session_numbers: Iterator[int] = field(default_factory=count)
-    logon_numbers: Iterator[int] = field(default_factory=count)
-    sessions: dict[int, list[Session]] = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=Numbers)
+    sessions: KnownSessions = field(default_factory=lambda: KnownSessions())
     durable: DurableOpens = field(default_factory=DurableOpens)
     # Opens of all sessions; bytes of compressed messages, and what they promised to become.
     opens: int = 0
@@ -198,7 +197,7 @@ class SharedState(Struct):
 
     def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> SessionLogon:
         """A logon that has come to its end, well or not."""
-        return SessionLogon(next(self.logon_numbers), handshake, time_ns, frames)
+        return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
 
 
 class ConnectionState(Struct):
@@ -316,7 +315,7 @@ class Session:
     """One SMB session: who, which trees, which opens, and what its protection came to."""
 
     def __init__(self, state: ConnectionState, session_id: int, time_ns: int) -> None:
-        self.number = next(state.shared.session_numbers)
+        self.number = next(state.shared.numbers.sessions)
         self.session_id = session_id
         self.state = state
         self.client = state.client
@@ -698,6 +697,43 @@ class Session:
         if self.handshake is None:
             return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
         return self.handshake.decryption, self.handshake.reason
+
+
+class KnownSessions:
+    """The sessions of all connections, by their ids."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, list[Session]] = {}
+
+    def register(self, session: Session) -> None:
+        """A connection has it, which may be another than before."""
+        known = self._by_id.setdefault(session.session_id, [])
+        if session not in known:
+            known.append(session)
+
+    def forget(self, session: Session) -> None:
+        """It is over."""
+        known = self._by_id.get(session.session_id, [])
+        if session in known:
+            known.remove(session)
+            if not known:
+                del self._by_id[session.session_id]
+
+    def in_use(self, session_id: int, state: ConnectionState) -> Session | None:
+        """The session that a connection uses which did not set it up: one of the same client and server. Without the setup that
+        bound it, another client's connection is another session with the same number."""
+        for known in self._by_id.get(session_id, ()):
+            if known.server == state.server and known.client.ip == state.client.ip:
+                return known
+        return None
+
+    def bound(self, session_id: int, state: ConnectionState) -> Session | None:
+        """The session that a connection binds itself to."""
+        for known in self._by_id.get(session_id, ()):
+            same_ends = known.state.server_guid == state.server_guid and known.state.client_guid == state.client_guid
+            if same_ends or known.server == state.server:
+                return known
+        return None
 
 
 class SessionTimes:

@@ -1,0 +1,360 @@
+"""A shard of a capture: the streams of some pairs of hosts in, what they carry out, as a process of its own reads it.
+
+What a shard hands back is numbered by itself; `pipeline.shards` gives it the numbers that it has in the whole capture. For that,
+each event has a moment, its place among all events of the capture, and all that comes of an event has its moment.
+"""
+
+from __future__ import annotations
+
+import gc
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct, field
+
+from analyzer.auth import handshake
+from analyzer.auth.context import SearchBudget
+from analyzer.auth.kdc import Issued, Tickets
+from analyzer.auth.keyring import Keyring
+from analyzer.core.absence import Missing
+from analyzer.core.events import CaptureEnds, Event
+from analyzer.core.guid import guid_text
+from analyzer.core.limits import Limits
+from analyzer.core.numbers import Numbers
+from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
+from analyzer.interfaces.svcctl.layer import ServiceLayer
+from analyzer.interfaces.winperf.layer import KeyFollower, WinregLayer, holds_names
+from analyzer.results import scmr, winreg
+from analyzer.results.call import Call, handle_of
+from analyzer.results.call_rows import SharedValues
+from analyzer.results.call_table import CallTable
+from analyzer.results.merged_calls import blocks_of
+from analyzer.results.name_tables import table_language
+from analyzer.transport.channel.channels import Channels, TcpChannels
+from analyzer.transport.channel.events import ChannelClosed
+from analyzer.transport.rpc.call import plain_call
+from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.smb.reopening import DurableKey, DurableOpens
+from analyzer.transport.smb.state import ConnectionState, KnownSessions, Open, Session
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection as Pipe
+
+# The moment of what only the end of the capture completes.
+AT_END = 1 << 62
+# More events than this are not handed back: limits of the whole capture decide which of them are listed.
+_MOST_EVENTS = 200_000
+# What is part of a name: which method gives a handle, and which ask with one.
+_KEY_HANDLES, _SERVICE_HANDLES = ("hKey",), ("hService", "hSCObject")
+_KEYS_GIVEN, _SERVICES_GIVEN = ("phKey", "phkResult"), ("lpServiceHandle", "lpScHandle")
+_GUID_AT, _HANDLE_BYTES = 4, 20
+# Server and handle.
+Place = tuple[str, str]
+
+
+class TicketIssued(Event, frozen=True):
+    """A KDC has issued a ticket: the digest of its bytes, and to whom."""
+
+    key: bytes
+    issued: Issued
+
+
+class Clock:
+    """The moment of the event that is being taken."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
+class NotedNumbers(Iterator[int]):
+    """Numbers from `first` on, and the moment at which each was given."""
+
+    def __init__(self, clock: Clock, first: int) -> None:
+        self._clock, self._first = clock, first
+        self.moments = array("q")
+
+    def __next__(self) -> int:
+        self.moments.append(self._clock.now)
+        return self._first + len(self.moments) - 1
+
+
+class Shared(Struct):
+    """What a shard has met or looked for that others may have too. A capture where any of it is in two shards is no sum of them:
+    sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that were granted to last or
+    asked for again, and handles of keys and services."""
+
+    sessions: set[tuple[int, str, str]] = field(default_factory=set)
+    bound: set[int] = field(default_factory=set)
+    granted: set[DurableKey] = field(default_factory=set)
+    reopened: set[DurableKey] = field(default_factory=set)
+    handles: set[Place] = field(default_factory=set)
+
+
+class _Sessions(KnownSessions):
+    """Notes what may be a session of others too."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__()
+        self._shared = shared
+
+    def register(self, session: Session) -> None:
+        self._shared.sessions.add((session.session_id, session.server.ip, session.client.ip))
+        super().register(session)
+
+    def bound(self, session_id: int, state: ConnectionState) -> Session | None:
+        self._shared.bound.add(session_id)
+        return super().bound(session_id, state)
+
+
+class _Durable(DurableOpens):
+    """Notes which opens may be taken up elsewhere."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__()
+        self._shared = shared
+
+    def granted(self, session: Session, file_id: bytes, opened: Open) -> None:
+        super().granted(session, file_id, opened)
+        if opened.durable is not None:
+            self._shared.granted.add(opened.durable)
+
+    def take(self, session: Session, file_id: bytes) -> Open | None:
+        self._shared.reopened.add(self.key_of(session, file_id))
+        return super().take(session, file_id)
+
+
+class _Search(SearchBudget):
+    """Knows whether anything of it was spent."""
+
+    def __init__(self, tries: int, keystream: int) -> None:
+        super().__init__(tries, keystream)
+        self._unspent = SearchBudget(tries, keystream)
+
+    def earn(self, size: int) -> None:
+        super().earn(size)
+        self._unspent.earn(size)
+
+    @property
+    def is_spent(self) -> bool:
+        unspent = self._unspent
+        return bool(self.given_up) or (self.tries, self.keystream) != (unspent.tries, unspent.keystream)
+
+
+class NameLesson(Struct, frozen=True):
+    """What an answer says of a server's names: the language of its table, and its digest."""
+
+    server: str
+    language: str
+    digest: bytes
+
+
+class ShardFacts(Struct):
+    """What a shard has found, but for its calls. `events` have their moments; `numbered` has for each kind of `Numbers` the moments
+    at which it gave them; `taught` are rows of calls with the position of their lesson in `lessons`. `closed` are channels that
+    were closed before the capture ended. `has_end`: the end of the capture completed some of it. `is_partial`: what it found depends on limits that all shards share."""
+
+    events: list[tuple[int, Event]]
+    closed: list[int]
+    losses: list[Loss]
+    numbered: dict[str, array[int]]
+    values: SharedValues
+    calls: int
+    lessons: list[Lesson | NameLesson]
+    taught: array[int]
+    shared: Shared
+    has_unbound: bool
+    has_end: bool
+    is_partial: bool
+
+
+class Shard:
+    """Reads the streams of a shard. So many shards share the limits of the analysis."""
+
+    def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
+        of_each = limits_of_shard(limits, shares)
+        self._clock = Clock()
+        self._noted = {name: NotedNumbers(self._clock, first) for name, first in FIRST_NUMBERS.items()}
+        numbers = Numbers(**self._noted)
+        self._shared, self._tickets = Shared(), Tickets()
+        self._search = _Search(of_each.search_tries, of_each.search_keystream)
+        channels = Channels(numbers.channels)
+        smb = SmbLayer(
+            keyring,
+            channels,
+            tickets=self._tickets,
+            limits=of_each,
+            numbers=numbers,
+            sessions=_Sessions(self._shared),
+            durable=_Durable(self._shared),
+        )
+        rpc = RpcLayer(
+            keyring,
+            limits=of_each,
+            begin=partial(handshake.begin, tickets=self._tickets),
+            search=self._search,
+            pdus=False,
+            logons=numbers.rpc_logons,
+            shares=shares,
+        )
+        self._pcq = PerflibLayer(CatalogLearner(), learning=False)
+        self._layers: Sequence[Any] = [
+            smb,
+            TcpChannels(channels),
+            rpc,
+            self._pcq,
+            WinregLayer(KeyFollower(learning=False, numbers=numbers)),
+            ServiceLayer(numbers),
+        ]
+        self._table = CallTable()
+        self._moments, self._ends = array("q"), array("q")
+        self._events: list[tuple[int, Event]] = []
+        self._closed: list[int] = []
+        self._has_ended = self._has_end = self._is_overfull = False
+        self._lessons: dict[Lesson | NameLesson, int] = {}
+        self._taught = array("q")
+
+    def feed(self, moment: int, event: Event) -> None:
+        """Takes the event of a moment."""
+        if isinstance(event, TicketIssued):
+            self._tickets.note(event.key, event.issued)
+            return
+        self._clock.now = moment
+        self._climb([event], 0)
+
+    def finish(self) -> ShardFacts:
+        """The capture ends: what was found."""
+        self._clock.now = AT_END
+        for at, layer in enumerate(self._layers, 1):
+            self._climb(list(layer.finish()), at)
+        return ShardFacts(
+            self._events,
+            self._closed,
+            self._pcq.losses,
+            {name: noted.moments for name, noted in self._noted.items()},
+            self._table.shared,
+            len(self._table),
+            list(self._lessons),
+            self._taught,
+            self._shared,
+            bool(self._table.unbound),
+            self._has_end,
+            self._is_overfull or self._search.is_spent,
+        )
+
+    def blocks(self) -> Iterator[Any]:
+        """Its calls."""
+        return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
+
+    def _climb(self, events: list[Event], first: int) -> None:
+        for layer in self._layers[first:]:
+            if not events:
+                return
+            feed, takes = layer.feed, layer.takes
+            if not takes.isdisjoint(map(type, events)):
+                events = [higher for event in events for higher in (feed(event) if type(event) in takes else (event,))]
+        for event in events:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        self._has_end |= self._clock.now == AT_END
+        if isinstance(event, Call):
+            self._add(event)
+        elif isinstance(event, Exchange):
+            self._add(plain_call(event))
+        elif isinstance(event, ChannelClosed):
+            if not self._has_ended:
+                self._closed.append(event.channel.number)
+        elif isinstance(event, CaptureEnds):
+            self._has_ended = True
+        elif len(self._events) < _MOST_EVENTS:
+            self._events.append((self._clock.now, event))
+        else:
+            self._is_overfull = True
+
+    def _add(self, call: Call) -> None:
+        row = self._table.append(call)
+        self._moments.append(self._clock.now)
+        self._ends.append(self._table.log.end)
+        match call.interface.uuid:
+            case winreg.INTERFACE:
+                self._shared.handles.update(_places(call, _KEY_HANDLES, _KEYS_GIVEN))
+                if (lesson := _names_of(call)) is not None:
+                    self._teaches(row, lesson)
+            case scmr.INTERFACE:
+                self._shared.handles.update(_places(call, _SERVICE_HANDLES, _SERVICES_GIVEN))
+            case _:
+                if call.is_perflib and (taught := lesson_of(call)) is not None:
+                    self._teaches(row, taught)
+
+    def _teaches(self, row: int, lesson: Lesson | NameLesson) -> None:
+        self._taught.extend((row, self._lessons.setdefault(lesson, len(self._lessons))))
+
+
+# What each kind of number begins with.
+FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0, "keys": 1, "services": 1, "reads": 1}
+
+
+def limits_of_shard(limits: Limits, shares: int) -> Limits:
+    """The limits of one of so many shards. What one of them reaches of its part, the whole capture may reach or not: it is then read
+    by one process."""
+    from msgspec.structs import replace
+
+    parts = {name: getattr(limits, name) // shares for name in ("opens_in_all", "smb_memory", "smb_decompressed_free")}
+    return replace(limits, **parts)
+
+
+def _places(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:
+    """The handles that a call uses and gives out."""
+    server = call.server.ip
+    sides = ((call.request, used), *(((call.response, given),) if call.status == 0 else ()))
+    for side, names in sides:
+        for name in names:
+            if (handle := handle_of(side, name)) is not None:
+                yield server, handle
+    side = call.request
+    if side is None or side.params or isinstance(stub := side.stub, Missing) or len(stub) < _HANDLE_BYTES:
+        return
+    # A request that is not decoded begins with the handle that it uses.
+    yield server, guid_text(stub.part(_GUID_AT, _HANDLE_BYTES))
+
+
+def _names_of(call: Call) -> NameLesson | None:
+    if not holds_names(call):
+        return None
+    assert call.read is not None
+    assert call.response is not None
+    table = table_language(call.read.value_name, call.read.key)
+    if table is None or table[0] != "counter":
+        return None
+    return NameLesson(call.server.ip, table[1], sha256(call.response.buffer_data).digest())
+
+
+def work(pipe: Pipe, keyring: Keyring, limits: Limits, shares: int) -> None:
+    """What a process does: events until there are no more, then what was found, and its calls a block at a time."""
+    from analyzer.core.processes import works_for_parent
+
+    works_for_parent()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
+    shard = Shard(keyring, limits, shares)
+    pipe.send(None)
+    try:
+        while (events := pipe.recv()) is not None:
+            for moment, event in events:
+                shard.feed(moment, event)
+        facts = shard.finish()
+    except EOFError:
+        return
+    except Exception as error:
+        pipe.send(type(error).__name__)
+        return
+    pipe.send(facts)
+    for block in shard.blocks():
+        pipe.send(block)
+    pipe.send(None)
