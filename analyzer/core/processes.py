@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from multiprocessing import parent_process
-from multiprocessing.connection import wait
-from threading import Thread, current_thread, main_thread
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from struct import Struct
+from threading import Thread, active_count, current_thread, main_thread
+from typing import BinaryIO
 
 
 def works_for_parent() -> None:
-    """Called first in a process that was started: it ignores Ctrl-C, which is for the command, and ends when the one that started it
-    has ended, however that was."""
+    """To be called first in a process that was started: it ignores Ctrl-C, which is for the command, and ends when the one that
+    started it has ended, however that was."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
+    from multiprocessing import parent_process  # slow to load, for those who start no process
+    from multiprocessing.connection import wait
+
     parent = parent_process()
     assert parent is not None
     wait([parent.sentinel])
@@ -49,3 +53,109 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
+
+
+class Copies:
+    """Copies of this process that make parts of something long, which come in order: part i is made by copy i modulo their number.
+
+    A copy has all that this process has in memory, and costs no start. What a copy cannot make, this process makes, so that an
+    error is raised where it belongs.
+    """
+
+    def __init__(self, make: Callable[[int], Iterable[bytes]], count: int, copies: int) -> None:
+        """`make` gives the bytes of a part, in pieces that are not empty; there are so many parts (`count`)."""
+        self._make, self._count = make, count
+        self._children: list[tuple[int, BinaryIO] | None] = []
+        for number in range(copies):
+            self._children.append(self._copy(number, copies))
+
+    def parts(self) -> Iterator[Iterator[bytes]]:
+        """The parts, one after the other; each is to be taken to its end."""
+        try:
+            for part in range(self._count):
+                yield self._part(part)
+        finally:
+            for child in self._children:
+                if child is not None:
+                    _end(*child)
+
+    def _part(self, part: int) -> Iterator[bytes]:
+        at, given = part % len(self._children), 0
+        child = self._children[at]
+        if child is not None:
+            for piece in _received(child[1]):
+                if not piece:
+                    return
+                given += len(piece)
+                yield piece
+            self._children[at] = None
+            _end(*child)
+        # The copy has ended. What it has given of the part is as it would be now.
+        for piece in self._make(part):
+            if left := piece[given:]:
+                yield left
+            given -= len(piece) - len(left)
+
+    def _copy(self, number: int, copies: int) -> tuple[int, BinaryIO] | None:
+        """A copy, and where its parts come from; None where there is no room for one."""
+        read, write = os.pipe()
+        _widen(write)
+        try:
+            child = os.fork()
+        except OSError:
+            os.close(read)
+            os.close(write)
+            return None
+        if child:
+            os.close(write)
+            return child, os.fdopen(read, "rb")
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            os.close(read)
+            with os.fdopen(write, "wb", buffering=_WAITING) as out:
+                for part in range(number, self._count, copies):
+                    for piece in self._make(part):
+                        out.write(_LENGTH.pack(len(piece)))
+                        out.write(piece)
+                    out.write(_LENGTH.pack(0))
+                    out.flush()
+        finally:
+            os._exit(0)  # nothing of what the parent has open is closed, or written, twice
+
+
+def may_copy() -> bool:
+    """Whether copies of this process work: only where it has no other threads, whose locks nobody would open in a copy, and where
+    the system's own libraries bear it."""
+    return hasattr(os, "fork") and sys.platform != "darwin" and active_count() == 1 and "polars" not in sys.modules
+
+
+_LENGTH = Struct("<Q")
+# What a copy makes before what it made is read, in bytes; the pipe holds as much again, where the system allows it.
+_WAITING = 1 << 20
+_SET_PIPE_SIZE = 1031
+
+
+def _widen(pipe: int) -> None:
+    with suppress(ImportError, OSError):
+        from fcntl import fcntl
+
+        fcntl(pipe, _SET_PIPE_SIZE, _WAITING)
+
+
+def _received(pipe: BinaryIO) -> Iterator[bytes]:
+    """Pieces as a copy gives them, an empty one at the end of a part; none where it has ended."""
+    while len(head := pipe.read(_LENGTH.size)) == _LENGTH.size:
+        (length,) = _LENGTH.unpack(head)
+        piece = pipe.read(length)
+        if len(piece) < length:
+            return
+        yield piece
+
+
+def _end(child: int, pipe: BinaryIO) -> None:
+    """Sees to it that a copy is gone."""
+    pipe.close()
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(child, 0)

@@ -254,8 +254,8 @@ def _read(
     with_files: bool = False,
     sharing: Sharing | None = None,
 ) -> Analysis | None:
-    """Takes the segments that are waiting through all layers and the second reading. With `sharing`, several processes do that, where
-    it pays; None where it then turns out that one process has to."""
+    """Takes the segments that are waiting through all layers and the second reading. With `sharing`, several processes do that,
+    where it pays; None where it then turns out that one process has to."""
     from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.pcq.naming import NamingExchanges
     from analyzer.interfaces.resolution.resolve import resolved
@@ -291,6 +291,7 @@ def _read(
         if isinstance(shared, Found):
             events = [iter(shared.events)]
             collected.calls, collected.closed = shared.calls, set(shared.closed)
+            collected.jobs = shared.jobs
             pcq.losses += shared.losses
         else:
             events = [_Chain([*below[_STREAMS:], *upper]).above(shared)]
@@ -582,6 +583,7 @@ class _Collector:
         self.has_ended = False
         self.connections: Counter[str] = Counter()
         self.pdus: list[Pdu] = []
+        self.jobs = 1
 
     def _list(self, listed: list[_Listed], item: _Listed, what: str, most: int) -> None:
         if len(listed) < most and self._listed_memory < self._limits.listed_memory:
@@ -618,6 +620,7 @@ class _Collector:
             features=tuple(self.features),
             closed=frozenset(self.closed),
             connections=self.connections,
+            jobs=self.jobs,
         )
 
     def sessions_in_order(self) -> tuple[SmbSession, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.auth import handshake
 from analyzer.auth.context import SearchBudget
@@ -54,6 +55,8 @@ _MOST_EVENTS = 200_000
 _KEY_HANDLES, _SERVICE_HANDLES = ("hKey",), ("hService", "hSCObject")
 _KEYS_GIVEN, _SERVICES_GIVEN = ("phKey", "phkResult"), ("lpServiceHandle", "lpScHandle")
 _GUID_AT, _HANDLE_BYTES = 4, 20
+# What all connections of an analysis share.
+_SHARED_LIMITS = ("opens_in_all", "smb_memory", "smb_decompressed_free", "search_tries", "search_keystream")
 # Server and handle.
 Place = tuple[str, str]
 
@@ -130,20 +133,21 @@ class _Durable(DurableOpens):
 
 
 class _Search(SearchBudget):
-    """Knows whether anything of it was spent."""
+    """Knows whether more was wanted of it than there was."""
 
     def __init__(self, tries: int, keystream: int) -> None:
         super().__init__(tries, keystream)
-        self._unspent = SearchBudget(tries, keystream)
+        self._has_refused = False
 
-    def earn(self, size: int) -> None:
-        super().earn(size)
-        self._unspent.earn(size)
+    def makes(self, size: int) -> bool:
+        if super().makes(size):
+            return True
+        self._has_refused = True
+        return False
 
     @property
-    def is_spent(self) -> bool:
-        unspent = self._unspent
-        return bool(self.given_up) or (self.tries, self.keystream) != (unspent.tries, unspent.keystream)
+    def is_exhausted(self) -> bool:
+        return self._has_refused or self.given_up > 0
 
 
 class NameLesson(Struct, frozen=True):
@@ -155,16 +159,19 @@ class NameLesson(Struct, frozen=True):
 
 
 class ShardFacts(Struct):
-    """What a shard has found, but for its calls. `events` have their moments; `numbered` has for each kind of `Numbers` the moments
-    at which it gave them; `taught` are rows of calls with the position of their lesson in `lessons`. `closed` are channels that
-    were closed before the capture ended. `has_end`: the end of the capture completed some of it. `is_partial`: what it found depends on limits that all shards share."""
+    """What a shard has found, but for its calls.
+
+    `events` have their moments; `numbered` has for each kind of `Numbers` the moments at which it gave them; `taught` are rows of
+    calls with the position of their lesson in `lessons`. `closed` are channels that were closed before the capture ended.
+    `has_unbound`: there are calls without a bind; `has_end`: the end of the capture completed some of what was found;
+    `is_partial`: it depends on what all shards share.
+    """
 
     events: list[tuple[int, Event]]
     closed: list[int]
     losses: list[Loss]
     numbered: dict[str, array[int]]
     values: SharedValues
-    calls: int
     lessons: list[Lesson | NameLesson]
     taught: array[int]
     shared: Shared
@@ -238,13 +245,12 @@ class Shard:
             self._pcq.losses,
             {name: noted.moments for name, noted in self._noted.items()},
             self._table.shared,
-            len(self._table),
             list(self._lessons),
             self._taught,
             self._shared,
             bool(self._table.unbound),
             self._has_end,
-            self._is_overfull or self._search.is_spent,
+            self._is_overfull or self._search.is_exhausted,
         )
 
     def blocks(self) -> Iterator[Any]:
@@ -301,12 +307,9 @@ FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0,
 
 
 def limits_of_shard(limits: Limits, shares: int) -> Limits:
-    """The limits of one of so many shards. What one of them reaches of its part, the whole capture may reach or not: it is then read
-    by one process."""
-    from msgspec.structs import replace
-
-    parts = {name: getattr(limits, name) // shares for name in ("opens_in_all", "smb_memory", "smb_decompressed_free")}
-    return replace(limits, **parts)
+    """The limits of one of so many shards. Where one reaches its part, the whole capture may reach the limit or not: one process
+    has to find out."""
+    return replace(limits, **{name: getattr(limits, name) // shares for name in _SHARED_LIMITS})
 
 
 def _places(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:

@@ -9,7 +9,7 @@ the order in which one process finds them, and what each shard has numbered by i
 gets the number that one process gives it. What servers state of their counters is learnt in that order, too.
 
 Some captures are no sum of their shards: a session that is bound from other hosts, an open or a handle that others use, a limit of
-the whole analysis that may have been reached, a keystream that was searched. Then `read` gives nothing, and one process has to read
+the whole analysis that may have been reached. Then `read` gives nothing, and one process has to read
 the capture. Nobody can tell from the result how many did.
 """
 
@@ -24,7 +24,7 @@ from contextlib import closing, suppress
 from itertools import combinations
 from queue import Queue
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ from analyzer.core.events import CaptureEnds, ClockSetBack, Event
 from analyzer.core.limits import Limits
 from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss
 from analyzer.interfaces.winperf.layer import KeyFollower
-from analyzer.pipeline.shard import AT_END, FIRST_NUMBERS, Place, Shard, ShardFacts, TicketIssued, work
+from analyzer.pipeline.shard import AT_END, FIRST_NUMBERS, Place, ShardFacts, TicketIssued, work
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.call import AuthFacts
 from analyzer.results.call_rows import Context, SharedValues
@@ -49,7 +49,6 @@ from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBat
 
 Group = Collection[Event]
 _Numbers = npt.NDArray[np.int64]
-_Shared = TypeVar("_Shared", bound=Event)
 # A process takes a quarter of a second to start. Of captures that have so many messages, and will have so many to their end, two
 # processes are quicker than one.
 _LEAST_MESSAGES, _LEAST_IN_ALL = 4000, 30_000
@@ -79,18 +78,6 @@ class ShardTickets(Tickets):
             self.untold.append(TicketIssued(key, issued))
 
 
-class Reader(Protocol):
-    """Reads a shard: events in, then what was found, then its calls."""
-
-    def feed(self, events: list[tuple[int, Event]]) -> None: ...
-
-    def finish(self) -> ShardFacts | None: ...
-
-    def blocks(self) -> Iterator[CallBlock]: ...
-
-    def stop(self) -> None: ...
-
-
 class Found(Struct):
     """What all shards found, as one process would have."""
 
@@ -98,26 +85,7 @@ class Found(Struct):
     closed: list[int]
     calls: CallTable
     losses: list[Loss]
-
-
-class LocalReader:
-    """Reads a shard in this process."""
-
-    def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
-        self._shard = Shard(keyring, limits, shares)
-
-    def feed(self, events: list[tuple[int, Event]]) -> None:
-        for moment, event in pickle.loads(pickle.dumps(events)):
-            self._shard.feed(moment, event)
-
-    def finish(self) -> ShardFacts | None:
-        return self._shard.finish()
-
-    def blocks(self) -> Iterator[CallBlock]:
-        return self._shard.blocks()
-
-    def stop(self) -> None:
-        """Nothing is left to be stopped."""
+    jobs: int
 
 
 class ProcessReader:
@@ -240,11 +208,9 @@ class Sharing:
         limits: Limits,
         jobs: int | None,
         size: int,
-        reader: Callable[[Keyring, Limits, int], Reader] | None = None,
     ) -> None:
-        """`reader` makes what reads a shard: a process of its own if not given."""
         self._of_each = keyring, limits, jobs or cores()
-        self._is_wanted, self._size, self._reader = jobs is not None, size, reader or ProcessReader
+        self._is_wanted, self._size = jobs is not None, size
         self.tickets = ShardTickets()
 
     def read(
@@ -254,13 +220,13 @@ class Sharing:
         learner: CatalogLearner,
         follower: KeyFollower,
     ) -> Found | Generator[Group] | None:
-        """What is found in the streams of a capture; the streams themselves where one process has to go on with them; None where one
-        process has to read them from the beginning."""
+        """What is found in the streams of a capture; the streams themselves where one process has to go on with them; None where
+        one process has to read them from the beginning."""
         count = self._of_each[2]
         seen = preview(groups, lambda: facts().bytes / self._size, always=self._is_wanted)
         if seen.pays and count > 1:
             with closing(groups), Shards(self.tickets, by_connection=seen.by_connection) as shards:
-                if shards.start(lambda: self._reader(*self._of_each), count):
+                if shards.start(*self._of_each):
                     return shards.read(seen.then(groups), learner, follower)
         self.tickets.untold = None
         return seen.then(groups)
@@ -271,7 +237,7 @@ class Shards:
 
     def __init__(self, tickets: ShardTickets, *, by_connection: bool) -> None:
         self._tickets, self._by_connection = tickets, by_connection
-        self._readers: list[Reader] = []
+        self._readers: list[ProcessReader] = []
         self._waiting: list[list[tuple[int, Event]]] = []
         self._sizes: list[int] = []
         # Which shard each pair of hosts, or connection, is in, and how many bytes each shard had.
@@ -280,11 +246,11 @@ class Shards:
         self._own: list[tuple[int, Event]] = []
         self._ended_at = AT_END
 
-    def start(self, reader: Callable[[], Reader], count: int) -> bool:
-        """Starts what reads so many shards. Whether they could be started."""
+    def start(self, keyring: Keyring, limits: Limits, count: int) -> bool:
+        """Starts the processes of so many shards. Whether they could be started."""
         for _ in range(count):
             try:
-                self._readers.append(reader())
+                self._readers.append(ProcessReader(keyring, limits, count))
             except OSError:  # no more processes are allowed
                 return False
         self._waiting = [[] for _ in self._readers]
@@ -299,8 +265,8 @@ class Shards:
             reader.stop()
 
     def read(self, groups: Iterable[Group], learner: CatalogLearner, follower: KeyFollower) -> Found | None:
-        """What the capture holds; None where that is not the sum of its shards. Names are learnt by `learner` and `follower`. Raises
-        `InputError` where a process has ended."""
+        """What the capture holds; None where that is not the sum of its shards. Names are learnt by `learner` and `follower`.
+        Raises `InputError` where a process has ended."""
         moment = 0
         for group in groups:
             self._tell_tickets(moment)
@@ -404,6 +370,7 @@ class Shards:
                 for one, place in zip(facts, places, strict=True)
                 for loss in one.losses
             ],
+            len(facts),
         )
 
 

@@ -105,6 +105,8 @@ class Analysis(Struct, frozen=True, eq=False):
 
     `files` are those of SMB sessions, where they were asked for, their frames as ids.
 
+    So many processes read it (`jobs`), and may make what is shown of it.
+
     `packets` are none until somebody wants to look at them (`pipeline.packets`). `given` is what the command line asked for, None
     where none did.
     """
@@ -118,6 +120,7 @@ class Analysis(Struct, frozen=True, eq=False):
     catalogs: Catalogs
     name_tables: NameTables
     secrets_given: bool = False
+    jobs: int = 1
     features: Sequence[FeaturesOffered] = ()
     logons: Sequence[Logon] = ()
     closed: frozenset[int] = frozenset()

@@ -67,8 +67,8 @@ def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[C
 
 
 class MergedRows(Struct, frozen=True):
-    """Rows that were put into the table, one behind the other, `begin` being the first: from which table each came, and which row it
-    was there."""
+    """Rows that were put into the table, one behind the other, `begin` being the first: from which table each came, and which row
+    it was there."""
 
     begin: int
     tables: _Numbers
@@ -81,8 +81,8 @@ class CallMerger:
     def __init__(
         self, table: CallTable, values: Sequence[SharedValues], numbers: Sequence[Mapping[str, _Numbers]]
     ) -> None:
-        """`values` are what the rows of each table point to, with the numbers of the whole capture; `numbers` has for each table the
-        numbers that its `keys`, `services` and `reads` have there, by their own, of which the first is 1."""
+        """`values` are what the rows of each table point to, with the numbers of the whole capture; `numbers` has for each table
+        the numbers that its `keys`, `services` and `reads` have there, by their own, of which the first is 1."""
         self._table, self._numbers = table, numbers
         self._values = [_Values(table, each) for each in values]
 
@@ -149,8 +149,8 @@ class CallMerger:
                 rows["key_number"][its] = self._numbers[table][kind][rows["key_number"][its] - 1]
 
     def _number_values(self, rows: _Rows, tables: _Numbers, rares: dict[int, RareOfCall]) -> None:
-        """Gives the rows the numbers that their values have in the table. Values that are not there yet are numbered as one row after
-        the other would have been."""
+        """Gives the rows the numbers that their values have in the table. Values that are not there yet are numbered as one row
+        after the other would have been."""
         has_pdus = {side: _has_pdus(rows, side) for side in _SIDES}
         are_new = np.zeros(len(rows), np.bool_)
         are_new[list(rares)] = True

@@ -25,6 +25,7 @@ from analyzer.collect.workers import KILLED, LocalWorkers, TaskError, memory_of
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import Store
+from analyzer.core.processes import environment
 from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, of_dataset, rotated, same_rows, single
 from tests.commands.test_commands import process
 from tests.secrets import leaks
@@ -363,7 +364,7 @@ def test_workers_share_the_memory_that_there_is(
 def test_variables_of_the_user_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    with module._environment():
+    with environment(module._ENVIRONMENT):
         assert (os.environ["OMP_NUM_THREADS"], os.environ["POLARS_MAX_THREADS"]) == ("5", "1")
     assert os.environ["OMP_NUM_THREADS"] == "5"
     assert "POLARS_MAX_THREADS" not in os.environ

@@ -67,6 +67,10 @@ class CallRecords:
         for number, query, held, look in self._rows(numbers):
             yield self._after_the_last(number, query, held, look, damages)
 
+    def go_on_after(self, time_ns: int | None) -> None:
+        """The next record is that of the call after one of this time; None where there is none before."""
+        self._before = time_ns
+
     def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
         """The record of one more call, likewise."""
         return self._after_the_last(call.number, call.query, held_of(call), lambda: call, damages)

@@ -68,6 +68,18 @@ class Damages:
         for name, bit in _BITS.items():
             sound[is_plain & (calls.column(f"{name}_buffer_kind") < 0)] |= bit
 
+    def sound_between(self, first: int, last: int) -> bytes:
+        """What is known of the calls with these numbers and those between, for `note_known`."""
+        known = self._sound[first - self._first : last + 1 - self._first]
+        return bytes(known) + bytes(last + 1 - first - len(known))
+
+    def note_known(self, first: int, known: bytes) -> None:
+        """Notes what others know of calls from this number on."""
+        at = first - self._first
+        self._sound.extend(bytes(max(at + len(known) - len(self._sound), 0)))
+        for place, bits in enumerate(known, at):
+            self._sound[place] |= bits
+
     def note_absent(self, number: int, name: SideName, side: Side | HeldSide | None) -> None:
         """A side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
         if side is None or (side.buffer_span is None and side.problem is None):

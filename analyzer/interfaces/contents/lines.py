@@ -226,13 +226,20 @@ def timeline_records(
 
     `for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is.
     """
-    facts = analysis.capture
     damages = Damages()
     shown = shown if shown is not None else range(1, len(analysis.calls) + 1)
-    yield capture_record(facts)
+    yield capture_record(analysis.capture)
     yield from CallRecords(analysis, for_json=for_json).of(shown, damages)
+    yield from records_behind_calls(analysis, damages, len(shown), selected_by)
+
+
+def records_behind_calls(
+    analysis: Analysis, damages: Damages, shown: int, selected_by: str | None
+) -> Iterator[ProblemRecord | SummaryRecord]:
+    """What `timeline` says behind the calls, of which so many were `shown`."""
+    facts = analysis.capture
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis, damages):
         kinds[problem.kind] += 1
         yield problem_record(problem, facts)
-    yield summary_record(analysis.calls.tally, len(analysis.sessions), kinds, len(shown), selected_by)
+    yield summary_record(analysis.calls.tally, len(analysis.sessions), kinds, shown, selected_by)

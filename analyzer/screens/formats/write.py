@@ -119,7 +119,9 @@ def _with_evidence(lines: Iterable[str], evidence: Callable[[], EvidenceRecord |
 def json_lines(view: View) -> Iterator[bytes]:
     """The records of a view as JSON, each with a newline; any number of lines at a time, or a long one in pieces."""
     if isinstance(view, Timeline):
-        return lines(view.records(for_json=True))
+        from analyzer.screens.formats.call_lines import call_lines
+
+        return call_lines(view)
     if isinstance(view, Samples):
         from analyzer.screens.formats.sample_lines import sample_json_lines
 

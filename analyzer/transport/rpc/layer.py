@@ -41,7 +41,8 @@ class RpcLayer:
         logons: Iterator[int] | None = None,
         shares: int = 1,
     ) -> None:
-        """`logons` numbers logons; from 0 if not given. So many layers share the limit of memory (`shares`). Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost.
+        """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost. `logons` numbers
+        logons; from 0 if not given. So many layers share the limit of memory (`shares`).
 
         [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much
         for every call. A call beyond `limits.stub` is emitted without its stub.

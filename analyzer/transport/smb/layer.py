@@ -36,8 +36,9 @@ class SmbLayer:
         sessions: KnownSessions | None = None,
         durable: DurableOpens | None = None,
     ) -> None:
-        """`numbers`, `sessions` and `durable` are what the connections share, new ones if not given. `tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
-        was opened, `message_log` every message that can be read."""
+        """`tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
+        was opened, `message_log` every message that can be read. `numbers`, `sessions` and `durable` are what connections share,
+        new ones if not given."""
         numbers = numbers or Numbers()
         channels = channels if channels is not None else Channels(numbers.channels)
         self._shared = SharedState(

@@ -1,0 +1,59 @@
+"""The timeline as JSON Lines, which several processes make of a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analyzer.core.output.json import line, lines
+from analyzer.core.processes import Copies, may_copy
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.lines import capture_record, records_behind_calls
+from analyzer.results.analysis import Analysis
+from analyzer.screens.views.timeline import Timeline
+
+# So many calls are one part of the text.
+_CALLS = 256
+
+
+def call_lines(view: Timeline) -> Iterator[bytes]:
+    """The lines, any number of them at a time, or a long one in pieces."""
+    analysis, selection = view.analysis, view.selection
+    shown = selection.shown(analysis).numbers
+    if analysis.jobs == 1 or len(shown) <= _CALLS or not may_copy():
+        return lines(view.records(for_json=True))
+    return _lines_of_copies(analysis, shown, selection.words)
+
+
+def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str | None) -> Iterator[bytes]:
+    yield line(capture_record(analysis.capture))
+    damages = Damages()
+    count = -(-len(shown) // _CALLS)
+    copies = Copies(_Parts(analysis, shown).make, count, analysis.jobs)
+    for part, pieces in enumerate(copies.parts()):
+        numbers = shown[part * _CALLS : (part + 1) * _CALLS]
+        # What is known of the buffers comes last.
+        last = b""
+        for piece in pieces:
+            if last:
+                yield last
+            last = piece
+        damages.note_known(numbers[0], last)
+    yield from lines(records_behind_calls(analysis, damages, len(shown), selected_by))
+
+
+class _Parts:
+    """Makes the lines of calls with some numbers, a part at a time."""
+
+    def __init__(self, analysis: Analysis, shown: Sequence[int]) -> None:
+        self._calls, self._shown = analysis.calls, shown
+        self._records = CallRecords(analysis, for_json=True)
+
+    def make(self, part: int) -> Iterator[bytes]:
+        """The lines of a part, then what is known of the buffers of its calls."""
+        first = part * _CALLS
+        numbers = self._shown[first : first + _CALLS]
+        self._records.go_on_after(self._calls[self._shown[first - 1] - 1].time_ns if first else None)
+        damages = Damages(numbers[0])
+        yield from lines(self._records.of(numbers, damages))
+        yield damages.sound_between(numbers[0], numbers[-1])
