@@ -175,9 +175,9 @@ def test_a_system_that_starts_no_further_process_is_told_of_or_done_without(
 
 
 def test_no_key_is_in_a_task_or_seen_of_a_process(workers: LocalWorkers, ring: Path, tmp_path: Path) -> None:
-    for _, arguments, environment, is_deaf in results(workers, _of_process, [1, 2]):
+    for _, arguments, variables, is_deaf in results(workers, _of_process, [1, 2]):
         assert is_deaf
-        assert not leaks(arguments + environment)
+        assert not leaks(arguments + variables)
 
     class Noting:
         packed = b""
