@@ -104,6 +104,7 @@ def collect(
 ) -> None:
     """Collect sets of captures into a dataset of Parquet tables, on all cores or on a Dask cluster. (Extra: cluster)"""
     reading.refuse_redaction("a dataset keeps frames as they were captured")
+    reading.refuse_jobs("collect has --workers")
     reading.refuse_bounds("collect reads each capture as a whole; --since and --until choose")
     if reading.engine is not EngineName.own:
         raise typer.BadParameter("collect reads with its own engine", param_hint="--engine")

@@ -235,7 +235,7 @@ Jobs = Annotated[
         "--jobs",
         min=1,
         metavar="N",
-        help="So many processes decode calls (one for each core, where the capture is large enough). The output is the same.",
+        help="Decode calls in N processes. Default: one for each core, if the capture is large. The output is the same.",
     ),
 ]
 Hash = Annotated[
@@ -319,6 +319,11 @@ class CaptureReading(Struct, frozen=True):
         """For commands whose output cannot be without names: wrong usage."""
         if self.pseudonyms is not None:
             raise typer.BadParameter(why, param_hint="--redact")
+
+    def refuse_jobs(self, why: str) -> None:
+        """For commands whose processes have an option of their own: wrong usage."""
+        if self.jobs is not None:
+            raise typer.BadParameter(why, param_hint="--jobs")
 
     def refuse_bounds(self, why: str) -> None:
         """For commands that read captures in their own order: wrong usage."""

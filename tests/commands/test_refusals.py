@@ -46,6 +46,7 @@ def refused(
         ("collect {clear} -o {tmp}/out --since yesterday", "yesterday is no time: 2026-11-20, or 2026-11-20T13:50:16"),
         ("collect {clear} -o {tmp}/out --redact", "a dataset keeps frames as they were captured"),
         ("collect {clear} -o {tmp}/out --read-frames 3", "collect reads each capture as a whole"),
+        ("collect {clear} -o {tmp}/out --jobs 2", "collect has --workers"),
         ("decode {clear} --at nowhere", "nowhere is no offset"),
         ("export {clear}", "say what to write: --pcapng OUT, --slice OUT or --frames OUT"),
         ("export {clear} --pcapng {tmp}/a --slice {tmp}/a", "it is the file of --pcapng too"),
