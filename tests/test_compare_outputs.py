@@ -117,7 +117,7 @@ def test_every_command_that_reads_captures_is_compared(tmp_path: Path) -> None:
     assert secrets == capture.secrets_path
     commands = {job.arguments[0] for job in compare_outputs.jobs_of(capture.path, secrets)}
     commands |= {job.arguments[0] for job in compare_outputs.decode_jobs(compare_outputs.VECTORS)}
-    others = {"show", "browse", "explain", "crosscheck", "verify", "calibrate", "probe", "collect", "docs", "limits"}
+    others = {"show", "browse", "crosscheck", "verify", "calibrate", "probe", "collect", "docs"}
     assert commands | others == set(ABOUT)
 
 

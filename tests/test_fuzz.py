@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_inputs() -> None:
 
 
 # What reads no capture, or has an analysis of tshark's beside it.
-NO_CAPTURES = {"explain", "decode", "crosscheck", "verify", "docs", "calibrate", "probe", "limits"}
+NO_CAPTURES = {"decode", "crosscheck", "verify", "docs", "calibrate", "probe"}
 
 
 def test_the_costs_of_every_command_are_measured() -> None:

@@ -1,4 +1,4 @@
-"""`pcq audit`: which requirement was broken, where; and `pcq explain`: what a rule looks for."""
+"""`pcq audit`: which requirement was broken, where."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from analyzer.commands.completion import complete_rule
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
 from analyzer.commands.filters import CallSelection
-from analyzer.commands.options import CaptureReading, Format, OutputFormat, Writing, command
+from analyzer.commands.options import CaptureReading, Writing, command
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, say, write_document
 
@@ -85,26 +85,29 @@ def _percentage(text: str | float) -> float:
     return share
 
 
-_SELECTION = (
-    "a code or its beginning, a rule's name, a layer (buffers), a section (2.2.4.2), a requirement or its level (MUST)"
-)
+_SELECTION = "A rule is named by its name, a layer (buffers), a section (2.2.4.2), a requirement or its level (MUST)."
 
 
 AuditFiles = Annotated[
     list[str] | None,
-    typer.Argument(metavar="FILE...", help="Captures, as for timeline; with --matrix each is audited by itself."),
+    typer.Argument(metavar="FILE...", help="Captures, globs; - is stdin. With --matrix each is audited by itself."),
 ]
 ProfileOption = Annotated[
     ProfileName,
-    typer.Option(help="spec: the letter; windows: known deviations pass with a note; strict: warnings fail too."),
+    typer.Option(
+        help="spec, windows or strict. spec: the letter; windows: known deviations pass with a note; strict: warnings fail too."
+    ),
 ]
 ActorOption = Annotated[
     ActorName,
-    typer.Option(help="Judge one side only; what the other one provoked is then no failure."),
+    typer.Option(help="Judge only the client or the server. What the other side provoked is then no failure."),
 ]
 FailOnOption = Annotated[
     FailOn,
-    typer.Option("--fail-on", help="The mildest verdict that fails the audit; each includes those before it."),
+    typer.Option(
+        "--fail-on",
+        help="Mildest verdict that fails: fail, warn, ... Also inconclusive and not-exercised; each includes those before it.",
+    ),
 ]
 MinCoverage = Annotated[
     float | None,
@@ -112,32 +115,42 @@ MinCoverage = Annotated[
         "--min-coverage",
         metavar="N%",
         parser=_percentage,
-        help="Exit with 12 where fewer of the testable requirements were judged.",
+        help="Exit 12 where fewer requirements were judged. Of those that traffic can show.",
     ),
 ]
-AllowUndecrypted = Annotated[
-    bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing of a capture was decrypted.")
-]
+AllowUndecrypted = Annotated[bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing was decrypted.")]
 SelectedRules = Annotated[
     list[str] | None,
-    typer.Option("--select", autocompletion=complete_rule, help=f"Only these rules: {_SELECTION}."),
+    typer.Option(
+        "--select", autocompletion=complete_rule, help=f"Only these rules: PCQ101, or PCQ1 for all. {_SELECTION}"
+    ),
 ]
 IgnoredRules = Annotated[
     list[str] | None,
-    typer.Option("--ignore", autocompletion=complete_rule, help="Not these rules, named likewise."),
+    typer.Option("--ignore", autocompletion=complete_rule, help="Not these rules. Named as for --select."),
 ]
 BaselineFile = Annotated[Path | None, typer.Option("--baseline", help="Findings that are accepted: only counted.")]
 NewBaseline = Annotated[
     Path | None,
-    typer.Option("--write-baseline", help="Write what is found now as accepted, and print nothing else."),
+    typer.Option("--write-baseline", help="Write what is found now as accepted. Nothing else is printed."),
 ]
 TriggeredList = Annotated[
     Path | None,
-    typer.Option("--triggered", help="What a probe triggered (its list): inconclusive where the capture lacks it."),
+    typer.Option(
+        "--triggered",
+        help="List of what a probe triggered. A requirement on it is inconclusive where the capture lacks it.",
+    ),
 ]
 MatrixFlag = Annotated[bool, typer.Option("--matrix", help="Requirement by requirement over several captures.")]
 ListFlag = Annotated[bool, typer.Option("--list", help="List the rules, and read no capture.")]
-AuditFormatOption = Annotated[AuditFormat, typer.Option("--format", help="How to print it; parquet needs -o.")]
+AuditFormatOption = Annotated[
+    AuditFormat,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="text, jsonl, json, csv, sarif, junit, or parquet. parquet needs -o. timesketch, ecs, zeek: for these programs.",
+    ),
+]
 
 
 @command
@@ -336,26 +349,3 @@ def _matrix(
         raise failures[0]
     writing.write(MatrixView(tuple(names), coverages), shown)
     return next(code for code in _GRAVEST_FIRST if code in codes)
-
-
-@command
-def explain(
-    writing: Writing,
-    rules: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CODE...", autocompletion=complete_rule, help="Codes or names of rules, requirements or attacks."
-        ),
-    ],
-    output_format: OutputFormat = Format.text,
-) -> None:
-    """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent; or what looks like an attack."""
-    from analyzer.questions.audit.engine import select as selected
-    from analyzer.questions.audit.rule import every_rule
-    from analyzer.screens.views.attack_pages import AttackList, attacks_named
-    from analyzer.screens.views.rule_pages import RuleList
-
-    if attacks := attacks_named(rules):
-        writing.write(AttackList(attacks), output_format.value)
-        return
-    writing.write(RuleList(selected(every_rule(), rules, ()), whole=True), output_format.value)

@@ -35,30 +35,34 @@ Sources = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SOURCES...",
-        help="Captures, directories (searched through), globs, and URLs: s3://, gs://, abfs://, ssh://, file://.",
+        help="Captures, directories, globs or URLs. Directories are searched. s3://, gs://, abfs://, ssh://, file://.",
     ),
 ]
 Dataset = Annotated[
     str,
     typer.Option(
-        "--output", "-o", metavar="DATASET", help="The directory or URL of the dataset; one that is there grows."
+        "--output", "-o", metavar="DATASET", help="Directory or URL of the dataset. A dataset that is there grows."
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster (tls://HOST:PORT), not this machine."),
+    typer.Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster: tls://HOST:PORT."),
 ]
 Insecure = Annotated[
     bool,
-    typer.Option("--insecure", help="Send secrets also to a scheduler without TLS: all who reach it can read them."),
+    typer.Option("--insecure", help="Send secrets also to a scheduler without TLS. All who reach it can read them."),
 ]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Workers on this machine (as many as cores).")]
 Memory = Annotated[
     str | None,
-    typer.Option("--memory", metavar="SIZE", help="Memory of each worker here, as 2GB (its share of what there is)."),
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory of each worker on this machine: 2GB. Default: its share of what there is.",
+    ),
 ]
 Since = Annotated[
-    str | None, typer.Option("--since", metavar="TIME", help="Frames from this time on: 2026-11-20, 2026-11-20T13:50.")
+    str | None, typer.Option("--since", metavar="TIME", help="Frames from this time on: 2026-11-20T13:50.")
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Frames before this time.")]
 Site = Annotated[
@@ -66,23 +70,17 @@ Site = Annotated[
     typer.Option(
         "--site",
         metavar="NAME",
-        help="Where these were captured: an address is one machine within a site. `directory` or `capture` makes each a site. "
-        "(Found out: captures of a directory that touch in time.)",
+        help="Where these were captured. An address is one machine within a site. `directory` or `capture` makes each one a site. "
+        "Default: captures of a directory that touch in time are of one site.",
     ),
 ]
 FewerRows = Annotated[
     bool,
-    typer.Option("--allow-fewer-rows", help="Write the dataset also where it loses rows, as without its secrets."),
+    typer.Option("--allow-fewer-rows", help="Write the dataset also where it loses rows. It does without its secrets."),
 ]
-Repair = Annotated[
-    bool, typer.Option("--repair", help="Check each file of the dataset, and make anew what is damaged or missing.")
-]
-Retries = Annotated[
-    int, typer.Option("--retries", min=0, help="How often a read or a task that failed is tried again.")
-]
-ProfileName = Annotated[
-    str, typer.Option("--profile", help="What the audit takes for a failure: spec, windows, strict.")
-]
+Repair = Annotated[bool, typer.Option("--repair", help="Check the files, and make damaged ones anew.")]
+Retries = Annotated[int, typer.Option("--retries", min=0, help="How often to retry a read or task that failed.")]
+ProfileName = Annotated[str, typer.Option("--profile", help="Profile of the audit: spec, windows or strict.")]
 
 
 @command

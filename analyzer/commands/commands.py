@@ -15,7 +15,7 @@ from analyzer.commands.help import Command, Group
 from analyzer.core.output.gate import put, say
 
 # Commands whose module is not named like them; the others' is.
-_MODULES = {"hosts": "sessions", "explain": "audit", "export-metadata": "metadata"}
+_MODULES = {"hosts": "sessions", "export-metadata": "metadata"}
 DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."
 EXIT_CODES = (
     "0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and something could not be read, "
@@ -31,7 +31,8 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
     app = typer.Typer(
         name="pcq-analyzer",
         help=DESCRIPTION,
-        epilog=f"Exit codes: {EXIT_CODES}",
+        epilog="pcq COMMAND --help: how a command is used. pcq docs man: all options, exit codes. "
+        "Also --version, --install-completion, --show-completion.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,

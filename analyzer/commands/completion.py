@@ -28,11 +28,12 @@ def complete_rule(incomplete: str) -> Iterator[tuple[str, str]]:
             yield rule.name, rule.title
 
 
-def complete_page(incomplete: str) -> Iterator[str]:
-    """Pages of the documentation."""
-    from analyzer.commands.docs import MANUAL, pages
+def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Pages of the documentation, and rules."""
+    from analyzer.commands.docs import MADE, pages
 
-    yield from (name for name in (*pages(), MANUAL) if name.startswith(incomplete))
+    yield from ((name, "") for name in (*pages(), *MADE) if name.startswith(incomplete))
+    yield from complete_rule(incomplete) if incomplete else ()
 
 
 def complete_interface(incomplete: str) -> list[str]:

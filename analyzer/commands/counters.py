@@ -18,7 +18,7 @@ CounterPaths = Annotated[
         "--counter",
         metavar="PATH",
         autocompletion=complete_counter,
-        help=r"Only these: \Processor(_Total)\% Processor Time, \\machine\Process(*)\*; names, GUIDs or numbers, * and ?.",
+        help=r"Only these counters: '\Processor(*)\% User Time'. Also \\machine\Process(*)\*; names, GUIDs, numbers; * and ?.",
     ),
 ]
 Interval = Annotated[
@@ -27,10 +27,10 @@ Interval = Annotated[
         "--interval",
         metavar="TIME",
         parser=checked(later("questions.series.counters:interval_of")),
-        help="One value for each 500ms, 5s, 2m or 1h that has any.",
+        help="One mean value for each interval: 500ms, 5s, 2m. Intervals without values are left out.",
     ),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Each value as a fraction in lowest terms too, for programs.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Also each value as a fraction, for programs. In lowest terms.")]
 
 
 @command

@@ -25,11 +25,9 @@ def crosscheck(
     writing: Writing,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.")],
     out_of_order: Annotated[
-        bool, typer.Option("--out-of-order", help="Let tshark put swapped segments in order (it does not by default).")
+        bool, typer.Option("--out-of-order", help="Let tshark put swapped segments in order.")
     ] = False,
-    output_format: Annotated[
-        CrosscheckFormat, typer.Option("--format", help="How to print it.")
-    ] = CrosscheckFormat.text,
+    output_format: Annotated[CrosscheckFormat, typer.Option("--format", help="text or json.")] = CrosscheckFormat.text,
 ) -> None:
     """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 5 where tshark contradicts, else 0."""
     from analyzer.core.output.json import line

@@ -36,10 +36,10 @@ class KindName(StrEnum):
 @command
 def decode(
     writing: Writing,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The buffer, binary or as a hex dump; - for standard input.")
-    ],
-    kind: Annotated[KindName, typer.Option("--as", help="What the buffer is.")] = KindName.auto,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The buffer, binary or as a hex dump; - is stdin.")],
+    kind: Annotated[
+        KindName, typer.Option("--as", metavar="KIND", help=f"What the buffer is; auto guesses. {', '.join(KindName)}.")
+    ] = KindName.auto,
     at: Annotated[
         str, typer.Option("--at", metavar="OFFSET", help="Where it begins in the file (0x... allowed).")
     ] = "0",

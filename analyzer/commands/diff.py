@@ -21,14 +21,15 @@ EXIT_DIFFERENT, EXIT_INCOMPLETE = 10, 12
 
 Values = Annotated[
     bool,
-    typer.Option("--values", help="Tell each value of a counter that differs, and let it count as a difference."),
+    typer.Option("--values", help="Tell counter values that differ, one by one. Each counts as a difference."),
 ]
 BaselineFile = Annotated[
-    Path | None, typer.Option("--baseline", help="Tell only what is new: not in this file of what is usual.")
+    Path | None,
+    typer.Option("--baseline", help="Tell only what is new against this file. The file is one of --write-baseline."),
 ]
 NewBaseline = Annotated[
     Path | None,
-    typer.Option("--write-baseline", help="Write what the captures show as what is usual, and print nothing else."),
+    typer.Option("--write-baseline", help="Write what the captures show as usual. Nothing else is printed."),
 ]
 
 

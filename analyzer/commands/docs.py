@@ -1,19 +1,26 @@
-"""`pcq docs`: the documentation that comes with the program, and its manual page, where there is no network."""
+"""`pcq docs`: what the program says of itself without a network: pages, rules, attacks, limits, the manual page."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analyzer.commands.completion import complete_page
-from analyzer.commands.options import Writing, command
+from analyzer.commands.options import Format, OutputFormat, Writing, command
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import write_document
 
+if TYPE_CHECKING:
+    from analyzer.screens.views.view import View
+
 _PACKAGE = Path(__file__).resolve().parents[1]
-MANUAL = "man"
+MANUAL, LIMITS = "man", "limits"
+# Names that are no page, with their titles.
+MADE = {MANUAL: "pcq-analyzer(1), for man -l -", LIMITS: "What bounds an analysis, and the option for it"}
+_CODES = "CODE"
 
 
 def pages() -> dict[str, Path]:
@@ -33,25 +40,62 @@ def pages() -> dict[str, Path]:
 @command
 def docs(
     writing: Writing,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", autocompletion=complete_page, help="A page; none: list them.")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME...]",
+            autocompletion=complete_page,
+            help="A page, `limits`, or codes of rules and attacks. None: list the pages. Codes are PCQ101, ATK01; names, layers, "
+            "sections and requirements also name rules.",
+        ),
     ] = None,
+    output_format: OutputFormat = Format.text,
 ) -> None:
-    """The documentation, without a network: `docs` lists the pages, `docs man | man -l -` shows the manual page."""
+    """Read a page, a rule of the audit, an attack, or the limits of an analysis, without a network.
+
+    `docs man | man -l -` shows the manual page.
+    """
     known = pages()
-    if name is None:
-        lines = [f"{key:<15} {_title(path)}" for key, path in known.items()]
-        lines.append(f"{MANUAL:<15} pcq-analyzer(1), for man -l -")
-        write_document("".join(f"{line}\n" for line in lines).encode(), writing.destination)
+    name = names[0] if names and len(names) == 1 else None
+    if names and (name is None or name not in known) and name != MANUAL:
+        writing.write(_view(names, known), output_format.value)
         return
-    if name == MANUAL:
+    if output_format is not Format.text:
+        raise typer.BadParameter("pages are text; rules, attacks and limits have other forms", param_hint="--format")
+    if name is None:
+        titles = (
+            {key: _title(path) for key, path in known.items()}
+            | MADE
+            | {_CODES: "A rule of the audit (PCQ101) or an attack (ATK01)"}
+        )
+        write_document("".join(f"{key:<15} {title}\n" for key, title in titles.items()).encode(), writing.destination)
+    elif name == MANUAL:
         from analyzer.commands.manual import manual_page
 
         write_document(manual_page().encode(), writing.destination)
-        return
-    if name not in known:
-        raise InputError(f"there is no page {name}", hint=f"There are {', '.join((*known, MANUAL))}.")
-    writing.document(known[name].read_bytes())
+    else:
+        writing.document(known[name].read_bytes())
+
+
+def _view(names: Sequence[str], known: dict[str, Path]) -> View:
+    """The limits, attacks or rules of these names."""
+    from analyzer.questions.audit.engine import select as selected
+    from analyzer.questions.audit.rule import every_rule
+    from analyzer.screens.views.attack_pages import AttackList, attacks_named
+    from analyzer.screens.views.limits import LimitList
+    from analyzer.screens.views.rule_pages import RuleList
+
+    if list(names) == [LIMITS]:
+        return LimitList()
+    if attacks := attacks_named(names):
+        return AttackList(attacks)
+    try:
+        return RuleList(selected(every_rule(), names, ()), whole=True)
+    except InputError:
+        raise InputError(
+            f"{', '.join(names)}: there is no page, rule or attack of this name",
+            hint=f"`audit --list` shows the rules. Pages are {', '.join((*known, *MADE))}.",
+        ) from None
 
 
 def _title(path: Path) -> str:

@@ -24,8 +24,8 @@ AllFrames = Annotated[
     typer.Option(
         "--frames",
         metavar="OUT",
-        help="Write all frames of the one capture as pcapng, with the numbers they have here: for Wireshark, which does not read "
-        "traces of Windows (.etl).",
+        help="Write all frames as pcapng (for .etl traces). Wireshark does not read traces of Windows. Frames keep their "
+        "numbers.",
     ),
 ]
 
@@ -37,12 +37,12 @@ def export(
     files: Files,
     pcapng: Annotated[
         Path | None,
-        typer.Option("--pcapng", metavar="OUT", help="Write the calls decrypted, as DCERPC that Wireshark reads."),
+        typer.Option("--pcapng", metavar="OUT", help="Write the calls decrypted, as DCERPC packets."),
     ] = None,
     sliced: Annotated[
         Path | None,
         typer.Option(
-            "--slice", metavar="OUT", help="Write the captured packets of the calls, and the handshakes they need."
+            "--slice", metavar="OUT", help="Write the captured packets of the calls. With the handshakes they need."
         ),
     ] = None,
     frames: AllFrames = None,
@@ -51,11 +51,11 @@ def export(
         typer.Option(
             "--dsb",
             metavar="NAME",
-            help=r"Put the key of this user (DOMAIN\name), principal (name@REALM) or SMB session (0x1d) into the slice: "
-            "whoever has the slice then has the key. Only what is named.",
+            help=r"Put the key of this user into the slice. DOMAIN\name, a principal (name@REALM) or an SMB session (0x1d). "
+            "Whoever has the slice then has the key.",
         ),
     ] = None,
-    force: Annotated[bool, force_option("--pcapng, --slice and --frames")] = False,
+    force: Annotated[bool, force_option("these options")] = False,
     head: Head = None,
     tail: Tail = None,
 ) -> None:

@@ -112,7 +112,7 @@ def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool]
 
 
 of_shown = partial(typer.Option, rich_help_panel=SHOWN)
-_LIST_HELP = "List the fields a filter may name, and exit."
+_LIST_HELP = "List the fields of a filter, and exit."
 
 
 def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str, FilterField]]) -> Any:
@@ -120,7 +120,7 @@ def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str
         "--filter",
         "-Y",
         metavar="EXPR",
-        help="Only what passes this filter, in the manner of Wireshark: 'opnum == 6 && status != 0'.",
+        help="Only what passes: 'opnum == 6 && status != 0'. A filter as in Wireshark; --list-fields names the fields.",
         parser=checked(parse),
         autocompletion=_completing(fields),
     )
@@ -147,18 +147,20 @@ Since = Annotated[
         "--since",
         metavar="TIME",
         parse=_time,
-        help="Only calls from then on: 2026-11-20T13:50:16Z, 13:50:16 (UTC), or 90s, 5m after the first frame.",
+        help="Only calls from this time on: 13:50:16 or 90s. 2026-11-20T13:50:16Z is a moment, 13:50:16 a time of day (UTC); "
+        "90s and 5m count from the first frame.",
     ),
 ]
-Until = Annotated[Any, _option("--until", metavar="TIME", parse=_time, help="Only calls until then, written likewise.")]
+Until = Annotated[
+    Any, _option("--until", metavar="TIME", parse=_time, help="Only calls until this time. Written as for --since.")
+]
 ReadUntil = Annotated[
     Any,
     _option(
         "--read-until",
         metavar="TIME",
         parse=_time,
-        help="Read up to this time only, as if the capture ended there: "
-        "2026-11-20T13:50:16Z, 13:50:16 (UTC), or 90s, 5m after the first frame.",
+        help="Read only up to this time. Written as for --since.",
         panel=READING,
     ),
 ]
@@ -168,7 +170,8 @@ At = Annotated[
         "--at",
         metavar="TIME",
         parse=_time,
-        help="Compare two moments of one capture, each named by --at: what was answered last until then. Written as for --since.",
+        help="Compare two moments of one capture: give it twice. Each moment shows the last answers until then. Written as for "
+        "--since.",
     ),
 ]
 Server = Annotated[
@@ -178,7 +181,7 @@ Server = Annotated[
         metavar="HOST",
         parse=_machine,
         autocompletion=complete_machine,
-        help="Only calls to this machine: address, network or name; more than one: to any of them.",
+        help="Only calls to this machine: name, IP or network. Given more than once: to any of them.",
     ),
 ]
 Client = Annotated[
@@ -188,7 +191,7 @@ Client = Annotated[
         metavar="HOST",
         parse=_machine,
         autocompletion=complete_machine,
-        help="Only calls from this machine, written likewise.",
+        help="Only calls from this machine. Written as for --server.",
     ),
 ]
 User = Annotated[
@@ -198,18 +201,18 @@ User = Annotated[
         metavar="NAME",
         parse=later("questions.filters.parties:Account"),
         autocompletion=complete_account,
-        help=r"Only calls of this account: LAB\perfmon, perfmon, perfmon@REALM, anonymous or guest, and of those who claimed "
-        "to be it. Whose password it is: --password-of.",
+        help=r"Only calls of this account (LAB\perfmon). Also perfmon, perfmon@REALM, anonymous or guest. "
+        "Calls of those who claimed to be this account are shown too.",
     ),
 ]
 Interface = Annotated[
     list[str] | None,
     _option(
         "--interface",
-        metavar="NAME|UUID",
+        metavar="NAME",
         parse=later("questions.filters.selection:known_interface"),
         autocompletion=complete_interface,
-        help="Only calls of this interface (PerflibV2, winreg, a UUID); more than one: of any of them.",
+        help="Only calls of this interface: PerflibV2, winreg. Or a UUID. Given more than once: of any of them.",
     ),
 ]
 FollowHandle = Annotated[
@@ -218,7 +221,7 @@ FollowHandle = Annotated[
         "--follow-handle",
         metavar="HANDLE",
         parse=later("questions.filters.selection:handle_name"),
-        help="Only calls on this query handle (q2, 2) or registry key (k1) or service (s1), by number or UUID.",
+        help="Only calls on this handle: q2 or its UUID. Also a registry key (k1) or a service (s1).",
     ),
 ]
 FollowSession = Annotated[
@@ -227,15 +230,19 @@ FollowSession = Annotated[
         "--follow-session",
         metavar="SESSION",
         parse=later("questions.filters.selection:session_name"),
-        help="Only calls of this SMB session: its id (0x1d), or the number of a call in it. "
-        "For a call over plain TCP: those of its connection.",
+        help="Only calls of this SMB session: 0x1d. Or the number of a call in it. For a call over plain TCP: the calls of its "
+        "connection.",
     ),
 ]
 Tail = Annotated[int | None, of_shown("--tail", min=1, metavar="N", help="Only the last N calls.")]
 Head = Annotated[int | None, of_shown("--head", min=1, metavar="N", help="Only the first N calls.")]
 Time = Annotated[
     TimeColumn,
-    typer.Option("--time", help="Time of day, or seconds since the first frame or the call shown before (text)."),
+    typer.Option(
+        "--time",
+        metavar="CLOCK",
+        help="absolute, relative or delta (text). Time of day, seconds since the first frame, or since the call shown before.",
+    ),
 ]
 
 

@@ -29,7 +29,7 @@ KeytabOutput = Annotated[
 ]
 
 
-@keys.command("nt-hash", cls=Command)
+@keys.command("nt-hash", cls=Command, short_help="the NT hash of a password")
 def nt_hash_of(
     password: Annotated[str, typer.Option("--password", help="The password; - asks for it.")] = "-",
 ) -> None:
@@ -41,7 +41,7 @@ def nt_hash_of(
     put(nt_hash(given).hex())
 
 
-@keys.command("wireshark", cls=Command)
+@keys.command("wireshark", cls=Command, short_help="SMB session keys, for Wireshark")
 @command
 def wireshark(
     reading: CaptureReading,
@@ -82,7 +82,7 @@ def wireshark(
     raise typer.Exit(EXIT_FILES if any(problem.kind == "unreadable" for problem in lost) else EXIT_DONE)
 
 
-@keys.command("keytab", cls=Command)
+@keys.command("keytab", cls=Command, short_help="a keytab from a password")
 @command
 def keytab_of(
     writing: Writing,

@@ -89,18 +89,18 @@ class EngineName(StrEnum):
 
 Files = Annotated[
     list[str],
-    typer.Argument(
-        metavar="FILE...", help="Captures (pcap, pcapng, etl; also compressed), globs, or - for standard input."
-    ),
+    typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng, etl), globs; - is stdin. Compressed ones too."),
 ]
 ReadFiles = Annotated[
-    list[str] | None, typer.Option("-r", "--read", metavar="FILE", help="The same as FILE, as tshark has it.")
+    list[str] | None, of_reading("-r", "--read", metavar="FILE", help="A capture, named as tshark names it.")
 ]
 Secrets = Annotated[
     list[Path] | None,
     typer.Option(
         "--secrets",
-        help=f"TOML or JSON with users, keytabs and SMB session keys. Default: the file that {SECRETS_VARIABLE} names.",
+        metavar="FILE",
+        help=f"File of keys; default: the one {SECRETS_VARIABLE} names. "
+        "TOML or JSON: users with passwords or NT hashes, keytabs, SMB session keys.",
     ),
 ]
 PasswordOf = Annotated[
@@ -108,7 +108,7 @@ PasswordOf = Annotated[
     of_keys(
         "--password-of",
         metavar="NAME",
-        help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given.",
+        help="Account that --password or --nt-hash belongs to. DOMAIN\\name or name. Default: try every account.",
     ),
 ]
 Password = Annotated[
@@ -120,11 +120,14 @@ Keytab = Annotated[list[Path] | None, of_keys("--keytab", help="A Kerberos keyta
 SmbSessionKey = Annotated[
     list[str] | None,
     of_keys(
-        "--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list; - asks for it."
+        "--smb-session-key",
+        metavar="LINE",
+        help="A line of Wireshark's smb2_seskey_list. SESSION_ID,KEY[,S2C_KEY,C2S_KEY]; - asks for it.",
     ),
 ]
 Engine = Annotated[
-    EngineName, of_reading("--engine", help="Who reads the file: own reader, or tshark for its formats.")
+    EngineName,
+    of_reading("--engine", metavar="NAME", help="What reads the file: own or tshark. tshark reads more formats."),
 ]
 
 
@@ -137,15 +140,20 @@ def _output(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it; parquet needs -o.")]
+OutputFormat = Annotated[
+    Format, typer.Option("--format", metavar="FORMAT", help="text, jsonl, json, csv, or parquet with -o.")
+]
 OutputEntryFormat = Annotated[
     EntryFormat,
     typer.Option(
-        "--format", help="How to print it; parquet needs -o; timesketch, ecs and zeek are for these programs."
+        "--format",
+        metavar="FORMAT",
+        help="text, jsonl, json, csv, or parquet with -o. Also timesketch, ecs and zeek, for these programs.",
     ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", callback=_output, help="Write to this file; - is standard output.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", callback=_output, help="Write to this file; - is standard output."),
 ]
 
 
@@ -158,7 +166,7 @@ Force = Annotated[bool, force_option("-o")]
 CsvRaw = Annotated[
     bool,
     of_writing(
-        "--csv-raw", help="CSV: cells as they are, also where a terminal obeys them or a spreadsheet runs them."
+        "--csv-raw", help="CSV: do not escape cells. A terminal may obey such a cell, and a spreadsheet may run it."
     ),
 ]
 
@@ -172,9 +180,7 @@ def _columns(context: typer.Context, text: str | None) -> str | None:
 
 Columns = Annotated[
     str | None,
-    of_writing(
-        "--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet: only these columns, in this order."
-    ),
+    of_writing("--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet: only these columns, so ordered."),
 ]
 
 
@@ -196,37 +202,34 @@ def _zone_of(name: str) -> tzinfo | None:
 
 TimeZone = Annotated[
     str | None,
-    of_writing(
-        "--tz", metavar="ZONE", help="Text: show times of this zone (Europe/Berlin, +02:00, local) in place of UTC."
-    ),
+    of_writing("--tz", metavar="ZONE", help="Text: times of this zone, not UTC. Europe/Berlin, +02:00 or local."),
 ]
 NoPager = Annotated[
-    bool, of_writing("--no-pager", help="Text on a terminal at once, not a screen at a time (PCQ_PAGER, PAGER, less).")
+    bool,
+    of_writing(
+        "--no-pager", help="Do not page text on a terminal. Default: PCQ_PAGER, PAGER or less shows a screen at a time."
+    ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 where something could not be read.")]
 
 
 MaxStub = Annotated[
     int | None,
-    of_reading("--max-stub", min=1, metavar="BYTES", help="Largest stub that is put together from fragments (64 MiB)."),
+    of_reading("--max-stub", min=1, metavar="BYTES", help="Largest stub joined from fragments (64 MiB)."),
 ]
 MaxHeld = Annotated[
     int | None,
     of_reading("--max-held", min=1, metavar="BYTES", help="Out-of-order TCP data held at any time (48 MiB)."),
 ]
 MaxConnections = Annotated[
-    int | None, of_reading("--max-connections", min=1, help="TCP connections followed at any time (32768).")
+    int | None, of_reading("--max-connections", min=1, help="TCP connections followed at a time (32768).")
 ]
 
 ReadFrames = Annotated[
     int | None,
-    of_reading(
-        "--read-frames", min=1, metavar="N", help="Read the first N frames only, as if the capture ended there."
-    ),
+    of_reading("--read-frames", min=1, metavar="N", help="Read only the first N frames."),
 ]
-MaxRatio = Annotated[
-    int | None, of_reading("--max-ratio", min=1, help="Bytes that each byte of a compressed capture may become (50).")
-]
+MaxRatio = Annotated[int | None, of_reading("--max-ratio", min=1, help="Bytes each compressed byte may become (50).")]
 
 
 Jobs = Annotated[
@@ -242,8 +245,8 @@ Hash = Annotated[
     bool | None,
     of_writing(
         "--hash/--no-hash",
-        help="State in the result what it was made from: SHA-256 and size of each file, options, limits reached. "
-        "`verify` compares. (SARIF: always, if not --no-hash.)",
+        help="State in the result what it was made from. SHA-256 and size of each file, options, limits reached; "
+        "`verify` compares. SARIF states it without this option.",
         show_default=False,
     ),
 ]
@@ -251,7 +254,8 @@ MetadataFiles = Annotated[
     list[Path] | None,
     of_reading(
         "--metadata",
-        help="Names and types of counters that the capture does not state: what export-metadata wrote, or another capture.",
+        metavar="FILE",
+        help="Counter names that the capture does not state. What export-metadata wrote, or another capture.",
     ),
 ]
 MetadataFrom = Annotated[
@@ -259,7 +263,7 @@ MetadataFrom = Annotated[
     of_reading(
         "--metadata-from",
         metavar="SERVER",
-        help="Use this server's part of --metadata for servers that it does not know (addresses differ between captures).",
+        help="Use this server's names for other servers. Of --metadata; addresses differ between captures.",
     ),
 ]
 
@@ -268,7 +272,8 @@ Redact = Annotated[
     bool,
     of_writing(
         "--redact",
-        help="Pseudonyms for users, hosts, domains, addresses, instances, services and keys, in all that is written.",
+        help="Replace names and addresses by pseudonyms. Those of users, hosts, domains, instances, services and keys, "
+        "in all that is written.",
     ),
 ]
 RedactKey = Annotated[
@@ -276,7 +281,7 @@ RedactKey = Annotated[
     of_writing(
         "--redact-key",
         metavar="KEY",
-        help="Redact with this key, so that pseudonyms agree between captures; - asks for it. "
+        help="Key that makes pseudonyms agree between captures. - asks for it. "
         f"Better: the variable {REDACT_KEY_VARIABLE}.",
     ),
 ]
@@ -286,8 +291,9 @@ NamesFromOption = Annotated[
     NamesFrom,
     typer.Option(
         "--names-from",
-        help="Where names come from: the whole capture, which is read first; or, with `now`, the calls printed before: "
-        "each call is printed as soon as none that began before its end is open (text, jsonl).",
+        metavar="NAME",
+        help="capture (read it first) or now (print at once). With now, print each call as soon as all earlier calls are complete, "
+        "with the names known by then (text, jsonl).",
     ),
 ]
 

@@ -23,40 +23,49 @@ Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 
 ServerName = Annotated[
     str | None,
-    typer.Argument(metavar="SERVER", help="Name or address of the server; your own, or with its owner's leave."),
+    typer.Argument(
+        metavar="SERVER", help="Name or address of a server that you may probe. Your own, or with its owner's leave."
+    ),
 ]
 CaptureFile = Annotated[Path | None, typer.Option("-w", "--write", help="Write what was sent and received, as pcapng.")]
 TriggeredFile = Annotated[
     Path | None,
-    typer.Option("--triggered", help="Write which requirements were triggered; audit --triggered reads it."),
+    typer.Option("--triggered", help="Write which requirements were triggered. audit --triggered reads the file."),
 ]
 KeysFile = Annotated[
     Path | None,
-    typer.Option("--keys", help="Also write the keys that decrypt the capture (mode 600); as good as the password."),
+    typer.Option("--keys", help="Also write the keys of the capture (mode 600). They are as good as the password."),
 ]
-UserName = Annotated[str, typer.Option("--password-of", help="Who calls, and whose password it is (DOMAIN\\name).")]
+UserName = Annotated[str, typer.Option("--password-of", metavar="NAME", help="Account that calls (DOMAIN\\name).")]
 UserPassword = Annotated[
     str | None, typer.Option("--password", envvar=PASSWORD_VARIABLE, help="Its password; - asks for it.")
 ]
-UserHash = Annotated[str | None, typer.Option("--nt-hash", help="Its NT hash in place of the password.")]
+UserHash = Annotated[str | None, typer.Option("--nt-hash", help="NT hash of the account, not its password.")]
 OtherUser = Annotated[str | None, typer.Option("--other-user", help="A second account, one without rights.")]
 OtherPassword = Annotated[str | None, typer.Option("--other-password", help="Its password; - asks for it.")]
-TcpPort = Annotated[int | None, typer.Option("--tcp-port", help="Call over TCP at this port, in place of the pipe.")]
+TcpPort = Annotated[int | None, typer.Option("--tcp-port", help="Call over TCP at this port, not over the pipe.")]
 SmbPort = Annotated[int, typer.Option("--smb-port", help="The port of SMB.")]
 CaptureProgram = Annotated[
     Program,
-    typer.Option("--capture-with", help="What captures; own: the probe's record of what it sent and received."),
+    typer.Option(
+        "--capture-with",
+        help="What captures: auto, dumpcap, tcpdump or own. own is the probe's record of what it sent and received.",
+    ),
 ]
 Rate = Annotated[float, typer.Option("--rate", min=0.01, help="Calls a second, at most.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Wait so long for each answer.")]
-Countersets = Annotated[int, typer.Option("--countersets", min=1, help="So many are walked through.")]
-Polls = Annotated[int, typer.Option("--polls", min=1, help="Polls of the long poll.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Wait for an answer at most so long.")
+]
+Countersets = Annotated[
+    int, typer.Option("--countersets", min=1, help="Number of countersets that are walked through.")
+]
+Polls = Annotated[int, typer.Option("--polls", min=1, help="Number of polls of the long poll.")]
 Interval = Annotated[float, typer.Option("--interval", min=0.0, help="Seconds between them.")]
 Large = Annotated[
-    bool, typer.Option("--large", help="Also offer the largest buffers there can be; a server may set them aside.")
+    bool, typer.Option("--large", help="Also offer the largest buffers there can be. A server may allocate them.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the script, and send nothing.")]
-Replace = Annotated[bool, force_option("-w, --triggered and --keys")]
+Replace = Annotated[bool, force_option("these options")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before it starts.")]
 
 

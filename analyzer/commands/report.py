@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ReportFiles = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="FILE...", help="Captures or cases, globs, or -; with --live, standard input if none is named."
+        metavar="FILE...", help="Captures or cases, globs; - is stdin. With --live the default is standard input."
     ),
 ]
 # How long the end waits for the last frames of tcpdump, and for a browser to fetch the last page.
@@ -45,7 +45,10 @@ def report(
     ] = ProfileName.windows,
     live: Annotated[
         bool,
-        typer.Option("--live", help="Serve the page on 127.0.0.1 while standard input is captured, and keep it new."),
+        typer.Option(
+            "--live",
+            help="Serve a page of what comes on standard input. On 127.0.0.1; it is kept new while the capture grows.",
+        ),
     ] = False,
     strict: Strict = False,
 ) -> None:

@@ -19,15 +19,18 @@ def show(
     selection: CallSelection,
     call: Annotated[
         int | None,
-        typer.Option("--call", help="Number of the call, as `timeline` prints it; else the one call that is selected."),
+        typer.Option(
+            "--call", help="Number of the call, as timeline prints it. Default: the one call that other options select."
+        ),
     ] = None,
     field: Annotated[
-        str | None, typer.Option("--field", help="Only this place, as an audit names it: response.lpData.perf_freq")
+        str | None,
+        typer.Option("--field", help="Only this field: response.lpData.perf_freq. The audit names fields in this way."),
     ] = None,
     packets: Annotated[
         bool,
         typer.Option(
-            "--packets", help="Also its frames, TCP payload and SMB messages: the capture is read once more for them."
+            "--packets", help="Also its frames, TCP payload and SMB messages. The capture is read once more for them."
         ),
     ] = False,
     output_format: OutputFormat = Format.text,

@@ -36,11 +36,9 @@ def timeline(
     tail: Tail = None,
     time: Time = TimeColumn.relative,
     all_attempts: Annotated[
-        bool, typer.Option("--all-attempts", help="Show every try of a registry read, not only the last (text).")
+        bool, typer.Option("--all-attempts", help="Text: every try of a registry read, not the last.")
     ] = False,
-    unfold: Annotated[
-        bool, typer.Option("--unfold", help="A line for every call, also where polls of a handle repeat (text).")
-    ] = False,
+    unfold: Annotated[bool, typer.Option("--unfold", help="Text: a line for every call, also repeated polls.")] = False,
     output_format: OutputEntryFormat = EntryFormat.text,
     names_from: NamesFromOption = NamesFrom.capture,
     strict: Strict = False,

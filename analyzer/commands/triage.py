@@ -35,11 +35,14 @@ def triage(
     files: Files,
     fail_on: Annotated[
         FailOnSeverity,
-        typer.Option("--fail-on", help="The mildest finding that makes the exit code 10 (medium) or 11 (high)."),
+        typer.Option(
+            "--fail-on",
+            help="Exit 10 or 11 from here on: medium, high or never. 10: a finding of medium severity, 11: of high severity.",
+        ),
     ] = FailOnSeverity.medium,
     output_format: OutputFormat = Format.text,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="In text: each observation with its frames, and all processes.")
+        bool, typer.Option("--verbose", "-v", help="Text: each observation with frames; processes.")
     ] = False,
 ) -> None:
     """Who did what to what on which machine, and what became of it: a line for each machine and kind; each file by itself.

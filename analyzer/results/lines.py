@@ -67,9 +67,9 @@ COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
     "decode": (BufferRecord, SampleRecord),
     "export-metadata": (MetadataRecord,),
     "calibrate": (StoredBufferRecord, DisplayedRecord, DecisionRecord, CalibrationSummaryRecord),
-    "limits": (LimitRecord,),
+    "docs limits": (LimitRecord,),
     "audit": (FindingRecord, CoverageRecord, AuditSummaryRecord),
     "audit --matrix": (MatrixRecord,),
     "audit --list": (RuleRecord,),
-    "explain": (AttackRecord,),
+    "docs CODE": (AttackRecord,),
 }

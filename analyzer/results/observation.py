@@ -63,7 +63,7 @@ ObservationKind = Literal[
 
 
 class AttackRecord(Record, frozen=True, kw_only=True, tag="attack"):
-    """What is known of an attack, as `explain` prints it."""
+    """What is known of an attack, as `docs` prints it."""
 
     attack: Annotated[str, doc("code")]
     name: Annotated[str, doc("name")]
@@ -117,6 +117,6 @@ class Observation(Record, frozen=True, kw_only=True, tag="triage-finding"):
         tuple[str, ...], doc("what this is done for in attacks, and not in them alone", source="MITRE ATT&CK")
     ]
     attacks: Annotated[
-        tuple[str, ...], doc("codes of attacks that look like it: `explain CODE` shows what is known of them")
+        tuple[str, ...], doc("codes of attacks that look like it: `docs CODE` shows what is known of them")
     ]
     command: Annotated[str, doc("the command that shows more")]

@@ -94,17 +94,17 @@ def test_failures_go_before_all_other_exit_codes(tmp_path: Path) -> None:
 
 def test_rules_are_listed_and_explained() -> None:
     assert "PCQ210" in run("audit", "--list").stdout
-    assert "Why it matters" in run("explain", "PCQ210").stdout
-    assert run("explain", "request-code-out-of-range").stdout == run("explain", "PCQ210").stdout
+    assert "Why it matters" in run("docs", "PCQ210").stdout
+    assert run("docs", "request-code-out-of-range").stdout == run("docs", "PCQ210").stdout
 
 
 def test_wrong_usage_is_reported() -> None:
     assert run("audit").exit_code == 2
     for option in ("--select", "--ignore"):
-        assert "there is no rule PCQ999" in str(run("audit", "--list", option, "PCQ999").exception)
+        assert "there is no page, rule or attack of this name" in str(run("audit", "--list", option, "PCQ999").exception)
     for wrong in ("x", "101", "-1%"):
         assert run("audit", CLEAR, "--min-coverage", wrong).exit_code == 2
-    assert "there is no rule PCQ999" in str(run("explain", "PCQ999").exception)
+    assert "there is no page, rule or attack of this name" in str(run("docs", "PCQ999").exception)
     assert run("audit", CLEAR, "--matrix", "--format", "sarif").exit_code == 2
 
 

@@ -14,7 +14,7 @@ import typer.main
 
 from analyzer.commands.about import ABOUT
 from analyzer.commands.commands import command_line
-from analyzer.commands.docs import pages
+from analyzer.commands.docs import MADE, pages
 from analyzer.commands.manual import manual_page
 from analyzer.core.errors import InputError
 from tests.commands.test_commands import run
@@ -24,13 +24,20 @@ PAGE = ROOT / "docs" / "pcq-analyzer.1"
 COMMAND: Any = typer.main.get_command(command_line())
 
 
-def test_every_command_has_a_group_one_line_of_80_columns_and_examples() -> None:
+# Lines of a screen on which the help of a command is read at once.
+SCREEN = 34
+
+
+def test_every_command_has_a_group_and_examples_and_one_screen_lists_them() -> None:
     shown = run("--help", env={"COLUMNS": "80"}).stdout.splitlines()
+    group = ""
     for name, about in ABOUT.items():
-        assert f"{about.group}:" in shown
-        assert f"  {name:15}  {about.line}" in shown
+        heading = about.group if about.group != group else ""
+        assert f"{heading:13}  {name:15}  {about.line}" in shown
         assert about.examples
-    assert len(shown) < 60
+        group = about.group
+    assert max(map(len, shown)) <= 80
+    assert len(shown) <= SCREEN
 
 
 @pytest.mark.parametrize("words", [words for about in ABOUT.values() for _, words in about.examples])
@@ -44,30 +51,18 @@ def test_every_example_is_a_command_line_that_is_understood(words: str) -> None:
 
 
 def test_help_shows_the_examples_of_a_command() -> None:
-    shown = " ".join(run("timeline", "--help").stdout.split())
-    assert "Every call, encrypted ones opened: pcq-analyzer timeline x.pcapng --secrets keys.toml" in shown
+    brief, whole = (" ".join(run("timeline", word).stdout.split()) for word in ("--help", "--help-all"))
+    assert "Examples: pcq timeline x.pcapng --secrets keys.toml" in brief
+    assert "Every call, encrypted ones opened: pcq timeline x.pcapng --secrets keys.toml" in whole
 
 
 def test_help_explains_the_options_of_the_task_and_names_the_others() -> None:
     brief, whole = (run("timeline", word).stdout for word in ("--help", "--help-all"))
     assert "--max-ratio" in brief
-    assert "Bytes that each byte of a compressed capture may become" not in " ".join(brief.split())
-    assert "Bytes that each byte of a compressed capture may become" in " ".join(whole.split())
+    assert "Bytes each compressed byte may become" not in brief
+    assert "Bytes each compressed byte may become" in whole
     assert "Only the last N calls." in brief
     assert "Only the last N calls." in whole
-
-
-@pytest.mark.parametrize("words", ["timeline", "audit", "stats", "counters", "keys wireshark", "probe", "docs"])
-def test_help_names_every_option_and_none_is_wider_than_a_terminal(words: str) -> None:
-    """Examples are to be copied, and stand in one line whatever its length."""
-    command = COMMAND
-    for word in words.split():
-        command = command.commands[word]
-    shown, _, _ = run(*words.split(), "--help", env={"COLUMNS": "80"}).stdout.partition("Examples:")
-    assert max(map(len, shown.splitlines())) <= 80
-    for item in command.params:
-        if item.param_type_name == "option":
-            assert any(name in shown for name in item.opts), item.opts
 
 
 def commands(command: Any = COMMAND, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -77,6 +72,31 @@ def commands(command: Any = COMMAND, name: str = "") -> Iterator[tuple[str, Any]
         return
     for word, one in command.commands.items():
         yield from commands(one, f"{name} {word}")
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_help_names_every_option_on_one_screen_of_80_columns(name: str, command: Any) -> None:
+    """Examples are to be copied, and stand in one line whatever its length."""
+    shown = run(*name.split(), "--help", env={"COLUMNS": "80"}).stdout
+    before, _, _ = shown.partition("Examples:")
+    assert max(map(len, before.splitlines())) <= 80
+    assert len(shown.splitlines()) <= SCREEN
+    for item in command.params:
+        if item.param_type_name == "option":
+            assert any(name in before for name in item.opts), item.opts
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_the_first_sentence_of_an_option_says_in_one_line_what_it_does(name: str, command: Any) -> None:
+    for item in command.params:
+        assert 0 < len((item.help or "").partition(". ")[0]) <= 50, item.opts
+
+
+def test_the_options_that_help_explains_are_those_of_the_command_and_few() -> None:
+    for name, about in ABOUT.items():
+        known = {word for item in COMMAND.commands[name].params for word in item.opts}
+        assert set(about.first) <= known
+        assert len(about.first) <= 10
 
 
 # Options of other commands and programs, of which the text says whose they are.
@@ -101,7 +121,7 @@ def test_pages_are_listed_and_shown(tmp_path: Path) -> None:
     for name in ("output", "filters", "architecture", "readme", "changelog", "man"):
         assert re.search(rf"^{name} ", listed, re.MULTILINE)
     titles = dict(line.split(maxsplit=1) for line in listed.splitlines())
-    assert list(titles) == [*pages(), "man"]
+    assert list(titles) == [*pages(), *MADE, "CODE"]
     assert (titles["output"], titles["readme"]) == ("Output for programs, schema 2", "pcq-analyzer")
     assert titles["man"] == "pcq-analyzer(1), for man -l -"
     assert run("docs", "output").stdout == (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
@@ -109,7 +129,9 @@ def test_pages_are_listed_and_shown(tmp_path: Path) -> None:
     assert (tmp_path / "x").read_bytes() == pages()["filters"].read_bytes()
     result = run("docs", "nothing")
     assert isinstance(result.exception, InputError)
-    assert "there is no page nothing" in str(result.exception)
+    assert "nothing: there is no page, rule or attack of this name" in str(result.exception)
+    assert "Looks for:" in run("docs", "PCQ101").stdout
+    assert "process-discovery" in run("docs", "ATK01").stdout
 
 
 def test_the_manual_page_names_every_command_and_option() -> None:
@@ -140,7 +162,7 @@ def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
     [
         ("audit --select", "PCQ10", "PCQ101"),
         ("audit --ignore", "served-below", "served-below-privacy"),
-        ("explain", "PCQ101", "PCQ101"),
+        ("docs", "PCQ101", "PCQ101"),
         ("docs", "out", "output"),
         ("timeline --filter", "opnum == 6 && stat", "opnum == 6 && status"),
     ],

@@ -56,7 +56,7 @@ def refused(
         ("export {clear} --slice {tmp}/a --dsb somebody", "no key of somebody is given; there are keys of: none"),
         ("keys keytab user@REALM --password x", "a keytab needs a file to write, or - for a pipe"),
         ("keys keytab user@REALM --password x -o {tmp}/k --etype 1", "1 is none of 20, 19, 18, 17, 23"),
-        ("limits --format csv", "limits are printed as text or jsonl"),
+        ("docs output --format csv", "pages are text"),
         ("timeline {clear} --redact-key=", "an empty key is none"),
         ("timeline {clear} --metadata-from 10.0.0.1", "it needs --metadata FILE"),
         ("timeline {clear} --read-frames 3 --engine tshark", "tshark reads captures as a whole"),

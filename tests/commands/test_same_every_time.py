@@ -29,8 +29,8 @@ LINES: list[list[object]] = [
     *(["decode", VECTORS / "data_empty_query.bin", "--format", form] for form in ("text", "jsonl")),
     ["show", PCQ, "--secrets", SECRETS, "--call", "2"],
     ["export-metadata", PCQ, "--secrets", SECRETS],
-    ["explain", "PCQ101"],
-    ["limits"],
+    ["docs", "PCQ101"],
+    ["docs", "limits"],
     ["docs"],
 ]
 

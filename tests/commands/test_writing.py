@@ -79,7 +79,7 @@ WRITERS: dict[str, list[object]] = {
     "audit as SARIF": ["audit", CLEAR, "--format", "sarif"],
     "audit as JUnit": ["audit", CLEAR, "--format", "junit"],
     "list of rules": ["audit", "--list"],
-    "explain": ["explain", "PCQ101"],
+    "docs": ["docs", "PCQ101"],
     "export-metadata": ["export-metadata", PCQ, "--secrets", SECRETS],
     "decode": ["decode", VECTORS / "data_empty_query.bin", "--format", "jsonl"],
     "crosscheck": ["crosscheck", CLEAR],

@@ -12,9 +12,9 @@ from msgspec import structs
 from typer.main import get_command
 
 from analyzer.commands.commands import command_line
-from analyzer.commands.limits import amount
 from analyzer.core.limits import ABOUT, DEFAULTS, Limits
 from analyzer.pipeline.run import stream
+from analyzer.screens.views.limits import amount
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,10 +71,10 @@ def test_options_that_change_limits_exist_and_tell_their_defaults() -> None:
 
 
 def test_limits_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    command_line(["limits"])(["limits"], standalone_mode=False)
+    command_line(["docs"])(["docs", "limits"], standalone_mode=False)
     text = capsys.readouterr().out
     assert all(about.what in text and about.reason in text for about in ABOUT.values())
-    command_line(["limits"])(["limits", "--format", "jsonl"], standalone_mode=False)
+    command_line(["docs"])(["docs", "limits", "--format", "jsonl"], standalone_mode=False)
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {record["name"]: record["default"] for record in records} == structs.asdict(DEFAULTS)
     assert {record["record"] for record in records} == {"limit"}

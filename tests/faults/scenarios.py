@@ -77,7 +77,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(("docs", "filters", "-o", "out", "--force"), "out"),
     Scenario(("decode", "buffer.bin", "--format", "jsonl", "-o", "out", "--force"), "out"),
     Scenario(("probe", "--dry-run", "127.0.0.1")),
-    Scenario(("limits",)),
+    Scenario(("docs", "limits")),
     Scenario(("timeline", "b.pcap", "--engine", "tshark", "--format", "jsonl", "-o", "out", "--force"), "out"),
     Scenario(("crosscheck", "b.pcap")),
     Scenario(_COLLECT, "dataset"),

@@ -78,8 +78,8 @@ TEXT_OPTIONS = (
     "audit --ignore PCQ1 --fail-on warn --min-coverage 90%",
     "audit --list",
     "audit --matrix",
-    "limits",
-    "explain PCQ101 PCQ412",
+    "docs limits",
+    "docs PCQ101 PCQ412",
     "stats -Y opnum==6",
     "handles --follow-handle q2",
     *(f"show --call {number}" for number in (1, 2, 3, 5, 8, 13, 21, 34, 55, 70, 80)),
@@ -92,7 +92,7 @@ RECORD_OPTIONS = (
     *(f"audit --format {form}" for form in ("json", "csv", "sarif", "junit", "timesketch", "ecs", "zeek")),
     *(f"show --call {number} --packets --format jsonl" for number in range(1, 84, 3)),
     "export-metadata",
-    "limits --format jsonl",
+    "docs limits --format jsonl",
     "audit --list --format jsonl",
     "audit --matrix --format jsonl",
     "counters --interval 200ms --format jsonl",
@@ -102,7 +102,7 @@ RECORD_OPTIONS = (
     f"audit --redact-key {KEY} --format jsonl",
 )
 _DIGEST = re.compile(r'("result": ?"|  result  sha256 )[0-9a-f]{64}')
-NO_CAPTURE = ("limits", "audit --list", "explain")
+NO_CAPTURE = ("docs", "audit --list")
 
 
 class Case(NamedTuple):

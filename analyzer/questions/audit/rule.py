@@ -1,4 +1,4 @@
-"""What a rule is, and all of them: decorated functions and classes in `rules/`, whose docstrings `pcq explain` prints."""
+"""What a rule is, and all of them: decorated functions and classes in `rules/`, whose docstrings `pcq docs` prints."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Look(Struct, Generic[Shown], frozen=True):
 
 class Rule(Struct, eq=False):
     """One rule. `name` says what was seen, and makes sense after "we allow ..."; `formerly` are names it had before, which still
-    select it. The code is for ever. `page` is what `pcq explain` prints."""
+    select it. The code is for ever. `page` is what `pcq docs` prints."""
 
     code: str
     name: str

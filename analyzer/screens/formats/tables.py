@@ -59,6 +59,7 @@ from analyzer.screens.views.decode import Decode
 from analyzer.screens.views.differences import DifferencesView
 from analyzer.screens.views.files import FilesView
 from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.limits import LimitList
 from analyzer.screens.views.metadata import SavedMetadata
 from analyzer.screens.views.place import ShowPlace
 from analyzer.screens.views.processes import Processes
@@ -193,13 +194,14 @@ def kinds_of(view: View) -> tuple[type[Record], ...]:
 
 
 _KINDS: Mapping[type, tuple[type[Record], ...]] = {
-    AttackList: COMMANDS["explain"],
+    AttackList: COMMANDS["docs CODE"],
     AuditView: (FindingRecord,),
     Calibration: COMMANDS["calibrate"],
     Decode: (BufferRecord,),
     DifferencesView: (DifferenceRecord,),
     Handles: (HandleRecord,),
     Hosts: COMMANDS["hosts"],
+    LimitList: COMMANDS["docs limits"],
     Processes: COMMANDS["processes"],
     FilesView: (FileRecord,),
     RuleList: COMMANDS["audit --list"],

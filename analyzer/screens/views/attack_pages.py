@@ -1,4 +1,4 @@
-"""The pages of what is known of attacks: for `explain`, and all of them as docs/attacks.md."""
+"""The pages of what is known of attacks: for `docs`, and all of them as docs/attacks.md."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def attacks_document() -> str:
     out = [
         "# What looks like an attack",
         "",
-        "Written by `python -m tests.rules_document` from the program itself; `pcq explain CODE` prints the same pages.",
+        "Written by `python -m tests.rules_document` from the program itself; `pcq docs CODE` prints the same pages.",
         "",
         "An observation that looks like one of these names it, with the id of MITRE ATT&CK. It says what was seen, and how sure",
         "that is. It never says that somebody attacks: each page states what else does the same.",

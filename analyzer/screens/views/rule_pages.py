@@ -1,4 +1,4 @@
-"""The pages of the rules: for `explain` and `audit --list`, and all of them as docs/rules.md."""
+"""The pages of the rules: for `docs` and `audit --list`, and all of them as docs/rules.md."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def rules_document() -> str:
     out = [
         "# The rules of the audit",
         "",
-        "Written by `python -m tests.rules_document` from the rules themselves; `pcq explain CODE` prints the same pages.",
+        "Written by `python -m tests.rules_document` from the rules themselves; `pcq docs CODE` prints the same pages.",
         "",
     ]
     judged: dict[str, list[str]] = {}

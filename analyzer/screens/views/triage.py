@@ -189,7 +189,7 @@ def _finding_lines(finding: Observation, width: int | None) -> Iterator[str]:
         parts.append(f"frame{'s' if len(finding.frames) > 1 else ''} {shown}{more}")
     indent = " " * len(label)
     if finding.attacks:
-        known = f"{', '.join(finding.techniques)}, explain {' '.join(finding.attacks)}"
+        known = f"{', '.join(finding.techniques)}; docs {' '.join(finding.attacks)}"
         yield from _plain(f"{indent}{finding.confidence}: {finding.why} ({known})", len(label), width)
     if parts:
         yield from _plain(indent + "; ".join(parts), len(label), width)
