@@ -13,15 +13,18 @@ from typing import ClassVar
 
 import numpy as np
 from msgspec.structs import replace
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
 from textual.suggester import Suggester
 from textual.widgets import Footer, Input, ProgressBar, Static, TabbedContent, TabPane
 from textual.worker import get_current_worker
 
 from analyzer.core.errors import InputError
 from analyzer.core.printable import printable
+from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.filters.columns import CallColumns
 from analyzer.questions.filters.fields import call_fields
@@ -71,6 +74,46 @@ class FilterInput(Input):
             self.cursor_position = len(found)
 
 
+_HELP = """\
+Keys of browse                                    any key closes this
+
+  up, down, j, k       the line above or below; also PageUp, PageDown
+  Home, End, g, G      the first or the last line
+  Enter                calls: go to the tree; tree: open or close;
+                       findings: go to the call and its bytes
+  Tab                  the next pane
+  l, L                 the next layer of the call, or the one before
+  /                    write a filter, as for timeline -Y:
+                       status != 0, handle == q2
+  h                    only calls of this call's handle
+  Escape               leave the filter out
+  1, 2, 3              calls, counter series, audit findings
+  q                    quit
+
+A call: number, seconds since the first frame, account > machine,
+handle, what was asked => what came back. "account?" is only claimed.
+Green: answered. Red: failed. Yellow: sealed, or answered in part."""
+
+
+class HelpScreen(ModalScreen[None]):
+    """The keys there are, until any key is pressed."""
+
+    CSS = """
+    HelpScreen { align: center middle; }
+    HelpScreen Static { width: 74; height: auto; border: solid $foreground; padding: 0 1; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static(_HELP, markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        self.dismiss()
+
+    def on_click(self) -> None:
+        self.dismiss()
+
+
 class _Tabs(Vertical):
     """What there is to see of a capture that was read."""
 
@@ -118,13 +161,14 @@ class Browser(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter"),
-        Binding("h", "follow", "follow handle"),
+        Binding("h", "follow", "handle"),
         Binding("l", "layer(1)", "layer"),
         Binding("L", "layer(-1)", "layer before", show=False),
         Binding("1", "tab('of-calls')", "calls"),
         Binding("2", "tab('of-series')", "series"),
         Binding("3", "tab('of-findings')", "findings"),
         Binding("escape", "leave", "no filter", show=False),
+        Binding("question_mark", "help", "help"),
         Binding("q", "quit", "quit"),
     ]
 
@@ -168,6 +212,7 @@ class Browser(App[None]):
         await self.mount(_Tabs(id="tabs"), Footer())
         calls = self.query_one(CallList)
         calls.row, calls.base = self._row, analysis.capture.first_time_ns or 0
+        calls.names = {ip: names[0] for ip, names in machine_names(analysis).items() if names}
         self._pass(range(1, len(analysis.calls) + 1))
         calls.focus()
         self.run_worker(self._derive, thread=True)
@@ -291,6 +336,10 @@ class Browser(App[None]):
             return
         self.query_one(TabbedContent).active = name
         self.query_one(f"#{name}").query(Lines).first().focus()
+
+    def action_help(self) -> None:
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen())
 
     def action_filter(self) -> None:
         if self.analysis is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from rich.text import Text
@@ -14,6 +14,7 @@ from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
 from analyzer.results.view import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
 from analyzer.screens.browse.lines import Lines
+from analyzer.screens.viewmodel.words import shortened
 from analyzer.screens.views.counters import Spark, compact
 from analyzer.screens.views.text import OUTCOME_STYLES
 from analyzer.screens.views.tree import node_words
@@ -31,7 +32,10 @@ _GROUPS: dict[LayerKind, str] = {
     "buffer": "buffers",
 }
 _FEW = 3
+# Terminals of fewer columns show shorter times and names in the list of calls.
+_WIDE = 110
 _SPARK_CELLS = 24
+_LEAST_ASKED = 16
 
 
 class CallList(Lines):
@@ -42,6 +46,8 @@ class CallList(Lines):
         self.order: Sequence[int] = ()
         self.row: Callable[[int], Row] = lambda number: NotImplemented
         self.base = 0
+        # The first name of each address that has one.
+        self.names: Mapping[str, str] = {}
 
     @property
     def number(self) -> int | None:
@@ -50,16 +56,34 @@ class CallList(Lines):
 
     def line(self, at: int) -> Text:
         row = self.row(self.order[at])
+        is_wide = self.size.width >= _WIDE
         words = f"{row.method} {row.asked}".rstrip()
         came = row.answered if row.outcome == "ok" and row.answered else row.status
         more = "" if row.outcome == "ok" or not row.answered else f", {row.answered}"
-        text = Text(f"{row.number:>7} {(row.time_ns - self.base) / NS_PER_S:12.6f}  ")
-        text.append(f"{(row.handle or ''):<4} ", "cyan")
-        text.append(f"{printable(words)} ")
-        text.append(f"=> {printable(came + more)}", OUTCOME_STYLES[row.outcome])
+        outcome = f"=> {printable(came + more)}"
+        number, time, name = (7, "12.6f", 16) if is_wide else (4, "8.3f", 9)
+        text = Text(f"{row.number:>{number}} {(row.time_ns - self.base) / NS_PER_S:{time}} ")
+        who, whom = (f"{shortened(printable(one), name):<{name}}" for one in (self._caller(row), self._called(row)))
+        text.append(f" {who}>{whom} ", "magenta")
+        text.append(f"{(row.handle or ''):<2} ", "cyan")
+        # Of a long line the beginnings of what was asked and of the outcome are seen.
+        left = self.size.width - len(text)
+        room = max(_LEAST_ASKED, left // 2, left - len(outcome) - 1)
+        text.append(f"{shortened(printable(words), room)} ")
+        text.append(outcome, OUTCOME_STYLES[row.outcome])
         if row.latency_ns is not None:
             text.append(f"  {row.latency_ns / 1e6:.3f} ms", "blue")
         return text
+
+    def _caller(self, row: Row) -> str:
+        """The account without its domain, with a question mark where it is claimed only; else the machine."""
+        if row.user is not None or row.claimed_user is not None:
+            account = (row.user or f"{row.claimed_user}?").rpartition("\\")[2]
+            return account.partition("@")[0] if "@" in account else account
+        return self.names.get(row.client.ip, row.client.ip)
+
+    def _called(self, row: Row) -> str:
+        return self.names.get(row.server.ip, row.server.ip)
 
 
 class _TreeLine(Struct):

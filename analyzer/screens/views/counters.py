@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 SPARK_CELLS = 14
 _BARS = "▁▂▃▄▅▆▇█"
 _EMPTY = "·"
-# Widths: of a number; of what stands between the name of a series and its course (values, unit, four numbers); of the name.
-_NUMBER = 9
-_NUMBERS = 10 + 4 + 4 * (_NUMBER + 1) + 2
-_LEAST_NAME, _MOST_NAME = 24, 60
+# The columns of numbers; where a terminal has no room, the first of them are left out.
+_TITLES = ("min", "mean", "max", "last")
+# Widths: of a number, of a unit, of the name.
+_NUMBER, _UNIT = 9, 4
+_LEAST_NAME, _MOST_NAME = 28, 60
 
 
 class Counters(Struct, OfCapture, frozen=True, dict=True):
@@ -173,6 +174,11 @@ class _SeriesLine(Struct):
         self.last = known[-1]
 
     @property
+    def count(self) -> str:
+        """Values of readings."""
+        return f"{self.values}/{self.readings}"
+
+    @property
     def notes(self) -> str:
         """Reasons for no value, but for the one reading every rate begins with, and what is unusual about values."""
         formula = formula_of(self.series.counter_type) if self.series.counter_type is not None else None
@@ -267,18 +273,18 @@ def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
     span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
     way = f"query {first.handle}" if first.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
     count = sum(line.times for line in lines)
-    watched = f"  watched by {first.client} through {way}, {count} series over {span:,.3f} s"
-    yield styled("bold", f"\\\\{first.server.ip}") + safe(watched)
+    machine = f"\\\\{first.server.ip}"
+    watched = f"{machine}  watched by {first.client} through {way}, {count} series over {span:,.3f} s"
+    head, *others = folded(watched, 4, width)
+    yield styled("bold", machine) + safe(head.removeprefix(machine))
+    yield from map(safe, others)
     by_object: dict[str, list[_SeriesLine]] = {}
     for line in lines:
         by_object.setdefault(line.series.objects[0], []).append(line)
     is_nested = width is not None
     names = {line.series.number: _name(line.series, is_nested=is_nested) for line in lines}
-    course = max(len(str(line.spark)) for line in lines)
-    room = width - _NUMBERS - max(course, len("course")) if width is not None else _MOST_NAME
-    name_width = min(max(map(cell_len, names.values())), max(_LEAST_NAME, min(room, _MOST_NAME)))
-    titles = "".join(f" {title:>{_NUMBER}}" for title in ("min", "mean", "max", "last"))
-    yield styled("dim", f"{'  counter':<{name_width}}{'n/m':>9} {'unit':<4}{titles}  course")
+    columns = _Columns.of(lines, max(map(cell_len, names.values())), width)
+    yield styled("dim", columns.head())
     for group, members in by_object.items():
         if is_nested:
             yield from (styled("bold", text) for text in folded(f"  \\{group}", 4, width))
@@ -286,7 +292,37 @@ def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
         for line in members:
             added = line.series.added if alike[line.series.local_path] > 1 else None
             by = added.removeprefix(f"\\{group}") if added is not None else None
-            yield from _series_lines(line, names[line.series.number], name_width, width, by)
+            yield from _series_lines(line, names[line.series.number], columns, width, by)
+
+
+class _Columns(Struct, frozen=True):
+    """The widths of the columns of one table: of the name, of the count of values, and the titles of the numbers."""
+
+    name: int
+    count: int
+    titles: tuple[str, ...]
+
+    @classmethod
+    def of(cls, lines: Sequence[_SeriesLine], widest_name: int, width: int | None) -> _Columns:
+        """Columns that fit the width, where there is one: with fewer numbers, and a name in a line of its own."""
+        count = max(len(line.count) for line in lines) + 2
+        course = max(len("course"), *(len(str(line.spark)) for line in lines))
+        least, titles, room = min(widest_name, _LEAST_NAME), _TITLES, _MOST_NAME
+        if width is not None:
+            beside = count + 1 + _UNIT + 2 + course
+            while len(titles) > 1 and least + beside + len(titles) * (_NUMBER + 1) > width:
+                titles = titles[1:]
+            room = max(least, width - beside - len(titles) * (_NUMBER + 1))
+        return cls(min(widest_name, room, _MOST_NAME), count, titles)
+
+    def head(self) -> str:
+        titles = "".join(f" {title:>{_NUMBER}}" for title in self.titles)
+        return f"{'  counter':<{self.name}}{'n/m':>{self.count}} {'unit':<{_UNIT}}{titles}  course"
+
+    @property
+    def numbers(self) -> int:
+        """The width of all numbers."""
+        return len(self.titles) * (_NUMBER + 1)
 
 
 def _name(series: Series, *, is_nested: bool) -> str:
@@ -296,23 +332,25 @@ def _name(series: Series, *, is_nested: bool) -> str:
 
 
 def _series_lines(
-    line: _SeriesLine, name: str, name_width: int, width: int | None, by: str | None = None
+    line: _SeriesLine, name: str, columns: _Columns, width: int | None, by: str | None = None
 ) -> Iterator[str]:
     """A series; `by` is what the client asked for to get it, where another one has the same path."""
-    if cell_len(name) > name_width:
+    if cell_len(name) > columns.name:
         yield from (safe(text) for text in folded(name, 6, width))
         name = ""
-    count = f"{line.values}/{line.readings}"
-    head = f"{name}{' ' * (name_width - cell_len(name))}{count:>9} {line.series.unit or '':<4}"
+    head = (
+        f"{name}{' ' * (columns.name - cell_len(name))}{line.count:>{columns.count}} {line.series.unit or '':<{_UNIT}}"
+    )
     if line.values == 0 and line.shown is not None:
-        numbers = f' "{shortened(line.shown)}"'
+        room = max(columns.numbers, width - len(head)) - 3 if width is not None else _MOST_NAME
+        numbers = f' "{shortened(line.shown, room)}"'
     elif line.last is None:
-        numbers = " " + "-".rjust(4 * (_NUMBER + 1) - 1)
+        numbers = "-".rjust(columns.numbers)
     elif _is_hex(line.series):
-        numbers = f" {line.shown or '':>{4 * (_NUMBER + 1) - 1}}"
+        numbers = (line.shown or "").rjust(columns.numbers)
     else:
-        values = (line.minimum, line.total / line.values, line.maximum, line.last)
-        numbers = "".join(f" {compact(value):>{_NUMBER}}" for value in values)
+        values = {"min": line.minimum, "mean": line.total / line.values, "max": line.maximum, "last": line.last}
+        numbers = "".join(f" {compact(values[title]):>{_NUMBER}}" for title in columns.titles)
     full = f"{head}{numbers}  {line.spark}".rstrip()
     notes = ", ".join(note for note in (line.notes, f"by {by}" if by else "") if note)
     if width is None or not notes or len(full) + 2 + len(notes) <= width:

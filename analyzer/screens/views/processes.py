@@ -19,7 +19,9 @@ from analyzer.screens.views.view import OfCapture
 _MOST_NAME = 40
 _HEAD = ("pid", "parent", "name", "started", "first seen", "last seen", "processor", "memory")
 # Columns of numbers, which end below each other.
-_RIGHT = frozenset((0, 6, 7))
+_RIGHT = frozenset(("pid", "processor", "memory"))
+# Columns that are left out where a terminal is too narrow for all, in this order.
+_SPARE = ("last seen", "first seen", "parent")
 
 
 class Processes(Struct, OfCapture, frozen=True):
@@ -54,11 +56,15 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
     for who in viewers:
         yield from map(safe, folded(f"  seen by {who.name} from {who.client_ip}", 4, width))
     rows = [_HEAD, *map(_row, records)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    widths = {title: max(len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
+    for title in _SPARE:
+        if width is not None and sum(widths.values()) + 2 * len(widths) > width:
+            del widths[title]
     for row, record in zip(rows, [None, *records], strict=True):
         cells = (
-            text.rjust(size) if column in _RIGHT else text.ljust(size)
-            for column, (text, size) in enumerate(zip(row, widths, strict=True))
+            row[column].rjust(widths[title]) if title in _RIGHT else row[column].ljust(widths[title])
+            for column, title in enumerate(_HEAD)
+            if title in widths
         )
         line = f"  {'  '.join(cells)}".rstrip()
         yield styled("yellow", line) if record is not None and record.oddities else safe(line)

@@ -23,7 +23,7 @@ from analyzer.screens.views.text import folded, frames_words, header_lines, noth
 from analyzer.screens.views.view import OfCapture
 
 _SHOWN_CALLS = 6
-_SHOWN_NAME = 40
+_SHOWN_NAME, _NARROW, _SHOWN_NARROW = 40, 100, 24
 _UNIT_NS = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "µs"))
 
 
@@ -51,14 +51,14 @@ def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     damages = Damages()
     found = findings(analysis, damages)
     for title, lines in (
-        ("Service response time", _method_lines(analysis, damages)),
-        ("Polls", _poll_lines(analysis)),
+        ("Service response time", _method_lines(analysis, damages, width)),
+        ("Polls", _poll_lines(analysis, width)),
         ("Who called", _identity_lines(analysis, damages)),
         ("Errors, most frequent first", _error_lines(analysis)),
     ):
         yield from _section(title, lines, width)
     yield from _section("Findings: who looked at what", _activity_lines(found, analysis), width)
-    yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis), width)
+    yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis, width), width)
 
 
 def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | None) -> Iterator[str]:
@@ -72,6 +72,23 @@ def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | N
             yield styled(style, text) if style else safe(text)
 
 
+def _fitting(rows: Sequence[Sequence[str]], width: int | None, spare: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows without the first of the `spare` columns, so many that the others fit the width. The first row has the titles."""
+    shown = list(rows[0])
+    for title in spare:
+        if width is None or _width(rows) <= width:
+            break
+        at = shown.index(title)
+        del shown[at]
+        rows = [(*row[:at], *row[at + 1 :]) for row in rows]
+    return [tuple(row) for row in rows]
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """The width of rows in columns."""
+    return sum(2 + max(map(cell_len, column)) for column in zip(*rows, strict=True))
+
+
 def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
     """Rows in columns; the first `left` of them flush left."""
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
@@ -83,7 +100,7 @@ def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
         yield "  " + "  ".join(cells).rstrip()
 
 
-def _method_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str, str | None]]:
+def _method_lines(analysis: Analysis, damages: Damages, width: int | None) -> Iterator[tuple[str, str | None]]:
     methods = method_stats(analysis, damages)
     if not methods:
         return
@@ -104,7 +121,9 @@ def _method_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str, s
                 f"{one.response_bytes.total:,}",
             )
         )
-    for line in _columns(rows, 1):
+    if width is not None and _width(rows) > width:
+        rows = _nested(rows)
+    for line in _columns(_fitting(rows, width, ("answered", "bytes asked", "min", "p95")), 1):
         yield line, None
     total = totals_of(methods)
     if total.unread:
@@ -117,7 +136,20 @@ def _method_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str, s
         yield f"  {_counted(total.unanswered, 'call')} {verb} no answer in the capture", None
 
 
-def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+def _nested(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The rows of methods below a row for each interface."""
+    found = [rows[0]]
+    before = None
+    for name, *cells in rows[1:]:
+        interface, _, method = name.partition(".")
+        if interface != before:
+            found.append((interface, *("" for _ in cells)))
+        found.append((f"  {method}", *cells))
+        before = interface
+    return found
+
+
+def _poll_lines(analysis: Analysis, width: int | None) -> Iterator[tuple[str, str | None]]:
     polls = [poll for poll in poll_stats(analysis) if poll.polls]
     if not polls:
         return
@@ -136,7 +168,7 @@ def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
                 *(duration(value) for value in (spread.median, spread.min, spread.p95, spread.max, one.jitter_ns)),
             )
         )
-    for line, poll in zip(_columns(rows, 3), [None, *polls], strict=True):
+    for line, poll in zip(_columns(_fitting(rows, width, ("min", "p95", "jitter")), 3), [None, *polls], strict=True):
         yield line + (f"  {poll.what}" if poll is not None and poll.what is not None else ""), None
 
 
@@ -223,7 +255,7 @@ def _activity_words(one: ActivityRecord) -> str:
     return f"{words}{times}, {_span(one.first_time_ns, one.last_time_ns)}"
 
 
-def _image_lines(found: ActivityFindings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+def _image_lines(found: ActivityFindings, analysis: Analysis, width: int | None) -> Iterator[tuple[str, str | None]]:
     for server, group in groupby(sorted(found.images, key=lambda one: one.server_ip), key=lambda one: one.server_ip):
         yield f"  on {server}", "bold"
         images = list(group)
@@ -233,9 +265,10 @@ def _image_lines(found: ActivityFindings, analysis: Analysis) -> Iterator[tuple[
             if one.pid is None and one.instance_id is not None:
                 pid = f"instance {one.instance_id}"
             ends = _ends(one, analysis)
-            name = shortened(one.name, _SHOWN_NAME)
+            name = shortened(one.name, _SHOWN_NARROW if width is not None and width < _NARROW else _SHOWN_NAME)
             rows.append((name, pid, str(one.calls), shown_time(one.first_time_ns), shown_time(one.last_time_ns), *ends))
-        for line in _columns(rows, 1):
+        room = width - 2 if width is not None else None
+        for line in _columns(_fitting(rows, room, ("frames", "answers", "calls", "last seen")), 1):
             yield "  " + line, None
     for omission in omissions(found):
         yield f"  {omission.text}", "yellow"

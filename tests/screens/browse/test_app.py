@@ -71,13 +71,14 @@ def test_keys_are_as_they_are_documented() -> None:
 
     assert table(Browser) == [
         ("slash", "filter", "filter", True),
-        ("h", "follow", "follow handle", True),
+        ("h", "follow", "handle", True),
         ("l", "layer(1)", "layer", True),
         ("L", "layer(-1)", "layer before", False),
         ("1", "tab('of-calls')", "calls", True),
         ("2", "tab('of-series')", "series", True),
         ("3", "tab('of-findings')", "findings", True),
         ("escape", "leave", "no filter", False),
+        ("question_mark", "help", "help", True),
         ("q", "quit", "quit", True),
     ]
     assert table(FilterInput) == [("tab", "complete", "complete", False)]

@@ -239,17 +239,18 @@ def row(**more: Any) -> Row:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({}, ("     ", "Query ", "=> OK", "green", None)),
-        ({"handle": "q1", "asked": "of\x1b all"}, ("q1   ", "Query of\\x1b all ", "=> OK", "green", None)),
+        ({}, ("   ", "Query ", "=> OK", "green", None)),
+        ({"handle": "q1", "asked": "of\x1b all"}, ("q1 ", "Query of\\x1b all ", "=> OK", "green", None)),
+        ({"asked": "room for 4096 bytes"}, ("   ", "Query room for … ", "=> OK", "green", None)),
         ({"handle": "q1234"}, ("q1234 ", "Query ", "=> OK", "green", None)),
-        ({"answered": "3 blocks"}, ("     ", "Query ", "=> 3 blocks", "green", None)),
+        ({"answered": "3 blocks"}, ("   ", "Query ", "=> 3 blocks", "green", None)),
         (
             {"answered": "more\u202e", "outcome": "failed", "status": "ERROR"},
-            ("     ", "Query ", "=> ERROR, more\\u202e", "red", None),
+            ("   ", "Query ", "=> ERROR, more\\u202e", "red", None),
         ),
-        ({"outcome": "sealed", "status": "sealed"}, ("     ", "Query ", "=> sealed", "yellow", None)),
-        ({"latency_ns": 1_234_567}, ("     ", "Query ", "=> OK", "green", "  1.235 ms")),
-        ({"latency_ns": 0}, ("     ", "Query ", "=> OK", "green", "  0.000 ms")),
+        ({"outcome": "sealed", "status": "sealed"}, ("   ", "Query ", "=> sealed", "yellow", None)),
+        ({"latency_ns": 1_234_567}, ("   ", "Query ", "=> OK", "green", "  1.235 ms")),
+        ({"latency_ns": 0}, ("   ", "Query ", "=> OK", "green", "  0.000 ms")),
     ],
 )
 def test_a_line_of_a_call(changes: dict[str, Any], line: tuple[str, str, str, str, str | None]) -> None:
@@ -258,15 +259,34 @@ def test_a_line_of_a_call(changes: dict[str, Any], line: tuple[str, str, str, st
     pane = CallList(id="calls")
     assert pane.number is None
     pane.order, pane.base, pane.row = (9, 7), 1_000_000_000, lambda number: row(**{**changes, "number": number})
+    pane.names = {"10.0.0.2": "SRV1"}
     handle, words, came, style, latency = line
     assert pane.number == 9
     assert parts(pane.line(1)) == [
-        ("      7     2.250000  ", ""),
+        ("   7    2.250 ", ""),
+        (" 10.0.0.1 >SRV1      ", "magenta"),
         (handle, "cyan"),
         (words, ""),
         (came, style),
         *([(latency, "blue")] if latency else []),
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "who"),
+    [
+        ({"user": "LAB\\perfmon"}, "perfmon  "),
+        ({"user": "perfmon@LAB.EXAMPLE"}, "perfmon  "),
+        ({"claimed_user": "LAB\\admin"}, "admin?   "),
+        ({"user": "LAB\\administrator"}, "administ…"),
+    ],
+)
+def test_a_line_of_a_call_names_the_account(changes: dict[str, Any], who: str) -> None:
+    from analyzer.screens.browse.panes import CallList
+
+    pane = CallList(id="calls")
+    pane.order, pane.row = (7,), lambda number: row(**changes)
+    assert parts(pane.line(0))[1] == (f" {who}>10.0.0.2  ", "magenta")
 
 
 # ---------------------------------------------------------------------------------------------------------------- tree

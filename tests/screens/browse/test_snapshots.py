@@ -68,6 +68,7 @@ def mixed() -> Analysis:
             ["down", "down", "enter", "l", "l", "enter", "down", "down"],
         ),
         ("narrow", mixed, (80, 24), ["end"]),
+        ("help", mixed, (80, 24), ["question_mark"]),
         ("outcomes", mixed, (140, 24), ["down", "enter", "end"]),
         ("series", lambda: analysis_named(THREE[0]), (100, 16), ["2"]),
         ("findings", lambda: analysis_named(THREE[0]), (120, 16), ["3", "down"]),
