@@ -160,7 +160,8 @@ ReadUntil = Annotated[
         "--read-until",
         metavar="TIME",
         parse=_time,
-        help="Read only up to this time. Written as for --since.",
+        help="Read only up to this time: 13:50:16 or 90s. A moment (2026-11-20T13:50:16Z), a time of day (UTC), or a time after "
+        "the first frame.",
         panel=READING,
     ),
 ]

@@ -181,8 +181,6 @@ class AuditView(Struct, OfCapture, frozen=True):
             sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
         wide = max(map(len, sections), default=len("coverage"))
         heads = "".join(f"{verdict.replace('-', ' '):>{len(verdict) + 2}}" for verdict in VERDICTS)
-        if width is not None:
-            wide = min(wide, max(len("coverage"), width - len(heads) - 2))
         yield f"[bold]{'coverage':<{wide}}  {heads}[/]"
         absent = []
         for section, counts in sections.items():
@@ -190,9 +188,6 @@ class AuditView(Struct, OfCapture, frozen=True):
                 absent.append(section)
                 continue
             cells = (_cell(verdict, counts[verdict]) for verdict in VERDICTS)
-            if len(section) > wide:
-                yield section
-                section = ""
             yield f"{section:<{wide}}  {''.join(cells)}"
         if absent:
             yield from folded(f"not exercised by the capture: {', '.join(absent)}", 4, width)

@@ -15,11 +15,11 @@ from analyzer.screens.formats.tables import table_of, tables_of
 from analyzer.screens.views.counters import (
     _LEAST_NAME,
     _MOST_NAME,
-    _NUMBER,
-    _NUMBERS,
+    _TITLES,
     SPARK_CELLS,
     Counters,
     Spark,
+    _Columns,
     _series_lines,
     _SeriesLine,
     compact,
@@ -126,9 +126,24 @@ def test_a_course_of_four_cells_holds_means(values: list[float | None], course: 
 # ------------------------------------------------------------------------------------------------ lines
 
 
-def test_the_columns_leave_room_for_names_of_24_to_60_characters() -> None:
-    """n/m in ten, the unit in five with its space, four numbers of nine and a space each, two spaces: 56 of a line of 80."""
-    assert (SPARK_CELLS, _NUMBER, _NUMBERS, _LEAST_NAME, _MOST_NAME) == (14, 9, 56, 24, 60)
+@pytest.mark.parametrize(
+    ("widest", "width", "name", "titles"),
+    [
+        (90, None, _MOST_NAME, _TITLES),
+        (20, 80, 20, _TITLES),
+        (90, 80, 32, _TITLES[1:]),
+        (90, 120, _MOST_NAME, _TITLES),
+        (90, 60, 32, _TITLES[3:]),
+        (90, 20, _LEAST_NAME, _TITLES[3:]),
+    ],
+)
+def test_columns_leave_out_numbers_where_a_terminal_is_narrow(
+    widest: int, width: int | None, name: int, titles: tuple[str, ...]
+) -> None:
+    """n/m in five, the unit in five with its space, ten for each number, two spaces, and a course of six: the name has the rest."""
+    columns = _Columns.of([line_of([1.0, 2.0, 3.0])], widest, width)
+    assert (columns.name, columns.count, columns.titles) == (name, 5, titles)
+    assert width is None or width < 60 or len(columns.head()) <= width
 
 
 def series(kind: int | None = BULK, **options: object) -> Series:
@@ -201,7 +216,10 @@ def test_notes_say_what_is_unusual(
 def one_line(
     line: _SeriesLine, width: int | None = None, by: str | None = None, name: str = "  name", room: int = 8
 ) -> list[str]:
-    return [Text.from_markup(text, emoji=False).plain for text in _series_lines(line, name, room, width, by)]
+    return [
+        Text.from_markup(text, emoji=False).plain
+        for text in _series_lines(line, name, _Columns(room, 9, _TITLES), width, by)
+    ]
 
 
 def test_a_line_has_a_name_counts_a_unit_and_four_numbers() -> None:

@@ -192,8 +192,10 @@ def image(name: str, **changes: Any) -> ImageRecord:
     return ImageRecord(**{**facts, **times, "frames": (11, 12), **changes})
 
 
-def images(analysis: Analysis, *found: ImageRecord, forgotten: int = 0) -> list[tuple[str, str | None]]:
-    return list(_image_lines(ActivityFindings((), found, forgotten), analysis))
+def images(
+    analysis: Analysis, *found: ImageRecord, forgotten: int = 0, width: int | None = None
+) -> list[tuple[str, str | None]]:
+    return list(_image_lines(ActivityFindings((), found, forgotten), analysis, width))
 
 
 def test_images_are_listed_by_server_with_what_numbers_them() -> None:
@@ -216,6 +218,14 @@ def test_images_are_listed_by_server_with_what_numbers_them() -> None:
         (f"       {head}  calls  frames", None),
         (f"    b    7        1  {dates}     #2   11…12", None),
         ("  3 sightings of processes beyond the first 100000 are not listed", "yellow"),
+    ]
+
+
+def test_on_a_narrow_terminal_images_have_fewer_columns() -> None:
+    lines = images(analysis_of(), image("a" * 40), width=80)
+    assert lines[1:] == [
+        (f"    {'':24}  pid                   first seen", None),
+        (f"    {'a' * 23}…    7  1970-01-01T00:00:00.000000Z", None),
     ]
 
 
