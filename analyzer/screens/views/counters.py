@@ -44,7 +44,7 @@ SPARK_CELLS = 14
 _BARS = "▁▂▃▄▅▆▇█"
 _EMPTY = "·"
 # The columns of numbers; where a terminal has no room, the first of them are left out.
-_TITLES = ("min", "mean", "max", "last")
+_TITLES: tuple[str, ...] = ("min", "mean", "max", "last")
 # Widths: of a number, of a unit, of the name.
 _NUMBER, _UNIT = 9, 4
 _LEAST_NAME, _MOST_NAME = 28, 60
