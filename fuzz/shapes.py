@@ -288,6 +288,19 @@ def etl_fragments_alone(path: Path, size: int) -> None:
 
 
 @shape()
+def etl_fragments_of_nothing(path: Path, size: int) -> None:
+    """A packet of an event trace log that begins, and goes on with events without data."""
+    _etl(path, size, lambda trace, number: trace.ndis(etl.T0 + number, b"", keyword=0 if number else etl.START))
+
+
+@shape()
+def etl_fragments_kept(path: Path, size: int) -> None:
+    """Packets of event trace logs that begin with all that an event may have and do not end, each of another thread."""
+    data = bytes(60_000)
+    _etl(path, size, lambda trace, number: trace.ndis(etl.T0 + number, data, keyword=etl.START, thread=number), 1 << 20)
+
+
+@shape()
 def etl_appearances(path: Path, size: int) -> None:
     """Packets of pktmon, each in a group of its own and at another component."""
 

@@ -26,7 +26,7 @@ from analyzer.capture.etl_buffers import (
     log_file_of,
 )
 from analyzer.capture.etl_layout import CLOCK_TYPES
-from analyzer.capture.etl_packets import NO_LINK, ROW, PacketEvents, Rows, chosen, together
+from analyzer.capture.etl_packets import LACKING, NO_LINK, ROW, PacketEvents, Rows, chosen, together
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.capture.linktypes import LinkType
 from analyzer.capture.pcap import MAX_FRAME_BYTES
@@ -91,7 +91,7 @@ class EtlFile:
         self._events = PacketEvents(limits)
         self._index = BufferIndex(limits)
         self._appearances = None if appearances else _Appearances(limits)
-        self._fragments = _Fragments()
+        self._fragments = _Fragments(limits)
         self._number = 0
         # Packets that wait for earlier ones, and their bytes.
         self._waiting = np.empty(0, ROW)
@@ -101,6 +101,7 @@ class EtlFile:
         self._damaged_buffers = 0
         self._out_of_order = False
         self._unread = 0
+        self._dropped = 0
 
     def __iter__(self) -> Iterator[TracedBlock | Problem]:
         place = self._stream.any_place()
@@ -145,6 +146,7 @@ class EtlFile:
             events_lost=log_file.events_lost,
             buffers_lost=log_file.buffers_lost,
             appearances=self._appearances.count if self._appearances is not None else 0,
+            dropped=self._dropped,
             interfaces=self.interfaces,
             process_hints=tuple(
                 ProcessHint(process=process, frames=count)
@@ -182,8 +184,9 @@ class EtlFile:
         data, starts = _gathered(rows, parts)
         numbers = np.arange(self._number + 1, self._number + 1 + len(rows), dtype=np.int64)
         self._number += len(rows)
-        good = rows["link"] != NO_LINK
-        self._unread += int((~good).sum())
+        good = (rows["link"] != NO_LINK) & (rows["link"] != LACKING)
+        self._unread += int((rows["link"] == NO_LINK).sum())
+        self._dropped += int(rows["dropped"].sum())
         if self._appearances is not None and rows["group"].any():
             good &= self._appearances.first(rows, data, starts)
         if not good.all():
@@ -256,7 +259,13 @@ class EtlFile:
             )
         if self._unread:
             yield self._problem(
-                "unsupported", f"{self._unread} packets of pktmon begin above the network layer; they are left out"
+                "unsupported",
+                f"{self._unread} packets of pktmon begin with no header that is read here; they are left out",
+            )
+        if self._dropped:
+            yield self._problem(
+                "note",
+                f"{self._dropped} frames are packets that Windows dropped, as pktmon noted: they went no further",
             )
         if self._appearances is not None and (count := self._appearances.count):
             yield self._problem(
@@ -285,11 +294,27 @@ class _Spooled:
         return self._log.read(position, min(length, self.size - position))
 
 
+class _Begun:
+    """A packet that began and did not end: its bytes, as many as a frame may have, and how many there were."""
+
+    __slots__ = ("data", "size")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.size = 0
+
+    def add(self, data: bytes, start: int, size: int) -> None:
+        self.data += data[start : start + min(size, MAX_FRAME_BYTES - len(self.data))]
+        self.size += size
+
+
 class _Fragments:
     """Packets in several events: those that began and did not end, by thread and interface."""
 
-    def __init__(self) -> None:
-        self.open: dict[tuple[int, int], list[bytes]] = {}
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.trace_waiting
+        self._held = 0
+        self.open: dict[tuple[int, int], _Begun] = {}
         # Packets that lack their beginning or their end.
         self.lacking = 0
 
@@ -297,32 +322,43 @@ class _Fragments:
         """The packets that end here, with the row of their last event, and the bytes of those that were joined, a further part.
         What lacks its beginning has no link type."""
         ended: list[int] = []
-        whole: list[bytes | None] = []
+        whole: list[_Begun | None] = []
         columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))
         for index, (key, interface, begins, ends, part, start, size) in enumerate(zip(*columns, strict=True)):
-            place = key, interface
-            before = self.open.pop(place, None)
+            begun = self._taken((key, interface))
             if begins:
-                self.lacking += before is not None
-                before = []
-            if before is not None:
-                before.append(parts[part][start : start + size])
+                self.lacking += begun is not None
+                begun = _Begun()
+            if begun is not None:
+                begun.add(parts[part], start, size)
             if ends:
                 ended.append(index)
-                whole.append(b"".join(before)[:MAX_FRAME_BYTES] if before is not None else None)
-            elif before is not None and sum(map(len, before)) <= MAX_FRAME_BYTES:
-                if len(self.open) >= _MOST_OPEN:
-                    del self.open[next(iter(self.open))]
-                    self.lacking += 1
-                self.open[place] = before
+                whole.append(begun)
+            elif begun is not None:
+                self._keep((key, interface), begun)
         found = rows[ended]
         self.lacking += (lacking := whole.count(None))
         if lacking:
-            found["link"][[data is None for data in whole]] = NO_LINK
-        sizes = np.array([len(data or b"") for data in whole], np.int64)
+            found["link"][[begun is None for begun in whole]] = LACKING
+        data = [begun.data if begun is not None else b"" for begun in whole]
+        sizes = np.array([len(each) for each in data], np.int64)
         found["part"], found["start"], found["size"] = len(parts), np.cumsum(sizes) - sizes, sizes
-        found["original"] = np.where(found["begins"], found["original"], sizes)
-        return found, b"".join(data or b"" for data in whole)
+        lengths = np.array([begun.size if begun is not None else 0 for begun in whole], np.int64)
+        found["original"] = np.where(found["begins"], found["original"], lengths)
+        return found, b"".join(data)
+
+    def _taken(self, place: tuple[int, int]) -> _Begun | None:
+        begun = self.open.pop(place, None)
+        if begun is not None:
+            self._held -= len(begun.data)
+        return begun
+
+    def _keep(self, place: tuple[int, int], begun: _Begun) -> None:
+        self.open[place] = begun
+        self._held += len(begun.data)
+        while len(self.open) > _MOST_OPEN or self._held > self._most:
+            self._taken(next(iter(self.open)))
+            self.lacking += 1
 
 
 class _Appearances:

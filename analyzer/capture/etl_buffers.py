@@ -188,6 +188,8 @@ class BufferIndex:
             self.marked_lost += bool(flags & (BUFFER_FLAGS["events_lost"] | BUFFER_FLAGS["buffer_lost"]))
             if flags & BUFFER_FLAGS["compressed"]:
                 self.compressed += 1
+            elif offset < BUFFER_HEADER_LEN:
+                self.damaged += 1
             elif filled > BUFFER_HEADER_LEN + EVENT_START.size:
                 before = _first_stamp(head, before)
                 self.places.append(at)

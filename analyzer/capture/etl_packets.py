@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from analyzer.capture.etl_buffers import Events, Int64s
 from analyzer.capture.etl_layout import (
+    DIRECTION_TAGS,
     EXTENDED_ITEM,
     KEYWORDS,
     MANIFEST_EVENT,
@@ -51,12 +52,15 @@ _COMPONENT, _PACKET, _DROPPED_PACKET = 20, 160, 170
 _EXTENDED = 1
 # There are not so many types of extended data items.
 _MOST_ITEMS = 32
-NO_LINK = 0xFFFF
+# What has no frame: a packet whose first bytes are none that we read, and one whose events are not all there.
+NO_LINK, LACKING = 0xFFFF, 0xFFFE
 _LINKS = {
     PACKET_TYPES["ethernet"]: int(LinkType.ETHERNET),
     PACKET_TYPES["wifi"]: int(LinkType.IEEE802_11),
     PACKET_TYPES["ip"]: int(LinkType.RAW),
 }
+_OUT = tuple(DIRECTION_TAGS[name] for name in ("out", "tx", "egress"))
+_IN = tuple(DIRECTION_TAGS[name] for name in ("in", "rx", "ingress"))
 _MOST_NAME = 255
 # Of an Ethernet header, and what an IP header needs.
 _ETHERNET_LEN, _IPV4_LEN, _IPV6_LEN = 14, 20, 40
@@ -229,6 +233,7 @@ class PacketEvents:
             return
         rows = _rows(heads, places, sizes)
         rows["begins"] = rows["ends"] = True
+        rows["sent"], rows["received"] = np.isin(fields["dir_tag"], _OUT), np.isin(fields["dir_tag"], _IN)
         rows["dropped"] = heads["id"] == _DROPPED_PACKET
         rows["group"], rows["place"] = fields["pkt_group_id"], fields["pkt_number"]
         rows["original"] = np.maximum(fields["original_payload_size"], fields["logged_payload_size"])

@@ -56,6 +56,7 @@ class EventTrace(Value, frozen=True, kw_only=True):
     events_lost: Annotated[int, doc("events that were lost while it was written")]
     buffers_lost: Annotated[int, doc("buffers that were lost while it was written")]
     appearances: Annotated[int, doc("frames left out: packets that pktmon saw before at another component")]
+    dropped: Annotated[int, doc("frames that are packets that Windows dropped, as pktmon noted")]
     interfaces: Annotated[tuple[TraceInterface, ...], doc("what saw packets")]
     process_hints: Annotated[
         tuple[ProcessHint, ...],

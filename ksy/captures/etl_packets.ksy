@@ -108,6 +108,7 @@ types:
       - id: dir_tag
         -orig-id: DirTag
         type: u2
+        enum: direction_tags
       - id: packet_type
         -orig-id: PacketType
         type: u2
@@ -159,6 +160,14 @@ types:
         -orig-id: Fragment
         size: fragment_size
 enums:
+  direction_tags:
+    0: {id: unspecified, -orig-id: PktMonDirTag_Unspecified}
+    1: {id: in, -orig-id: PktMonDirTag_In}
+    2: {id: out, -orig-id: PktMonDirTag_Out}
+    3: {id: rx, -orig-id: PktMonDirTag_Rx}
+    4: {id: tx, -orig-id: PktMonDirTag_Tx}
+    5: {id: ingress, -orig-id: PktMonDirTag_Ingress}
+    6: {id: egress, -orig-id: PktMonDirTag_Egress}
   packet_types:
     0: {id: unknown, -orig-id: PktMonPayload_Unknown}
     1: {id: ethernet, -orig-id: PktMonPayload_Ethernet}

@@ -44,10 +44,18 @@ def switch_packet(frame: bytes, *, port: int = 3, vlan: int = 0, destinations: S
 
 
 def pktmon_packet(
-    frame: bytes, group: int, *, number: int = 1, appearance: int = 1, component: int = 5, kind: int = 1, wire: int = 0
+    frame: bytes,
+    group: int,
+    *,
+    number: int = 1,
+    appearance: int = 1,
+    direction: int = 1,
+    component: int = 5,
+    kind: int = 1,
+    wire: int = 0,
 ) -> bytes:
     """The data of events 160 and 170. `kind` is 1 for Ethernet, 2 for Wi-Fi, 3 for IP."""
-    numbers = pack("<HHHHHHH", number, appearance, 1, kind, component, 1, 0)
+    numbers = pack("<HHHHHHH", number, appearance, direction, kind, component, 1, 0)
     return pack("<Q", group) + numbers + pack("<IIHH", 0, 0, wire or len(frame), len(frame)) + frame
 
 

@@ -155,6 +155,29 @@ def test_a_packet_without_its_beginning_has_a_number_and_is_left_out(tmp_path: P
     frames, problems = frames_in(tmp_path, etl.data())
     assert [frame.frame for frame in frames] == [2]
     assert "of 2 packets in several events some events are missing" in texts(problems, "gap")
+    assert not texts(problems, "unsupported")
+
+
+def test_a_packet_of_more_events_than_a_frame_may_have_bytes_is_cut(tmp_path: Path) -> None:
+    etl = Etl(buffer_size=1 << 17).ndis(T0, b"a" * 60_000, keyword=START)
+    for _ in range(5):
+        etl.ndis(T0, b"b" * 60_000, keyword=0)
+    etl.ndis(T0, b"z" * 60_000, keyword=END).ndis(T0 + 1000, FRAME)
+    frames, problems = frames_in(tmp_path, etl.data())
+    assert [(len(frame.data), frame.original_length) for frame in frames] == [(262_144, 420_000), (60, 60)]
+    assert not problems
+
+
+def test_bytes_of_packets_that_do_not_end_are_kept_within_a_limit(tmp_path: Path) -> None:
+    etl = Etl(buffer_size=1 << 17)
+    for thread in range(20):
+        etl.ndis(T0, bytes(10_000), keyword=START, thread=thread)
+    etl.ndis(T0, b"", keyword=END, thread=0).ndis(T0, b"", keyword=END, thread=19)
+    frames, problems = frames_in(tmp_path, etl.data(), limits=Limits(trace_waiting=100_000))
+    assert [len(frame.data) for frame in frames] == [10_000]
+    # Ten that were forgotten, of which one ends without its beginning, and nine that do not end.
+    assert "of 20 packets in several events some events are missing" in texts(problems, "gap")
+    assert [frame.frame for frame in frames] == [2]
 
 
 def test_packets_of_virtual_switches_and_vpns_are_frames(tmp_path: Path) -> None:
@@ -198,7 +221,15 @@ def test_packets_above_the_network_layer_are_left_out(tmp_path: Path) -> None:
     etl.event(T0 + 1000, PKTMON, 160, pktmon_packet(FRAME, 2), keyword=0)
     frames, problems = frames_in(tmp_path, etl.data())
     assert [frame.frame for frame in frames] == [2]
-    assert "1 packets of pktmon begin above the network layer" in texts(problems, "unsupported")
+    assert "1 packets of pktmon begin with no header that is read here" in texts(problems, "unsupported")
+
+
+def test_packets_that_windows_dropped_are_frames_and_told(tmp_path: Path) -> None:
+    etl = Etl().event(T0, PKTMON, 160, pktmon_packet(IPV4, 1), keyword=0)
+    etl.event(T0 + 1000, PKTMON, 170, pktmon_packet(FRAME, 2, component=9), keyword=0)
+    frames, problems = frames_in(tmp_path, etl.data())
+    assert [frame.data for frame in frames] == [IPV4, FRAME]
+    assert "1 frames are packets that Windows dropped" in texts(problems, "note")
 
 
 def test_lost_events_and_buffers_are_problems(tmp_path: Path) -> None:
@@ -228,10 +259,12 @@ def test_a_damaged_buffer_costs_itself_alone(tmp_path: Path) -> None:
     data = bytearray(trace_of(given_frames, processors=1, buffer_size=4096))
     data[2 * 4096 : 2 * 4096 + 4] = b"\xff\xff\xff\xff"
     pack_into("<H", data, 4 * 4096 + 72, 3)
+    # Filled with less than its own header.
+    pack_into("<I", data, 6 * 4096 + 48, 71)
     frames, problems = frames_in(tmp_path, bytes(data))
-    assert 0 < 400 - len(frames) < 80
+    assert 0 < 400 - len(frames) < 120
     assert {frame.data for frame in frames} <= {frame for _, frame in given_frames}
-    assert "2 buffers of the trace are damaged" in texts(problems, "malformed")
+    assert "3 buffers of the trace are damaged" in texts(problems, "malformed")
 
 
 def test_the_unused_end_of_a_file_that_was_made_in_advance_is_no_damage(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
+from struct import pack_into
 
 import numpy as np
 import orjson
@@ -18,8 +19,8 @@ from analyzer.capture.etl_buffers import BufferIndex, Events, LogFile, log_file_
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.times import FILETIME_EPOCH_NS
 from tests.build._generated.etl import Etl as CompiledEtl
-from tests.build.capture import frames_of
-from tests.build.etl import PKTMON, T0, Etl, extended, other_kinds, pktmon_packet, trace_of
+from tests.build.capture import frames_of, read
+from tests.build.etl import NDIS, PKTMON, T0, Etl, extended, ndis_packet, other_kinds, pktmon_packet, trace_of
 from tests.interfaces.buffers.test_ksy import all_types
 
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
@@ -157,13 +158,43 @@ REAL = {
 }
 
 
-@pytest.mark.corpus
-@pytest.mark.parametrize("name", REAL)
-def test_real_traces_are_read_event_by_event(name: str) -> None:
+def real_trace(name: str) -> bytes:
     folder = os.environ.get("PCQ_CORPUS")
     if not folder:
         pytest.skip("PCQ_CORPUS names no folder of public captures")
-    data = (Path(folder) / "etl" / name).read_bytes()
+    return (Path(folder) / "etl" / name).read_bytes()
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", REAL)
+def test_packets_are_found_in_buffers_that_windows_wrote(name: str, tmp_path: Path) -> None:
+    given_frames = frames_of(20)
+    data = bytearray(real_trace(name))
+    log_file = log_file_of(bytes(data))
+    assert log_file is not None
+    stamp = log_file.clock.first + 1
+    events = b""
+    for number, (_, frame) in enumerate(given_frames):
+        event = Etl(first_stamp=stamp + number).event(T0, NDIS, 1001, ndis_packet(frame)).data()[8192 + 72 :]
+        events += event[: int.from_bytes(event[:2], "little") + 7 & ~7]
+    # The last buffer that Windows wrote once more, with these events instead of its own.
+    last = bytearray(data[-log_file.buffer_size :])
+    pack_into("<I", last, 48, 72 + len(events))
+    last[72 : 72 + len(events)] = events
+    path = tmp_path / "with packets.etl"
+    path.write_bytes(data + last)
+    frames, problems, _ = read(path)
+    assert [frame.data for frame in frames] == [frame for _, frame in given_frames]
+    # Ticks of 100 ns, as the clocks of these three count.
+    wanted = [log_file.started_ns + 100 * (number + 1) for number in range(20)]
+    assert [frame.time_ns for frame in frames] == wanted
+    assert {problem.kind for problem in problems} <= {"gap"}
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", REAL)
+def test_real_traces_are_read_event_by_event(name: str) -> None:
+    data = real_trace(name)
     events = compiled_events(data)
     log_file, read = read_events(data)
     assert read == [(kind, length) for kind, _, _, length, _ in events]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import lz4.frame
 import pytest
+import zstandard
 
 from analyzer.capture.reader import CaptureReader
-from tests.build.capture import read
+from tests.build.capture import Pcapng, read
 from tests.build.etl import NDIS, PKTMON, T0, Etl, ndis_packet, pktmon_component, pktmon_packet
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +51,16 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def calls_of(output: str) -> list[object]:
+COMPRESSED = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.compress,
+    "lz4": lz4.frame.compress,
+}
+
+
+def calls_of(output: str) -> list[dict[str, Any]]:
     records = [json.loads(line) for line in output.splitlines()]
     return [record for record in records if record["record"] in ("call", "session", "problem")]
 
@@ -56,10 +70,63 @@ def test_the_calls_of_a_trace_are_those_of_the_same_frames_in_pcapng(trace: Path
     assert len(wanted) > 10
     assert calls_of(text("timeline", str(trace), "--format", "jsonl")) == wanted
     assert text("timeline", str(trace)).splitlines()[2] == "trace of WIN-PC7, Windows build 19045"
-    packed = tmp_path / "net.etl.gz"
-    packed.write_bytes(gzip.compress(trace.read_bytes()))
-    assert calls_of(text("timeline", str(packed), "--format", "jsonl")) == wanted
     assert calls_of(text("timeline", "-", "--format", "jsonl", stdin=trace.read_bytes())) == wanted
+    for name, compress in COMPRESSED.items():
+        packed = tmp_path / f"net.etl.{name}"
+        packed.write_bytes(compress(trace.read_bytes()))
+        assert calls_of(text("timeline", str(packed), "--format", "jsonl")) == wanted
+
+
+@pytest.mark.parametrize(
+    "command", ["triage", "sessions", "hosts", "processes", "handles", "stats", "counters", "audit"]
+)
+def test_every_command_says_of_a_trace_what_it_says_of_pcapng(command: str, trace: Path, tmp_path: Path) -> None:
+    same = tmp_path / trace.name
+    same.write_bytes(CAPTURE.read_bytes())
+
+    def said_of(path: Path) -> tuple[int, str]:
+        ran = run(command, str(path), "--format", "jsonl")
+        records = [json.loads(line) for line in ran.stdout.decode().replace(str(path), "FILE").splitlines()]
+        for record in records:
+            record.pop("traces", None)
+        return ran.returncode, json.dumps(records, indent=1)
+
+    code, wanted = said_of(same)
+    assert code in (0, 3, 10, 11, 12)
+    assert said_of(trace) == (code, wanted)
+
+
+def test_a_trace_and_pcapng_of_one_conversation_are_read_in_the_order_of_their_times(
+    trace: Path, tmp_path: Path
+) -> None:
+    frames, _, _ = read(CAPTURE)
+    etl, section = Etl(buffer_size=16384, started_ns=frames[0].time_ns), Pcapng().section().interface(resolution=9)
+    for number, frame in enumerate(frames):
+        if number % 2:
+            section.enhanced(frame.time_ns, frame.data)
+        else:
+            etl.ndis(frame.time_ns, frame.data, processor=number % 3)
+    (tmp_path / "a.etl").write_bytes(etl.data())
+    (tmp_path / "b.pcapng").write_bytes(section.data)
+    pair = [str(tmp_path / name) for name in ("a.etl", "b.pcapng")]
+    calls, wanted = (
+        [one for one in calls_of(text("timeline", *files, "--format", "jsonl")) if one["record"] == "call"]
+        for files in (pair, [str(CAPTURE)])
+    )
+    assert [(one["time_ns"], one["method"], one["state"], one["latency_ns"]) for one in calls] == [
+        (one["time_ns"], one["method"], one["state"], one["latency_ns"]) for one in wanted
+    ]
+    for one, whole in zip(calls, wanted, strict=True):
+        for side in ("request", "response"):
+            place = [((number - 1) // 2 + 1, (number - 1) % 2) for number in whole[side]["frames"]]
+            assert list(zip(one[side]["frames"], one[side]["frame_files"], strict=True)) == place
+    case = tmp_path / "both.pcq"
+    assert run("save", *pair, "-o", str(case)).returncode == 0
+    assert text("timeline", str(case), "--format", "jsonl") == text("timeline", *pair, "--format", "jsonl")
+    assert run("verify", str(case), *pair).returncode == 0
+    page = tmp_path / "both.html"
+    assert run("report", *pair, "-o", str(page)).returncode == 0
+    assert b"a.etl" in page.read_bytes()
 
 
 def test_what_a_trace_says_beside_packets_is_in_the_capture_record_and_in_a_case(trace: Path, tmp_path: Path) -> None:
@@ -90,6 +157,30 @@ def test_frames_written_for_wireshark_have_the_numbers_of_here(trace: Path, tmp_
     assert (code, words) == (0, f"108 frames, written to {out}\n")
     frames, problems, _ = read(out)
     assert (frames, problems) == read(trace)[:2]
+    assert calls_of(text("timeline", str(out), "--format", "jsonl")) == calls_of(
+        text("timeline", str(trace), "--format", "jsonl")
+    )
+    same = run("diff", str(trace), str(out))
+    assert (same.returncode, same.stdout.decode().splitlines()[-1]) == (
+        0,
+        "17 pairs of calls compared: no difference: all calls were compared",
+    )
+
+
+@pytest.mark.needs("tshark")
+def test_wireshark_learns_which_way_pktmon_saw_a_packet_go_and_that_it_was_dropped(tmp_path: Path) -> None:
+    etl = Etl()
+    for number, event in enumerate((160, 160, 170)):
+        packet = pktmon_packet(b"\2" * 60, number + 1, direction=(3, 4, 0)[number])
+        etl.event(T0 + number, PKTMON, event, packet, keyword=0)
+    path, out = tmp_path / "p.etl", tmp_path / "p.pcapng"
+    path.write_bytes(etl.data())
+    assert said("export", str(path), "--frames", str(out))[0] == 0
+    fields = ("-T", "fields", "-e", "frame.packet_flags_direction", "-e", "frame.comment")
+    ran = subprocess.run(["tshark", "-r", str(out), *fields], capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in ran.stdout.splitlines()]
+    assert [row[0] for row in rows] == ["0x00000001", "0x00000002", ""]
+    assert [row[1].endswith("; dropped") for row in rows] == [False, False, True]
 
 
 def test_numbers_stay_where_packets_are_left_out(tmp_path: Path) -> None:

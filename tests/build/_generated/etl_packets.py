@@ -17,6 +17,15 @@ class EtlPackets(KaitaiStruct):
        manifests of the providers as Windows 10 has them; microsoft/etl2pcapng names the fields and keywords
     """
 
+    class DirectionTags(IntEnum):
+        unspecified = 0
+        in = 1
+        out = 2
+        rx = 3
+        tx = 4
+        ingress = 5
+        egress = 6
+
     class Keywords(IntEnum):
         wireless_wan = 512
         native_80211 = 65536
@@ -129,7 +138,7 @@ class EtlPackets(KaitaiStruct):
             self.pkt_group_id = self._io.read_u8le()
             self.pkt_number = self._io.read_u2le()
             self.appearance_count = self._io.read_u2le()
-            self.dir_tag = self._io.read_u2le()
+            self.dir_tag = KaitaiStream.resolve_enum(EtlPackets.DirectionTags, self._io.read_u2le())
             self.packet_type = KaitaiStream.resolve_enum(EtlPackets.PacketTypes, self._io.read_u2le())
             self.component_id = self._io.read_u2le()
             self.edge_id = self._io.read_u2le()
