@@ -145,7 +145,7 @@ class Smb2Sessions:
             return None
         session.signed += 1
         keys = session.proven_keys or session.keys
-        key = session.channel_keys.get(self._state.connection.number) or (keys.signing_key if keys else None)
+        key = session.channel_keys.get(self._state.connection.number, keys.signing_key if keys else None)
         algorithm = self._state.signing
         start, stop, length = message.start, message.stop, message.length
         if key is None or algorithm is None or stop - start != length or not 0 < length <= MAX_CHECKED:
@@ -309,8 +309,9 @@ class Smb2Sessions:
             session.logs_on(logon, at, self._out)
         if setup.binding:
             # [MS-SMB2] 3.3.5.5.2: a channel signs with a key of its own, and encrypts with the session's.
-            if keys is not None and keys.signing_key is not None:
-                session.channel_keys[state.connection.number] = keys.signing_key
+            # Without it nothing can be said of a signature there, whatever key of the session was given.
+            key = keys.signing_key if keys is not None else None
+            session.channel_keys[state.connection.number] = key or session.channel_keys.get(state.connection.number)
         elif is_new or session.keys is None:
             # Renewing does not change the keys of a session ([MS-SMB2] 3.3.5.5.3).
             session.keys = keys

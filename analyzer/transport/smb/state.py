@@ -340,7 +340,7 @@ class Session:
         self.pipe_names: dict[str, None] = {}
         self.keys: SessionKeys | None = None
         self.proven_keys: SessionKeys | None = None
-        self.channel_keys: dict[int, bytes] = {}
+        self.channel_keys: dict[int, bytes | None] = {}
         self.preauth_hash: bytes | None = None
         self.undecrypted = Undecrypted()
         self.cipher: str | None = CIPHERS.get(state.cipher) if state.cipher is not None else None

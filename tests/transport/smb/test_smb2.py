@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.auth.keyring import Keyring
+from analyzer.auth.keyring import Keyring, SmbKeys
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.results.connection import SmbSession
@@ -630,6 +630,18 @@ def test_a_session_spans_connections_of_a_client_whose_binding_was_not_captured(
     session = session_of(out)
     # The frames of the second connection have earlier times: where the session was met is not when it began.
     assert session.first_time_ns == 1000
+
+
+def test_a_signature_of_a_channel_whose_key_is_not_known_is_not_judged() -> None:
+    keyring = Keyring(smb_keys=[SmbKeys(SESSION_ID, session_key=SESSION_KEY)])
+    first = Talk().begin().tree().open().transceive(ASK, SAY, signed=True)
+    other = Connection(1, Endpoint("10.0.1.2", 50000), Endpoint("10.0.1.1", 445), True)
+    second = Talk(session_key=b"c" * 16, connection=other).begin(binding=True).transceive(SAY, ASK, signed=True)
+    out = run(stream(first.sent, closed=False) + stream(second.sent, other), keyring=keyring)
+    assert not only(out, Problem)
+    session = session_of(out)
+    # Of the first connection alone: the last answer of the setup, and the transaction.
+    assert (session.signed_messages, session.verified_messages) == (6, 3)
 
 
 @pytest.mark.parametrize("server", ["10.0.0.1", "10.0.0.9"])
