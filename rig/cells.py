@@ -121,6 +121,18 @@ def _own() -> Iterator[Cell]:
     yield _of("smbd, sealing", "smbprotocol", "SMB 3.0, encrypted", "NTLM", dialect="0x300", encrypt=True)
 
 
+def _scapy() -> Iterator[Cell]:
+    for level in ("privacy", "integrity", "none"):
+        # Over SMB, scapy protects nothing below integrity.
+        security = "SPNEGO" if level != "none" else ""
+        yield _of("smbd", "scapy", "SMB 3.1.1", security, level, spnego=True, encrypt=False)
+    yield _of("smbd, sealing", "scapy", "SMB 3.1.1, encrypted", "SPNEGO", spnego=True, encrypt=True)
+    for spnego in (False, True):
+        for level in ("privacy", "integrity"):
+            yield _of("tcp", "scapy", "TCP", "SPNEGO" if spnego else "NTLM", level, spnego=spnego)
+    yield _of("tcp", "scapy", "TCP", "", "none", spnego=False)
+
+
 def _tools() -> Iterator[Cell]:
     """Programs that decide themselves what they call."""
     account = ["-U", "{domain}/{user}%{password}", "-p", "{port}"]
@@ -134,6 +146,9 @@ def _tools() -> Iterator[Cell]:
         ]
         protection = {"seal": "privacy", "sign": "integrity"}[level]
         yield _of("smbd", "rpcclient", "SMB 3.1.1", "NTLM", protection, words=words, decides=True)
+    for path in ("HKPD", "HKLM"):
+        words = ["net", "rpc", "registry", "enumerate", path, "-S", "{host}", *account]
+        yield _of("smbd", "net", "SMB 3.1.1", "", "none", words=words, decides=True)
     scripts = [
         "nmap",
         "-Pn",
@@ -150,4 +165,4 @@ def _tools() -> Iterator[Cell]:
 
 def cells() -> list[Cell]:
     """Every cell."""
-    return [*_impacket(), *_samba(), *_own(), *_tools()]
+    return [*_impacket(), *_samba(), *_own(), *_scapy(), *_tools()]

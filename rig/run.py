@@ -27,7 +27,7 @@ from tests.build.capture import read
 from tests.probe.server import without_trailer
 
 HERE = Path(__file__).resolve().parent.parent
-_MODULES = {"smbprotocol": "own", "rpcclient": "tool", "nmap": "tool"}
+_MODULES = {"smbprotocol": "own", "rpcclient": "tool", "net": "tool", "nmap": "tool"}
 _DOCUMENT, _BEGIN, _END = HERE / "docs/testing.md", "<!-- rig -->", "<!-- end of rig -->"
 
 
@@ -38,8 +38,8 @@ class ClientError(Exception):
 def held(cell: Cell, seed: int, network: Network, servers: Servers, capture: Path) -> Truth:
     """One conversation of a cell, captured. Raises `ClientError`."""
     model = Model(seed)
-    # libdcerpc counts no message for a fault, whatever protects it.
-    witness = servers.serve(model, seals_faults=cell.client != "samba" and seed % 2 == 0)
+    # libdcerpc and scapy count no message for a fault, whatever protects it.
+    witness = servers.serve(model, seals_faults=cell.client not in ("samba", "scapy") and seed % 2 == 0)
     options = {**cell.options, **({"carrier": "smbprotocol"} if cell.client == "smbprotocol" else {})}
     python = cell.python or sys.executable
     module = f"rig.clients.{_MODULES.get(cell.client, cell.client)}_client"
