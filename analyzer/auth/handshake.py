@@ -34,6 +34,12 @@ def begin(keyring: Keyring, auth_type: int | None = None, tickets: Tickets | Non
     return TokenHandshake(keyring, auth_type, tickets)
 
 
+def is_first_token(token: bytes) -> bool:
+    """Whether a client begins a handshake with it: NTLM NEGOTIATE, a bare Kerberos AP-REQ or SPNEGO NegTokenInit, or an initial
+    GSS-API token (RFC 2743 3.1)."""
+    return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\xa0", b"\x60"))
+
+
 class TokenHandshake:
     """See `Handshake`."""
 

@@ -104,7 +104,8 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
         str | None,
         doc(
             "account of the logon that was in force on the SMB session when the call was made, where that is a later one than that "
-            "under which the pipe was opened; which of the two the server takes is its choice",
+            "under which the pipe was opened; which of the two the server takes is its choice. Also of a renewal whose answer was "
+            "not captured; `unknown user` where no message names it",
             source="[MS-SMB2] section 3.3.5.5.2",
         ),
     ] = None

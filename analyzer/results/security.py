@@ -15,6 +15,9 @@ ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
 # SMB2_SESSION_FLAG_IS_GUEST; [MS-CIFS] section 2.2.4.53.2, SMB_SETUP_GUEST). No message states the name of that account.
 GUEST = "guest"
 
+# Who logged on by a logon of which no message gives a name.
+UNKNOWN_USER = "unknown user"
+
 # What names an account.
 AccountSource = Literal["handshake", "ticket", "kdc-reply", "answer"]
 # What the server's answer to a logon granted: what was asked for, or less.
@@ -26,7 +29,7 @@ LogonOutcome = Literal["account", "guest", "anonymous", "bound", "refused", "una
 def who_words(account: str | None, claimed: str | None, later: str | None = None) -> str:
     """An account in words, with the name that the client claimed where the server granted another, and with who was logged on to
     the session `later` than the pipe was opened, as whom the server may have served the call, where that is somebody else."""
-    words = account if account is not None else "unknown user"
+    words = account if account is not None else UNKNOWN_USER
     if account is not None and claimed is not None:
         words += f" (claimed to be {claimed})"
     return f"{words}, or {later}, who logged on later" if later not in (None, account) else words

@@ -18,7 +18,7 @@ from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SmbFact
 from analyzer.results.connection import Channel, logon_key
 from analyzer.results.record import Endpoint
 from analyzer.results.returns import stated_kind
-from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
+from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.events import SmbInfo
 from analyzer.transport.rpc.events import Exchange
 from analyzer.transport.rpc.interfaces import interface_name, method_name
@@ -190,7 +190,7 @@ def _auth(
         identity.claimed_otherwise if identity is not None else None,
         identity.is_guest if identity is not None else None,
         _key("rpc", auth.logon) if is_by_rpc else _key("smb", smb_logon),
-        identity_in_force.account if identity_in_force is not None else None,
+        None if identity_in_force is None else identity_in_force.account or UNKNOWN_USER,
         _key("smb", logon_in_force),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.handshake import is_first_token
 from analyzer.core.events import Problem
 from analyzer.results.connection import Channel, Logon
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
@@ -30,11 +31,6 @@ _MECHANISMS = {
 _PRIVACY = int(AuthLevel.PRIVACY)
 # A sealed association may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
-
-
-def _is_first_token(token: bytes) -> bool:
-    """NTLM NEGOTIATE, a bare Kerberos AP-REQ or SPNEGO NegTokenInit, or an initial GSS-API token (RFC 2743 3.1)."""
-    return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\xa0", b"\x60"))
 
 
 class Security:
@@ -237,7 +233,7 @@ class SecurityTable:
     ) -> Security:
         """A token of bind, alter_context, their answers or AUTH3."""
         security = self._by_id.get(trailer.context_id)
-        first = sender == "initiator" and _is_first_token(token)
+        first = sender == "initiator" and is_first_token(token)
         if security is None or first:
             security = self._new(trailer, next(self._logons))
             if not first:

@@ -365,8 +365,10 @@ class Smb1Reader:
 
     def _info(self, header: Smb1Header, session: Session) -> SmbInfo:
         """How a message was carried."""
-        signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.logon
-        key = (self._state.dialect, header.uid, signed, logon)
+        signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.in_force
+        # What a renewal under way states grows with its messages.
+        stated = logon.identity if logon is not None and logon is session.pending else None
+        key = (self._state.dialect, header.uid, signed, logon, stated)
         info = self._infos.get(key)
         if info is None:
             info = SmbInfo(self._state.dialect or "1.0", header.uid, False, signed, False)

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth.context import Handshake
+from analyzer.auth.handshake import is_first_token
 from analyzer.core.guid import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.emitter import Emitter
@@ -31,6 +32,9 @@ class Smb1Setup(Struct):
     first_time_ns: int
     client_os: str | None = None
     frames: list[int] = field(default_factory=list)
+    # Whether it asks for a new session; None where that does not show.
+    begins: bool | None = None
+    logon: SessionLogon | None = None
 
 
 class Smb1Sessions:
@@ -55,7 +59,7 @@ class Smb1Sessions:
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they carried is not lost."""
         for uid, setup in self._setups.items():
-            self._set_up(uid, setup, setup.first_time_ns)
+            self._ends_unanswered(uid, setup)
         self._setups.clear()
 
     def negotiate_request(self, block: Smb1Block) -> None:
@@ -90,13 +94,24 @@ class Smb1Sessions:
         words.skip("session_setup.fixed", 10)
         if block.word_count == 12:
             length = words.u16("session_setup.len_blob")
+            token = data.take("session_setup.blob", length)
             setup = self._setups.get(header.uid) if header.uid else None
+            if setup is not None and is_first_token(token):
+                # The answer to the one before was not captured.
+                self._ends_unanswered(header.uid, self._setups.pop(header.uid))
+                setup = None
             if setup is None:
-                setup = Smb1Setup(self._state.shared.handshake(), message.time_ns)
+                setup = Smb1Setup(self._state.shared.handshake(), message.time_ns, begins=header.uid == 0 or None)
             setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
-            setup.handshake.feed("initiator", data.take("session_setup.blob", length))
+            setup.handshake.feed("initiator", token)
             if data.left:
                 setup.client_os = text_of(data, header.unicode) or None
+            session = self._state.sessions.get(header.uid)
+            if session is not None and not setup.begins:
+                logon = self._logon(setup, message.time_ns, message.frames)
+                logon.begins = False
+                if session.pending is not logon:
+                    session.asks_again(logon, setup.first_time_ns, self._out)
             return setup
         lengths = words.u16("session_setup.len_lm")
         if block.word_count >= 13:
@@ -136,6 +151,7 @@ class Smb1Sessions:
         session = self._establish(header.uid, setup, message.time_ns, message.frames)
         logon = self._logon(setup, message.time_ns, message.frames)
         if isinstance(asked, Identity):
+            logon.begins = is_first or None
             logon.plain_identity = replace(asked, os_version=system)
         elif system is not None:
             logon.server_os = system
@@ -150,11 +166,19 @@ class Smb1Sessions:
         if header.failed:
             self._leave(session)
 
+    def _ends_unanswered(self, uid: int, setup: Smb1Setup) -> None:
+        """The answer that completes a setup was not captured: a new session is taken for granted, a renewal is not."""
+        if setup.begins or uid not in self._state.sessions:
+            self._set_up(uid, setup, setup.first_time_ns)
+
     def _logon(self, setup: Smb1Setup | None, time_ns: int, frames: tuple[int, ...]) -> SessionLogon:
         if setup is None:
             return self._state.shared.logon(None, time_ns, frames)
-        logon = self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
-        logon.client_os = setup.client_os
+        logon = setup.logon
+        if logon is None:
+            logon = setup.logon = self._state.shared.logon(setup.handshake, setup.first_time_ns)
+            logon.begins = setup.begins
+        logon.client_os, logon.frames = setup.client_os, setup.frames
         return logon
 
     def _set_up(self, uid: int, setup: Smb1Setup, time_ns: int, frames: tuple[int, ...] = ()) -> Session:

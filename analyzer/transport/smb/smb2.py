@@ -506,6 +506,8 @@ class Smb2Reader:
     def _setup_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         header = operation.header
         setup = request.setup if request is not None else self.sessions.setup_of(header.session_id)
+        if request is None and setup is not None:
+            setup.preauth_hash = None  # the request is part of it
         is_encrypted = operation.transforms.encrypted
         self.sessions.setup_response(header, setup, operation.body, operation.message, is_encrypted=is_encrypted)
 
@@ -517,11 +519,13 @@ class Smb2Reader:
 
     def _info(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
         """How a message was carried."""
-        logon = session.logon if session is not None else None
+        logon = session.in_force if session is not None else None
         dialect, transforms = self._state.dialect, operation.transforms
         signed = operation.header.flags & FLAG_SIGNED
         number = session.number if session is not None else None
-        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon, number)
+        # What a renewal under way states grows with its messages.
+        stated = logon.identity if session is not None and logon is not None and logon is session.pending else None
+        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon, stated, number)
         info = self._infos.get(key)
         if info is None:
             how = (transforms.encrypted, bool(signed), transforms.compressed, operation.signature_ok)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from analyzer.auth.context import Handshake
+from analyzer.auth.handshake import is_first_token
 from analyzer.core.cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
@@ -37,6 +38,7 @@ SESSION_FLAG_BINDING = 0x01
 # Of a response ([MS-SMB2] section 2.2.6).
 SESSION_FLAG_IS_GUEST, SESSION_FLAG_IS_NULL = 0x0001, 0x0002
 DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
+DIALECT_UNDECIDED = 0x02FF
 CONTEXT_ENCRYPTION, CONTEXT_SIGNING = 2, 8
 CAPABILITY_ENCRYPTION = 0x40
 # Checking what large transfers of files were signed with would take longer than reading everything else.
@@ -47,14 +49,17 @@ _SETUP_COST = 6000
 
 
 class Smb2Setup(Struct):
-    """A session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none."""
+    """A session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none. `fresh`: it asks for
+    a session; `renews`: it begins in one that is there. Neither, where its first request was not captured."""
 
     handshake: Handshake
     preauth_hash: bytes | None
     binding: bool
     fresh: bool
+    renews: bool
     first_time_ns: int
     frames: list[int] = field(default_factory=list)
+    logon: SessionLogon | None = None
 
 
 class Smb2Sessions:
@@ -74,7 +79,7 @@ class Smb2Sessions:
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they carried is not lost."""
         for session_id, setup in self._setups.items():
-            self._establish(session_id, setup)
+            self._ends_unanswered(session_id, setup)
         self._setups.clear()
 
     def leave(self, session: Session) -> None:
@@ -90,7 +95,7 @@ class Smb2Sessions:
         state, out = self._state, self._out
         session.close_all(out)
         report(session, out)
-        if session.wrong_signatures:
+        if session.wrong_signatures and session.has_its_key:
             many = "message" if session.wrong_signatures == 1 else "messages"
             text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} with a wrong signature"
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
@@ -154,10 +159,10 @@ class Smb2Sessions:
         right = check_signature(algorithm, key, data, from_server=bool(flags & FLAG_RESPONSE), cancel=cancel)
         if right:
             session.verified += 1
-        else:
-            session.wrong_signatures += 1
-            session.wrong_signature_frames = session.wrong_signature_frames or message.frames
-        return right
+            return True
+        session.wrong_signatures += 1
+        session.wrong_signature_frames = session.wrong_signature_frames or message.frames
+        return False if session.has_its_key else None
 
     # Negotiation
 
@@ -174,7 +179,11 @@ class Smb2Sessions:
         dialect = cur.u16("negotiate.dialect")
         num_contexts = cur.u16("negotiate.num_contexts")
         state.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
-        state.dialect, state.dialect_number = DIALECTS.get(dialect, f"{dialect:#06x}"), dialect
+        state.dialect = DIALECTS.get(dialect, f"{dialect:#06x}")
+        if dialect == DIALECT_UNDECIDED:
+            # Another negotiation follows, and decides ([MS-SMB2] section 3.3.5.3.2).
+            return
+        state.dialect_number = dialect
         if state.preauth_hash is not None:
             whole = part.whole and dialect == DIALECT_311
             state.preauth_hash = preauth_update(state.preauth_hash, part.head.data) if whole else None
@@ -207,23 +216,49 @@ class Smb2Sessions:
         binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
         cur.skip("session_setup.fixed", 9)
         token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
-        setup = self._setups.get(header.session_id) if header.session_id else None
+        session_id = header.session_id
+        is_first = token is not None and is_first_token(token.data)
+        is_new = is_first or session_id == 0
+        setup = self._setups.get(session_id) if session_id else None
+        if setup is not None and is_first:
+            # The answer to the one before was not captured.
+            self._ends_unanswered(session_id, self._setups.pop(session_id))
+            setup = None
         if setup is None:
-            setup = self._new_setup(binding, header.session_id == 0, part)
+            setup = self._new_setup(part, binding=binding, fresh=session_id == 0, renews=is_first and session_id != 0)
+            setup.preauth_hash = setup.preauth_hash if is_new else None
         self._hash(setup, part)
         setup.frames += part.frames[: MAX_FRAMES - len(setup.frames)]
         if token is None:
             setup.handshake.missed("initiator")
         elif len(token):
             setup.handshake.feed("initiator", token.data)
+        self._asks(session_id, setup)
         return setup
+
+    def _asks(self, session_id: int, setup: Smb2Setup) -> None:
+        """A request for another logon of a session, which the server may have granted before its answer is met."""
+        if setup.fresh or setup.binding:
+            return
+        session = self._state.sessions.get(session_id)
+        if session is not None:
+            logon = self._logon(setup)
+            logon.begins = False
+            if session.pending is not logon:
+                session.asks_again(logon, setup.first_time_ns, self._out)
+
+    def _ends_unanswered(self, session_id: int, setup: Smb2Setup) -> None:
+        """The answer that completes a setup was not captured: a new session is taken for granted, a renewal is not."""
+        is_renewal = setup.logon is not None and setup.logon.begins is False
+        if not is_renewal and (setup.fresh or setup.binding or session_id not in self._state.sessions):
+            self._establish(session_id, setup)
 
     def setup_response(
         self, header: Smb2Header, setup: Smb2Setup | None, cur: Cursor, part: Message, *, is_encrypted: bool = False
     ) -> None:
         """Takes a response; `setup` is what its request gave, None where that was not captured."""
         if setup is None:
-            setup = self._new_setup(False, False, part)
+            setup = self._new_setup(part)
             setup.preauth_hash = None
             setup.handshake.missed("initiator")
         setup.frames += part.frames[: MAX_FRAMES - len(setup.frames)]
@@ -262,24 +297,28 @@ class Smb2Sessions:
         session = self._state.sessions.get(header.session_id)
         if setup.binding and session is None:
             session = self._state.shared.sessions.bound(header.session_id, self._state)
-        if session is None and setup.binding:
-            return
         logon = self._logon(setup)
         logon.refused = header.status
         if session is None:
             session = Session(self._state, header.session_id, setup.first_time_ns)
+            session.binds = setup.binding
             self._joins(session, setup)
             session.seen(part.time_ns)
-            session.logs_on(logon, part.time_ns, self._out)
+            if setup.renews:
+                session.refuses(logon, part.time_ns, self._out)
+            else:
+                session.logs_on(logon, part.time_ns, self._out)
             self.leave(session)
         elif setup.binding:
             session.binds_connection(self._state.connection.number, logon, part.time_ns, self._out)
         else:
             session.refuses(logon, part.time_ns, self._out)
 
-    def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Smb2Setup:
+    def _new_setup(
+        self, part: Message, *, binding: bool = False, fresh: bool = False, renews: bool = False
+    ) -> Smb2Setup:
         begun = self._state.shared.handshake()
-        return Smb2Setup(begun, self._state.preauth_hash, binding, fresh, part.time_ns)
+        return Smb2Setup(begun, self._state.preauth_hash, binding, fresh, renews and not binding, part.time_ns)
 
     def _hash(self, setup: Smb2Setup, part: Message) -> None:
         if setup.preauth_hash is not None:
@@ -304,15 +343,15 @@ class Smb2Sessions:
         if setup.binding and not is_new:
             session.binds_connection(state.connection.number, logon, at, self._out)
         else:
-            if session.began is None:
-                session.preauth_hash = setup.preauth_hash
             session.logs_on(logon, at, self._out)
+            if session.began is logon:
+                session.preauth_hash = setup.preauth_hash
         if setup.binding:
             # [MS-SMB2] 3.3.5.5.2: a channel signs with a key of its own, and encrypts with the session's.
             # Without it nothing can be said of a signature there, whatever key of the session was given.
             key = keys.signing_key if keys is not None else None
             session.channel_keys[state.connection.number] = key or session.channel_keys.get(state.connection.number)
-        elif is_new or session.keys is None:
+        elif session.began is logon:
             # Renewing does not change the keys of a session ([MS-SMB2] 3.3.5.5.3).
             session.keys = keys
         return session
@@ -326,7 +365,7 @@ class Smb2Sessions:
     def _keys(self, session_id: int, setup: Smb2Setup, *, is_new: bool) -> SessionKeys | None:
         """The keys that follow from a setup, or from what was given for the session; None where neither has a key."""
         state, key = self._state, setup.handshake.session_key
-        if key is not None and state.shared.key_log is not None and is_new and not setup.binding:
+        if key is not None and state.shared.key_log is not None and is_new and not setup.binding and not setup.renews:
             state.shared.key_log(session_id, key)
         if key is None and not setup.binding:
             given = (keys.session_key for keys in state.shared.keyring.smb_keys_for(session_id))
@@ -337,9 +376,15 @@ class Smb2Sessions:
         return derive_keys(dialect, key, setup.preauth_hash, state.cipher)
 
     def _logon(self, setup: Smb2Setup) -> SessionLogon:
-        made = self._state.shared.logon(setup.handshake, setup.first_time_ns, setup.frames)
-        if setup.binding:
+        made = setup.logon
+        if made is None:
+            made = setup.logon = self._state.shared.logon(setup.handshake, setup.first_time_ns)
+            # A session of which this is the first that is met on a connection whose beginning was captured began there.
+            begins = setup.fresh or self._state.dialect_number is not None or None
+            made.begins = False if setup.renews else begins
+            made.is_binding = setup.binding
             made.ends = self._state.client, self._state.server
+        made.frames = setup.frames
         return made
 
     def _register(self, session: Session) -> None:

@@ -12,7 +12,9 @@ SMB2, `smb1` those of SMB1:
     IN SETUP     MORE_PROCESSING_REQUIRED                               IN SETUP
     IN SETUP     success, another message that names it, the end        VALID
     IN SETUP     an error                                               OVER, with its status (`refused`); VALID where it was before
-    VALID        SESSION_SETUP of the same session                      VALID: another logon is in force, the keys stay
+    VALID        request of a SESSION_SETUP of the same session         VALID: a renewal under way (`pending`)
+    VALID        success of it                                          VALID: another logon is in force, the keys stay
+    VALID        an error, another such request, the end                as before: the renewal is stated, refused or unanswered
     VALID        success of a new SESSION_SETUP with its id             OVER, and VALID for the new one
     VALID        LOGOFF response                                        OVER on all of its connections
     IN SETUP     more setups under way than `Limits.sessions`           forgotten, the oldest first
@@ -132,7 +134,8 @@ class Open(Struct):
 
     `is_dcerpc` states whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that
     does not is read no further, like a file. `durable` is what a client that opens it again is known by, None where the server did
-    not grant that; `sent` is what the client sent over it, where it may send that again.
+    not grant that; `sent` is what the client sent over it, where it may send that again. `logon` is that under which it was opened,
+    None where that is not known.
     """
 
     kind: OpenKind
@@ -143,6 +146,7 @@ class Open(Struct):
     is_dcerpc: bool | None = None
     durable: DurableKey | None = None
     sent: SentAlready | None = None
+    logon: SessionLogon | None = None
 
 
 class Undecrypted(Struct):
@@ -195,8 +199,8 @@ class SharedState(Struct):
         """Follows a new logon."""
         return begin(self.keyring, tickets=self.tickets)
 
-    def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> SessionLogon:
-        """A logon that has come to its end, well or not."""
+    def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
+        """A logon whose first message was met then."""
         return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
 
 
@@ -277,8 +281,11 @@ class SessionLogon:
         self.plain_identity: Identity | None = None
         # What the answer granted, None where it was not captured.
         self.granted: Granted | None = None
-        # Of a further connection: its own ends.
+        # The ends of the connection that its messages came over, where that may be a further one of the session.
         self.ends: tuple[Endpoint, Endpoint] | None = None
+        self.is_binding = False
+        # Whether its messages show that it asks for a new session (True), or that the session was there before (False).
+        self.begins: bool | None = None
         self.client_os: str | None = None
         self.server_os: str | None = None
         self.refused: int | None = None
@@ -297,6 +304,11 @@ class SessionLogon:
             os_version=found.os_version or self.server_os,
             client_os_version=found.client_os_version or self.client_os,
         )
+
+
+def _are_of_one(one: SessionLogon | None, other: SessionLogon) -> bool:
+    """Whether two logons are of one account, as far as their messages say whose they are."""
+    return one is not None and one.identity.account is not None and one.identity.account == other.identity.account
 
 
 def remember_info(
@@ -321,9 +333,11 @@ class Session:
         self.client = state.client
         self.server = state.server
         self.connections = {state.connection.number: state}
-        # The logon that began it, whose keys it keeps, and the one in force; None where the first was not captured.
+        # The logon that began it, whose keys it keeps, None where that was not captured; the last one that the server granted; and
+        # a renewal under way, whose answer may be lost: until it is met, either of the two may be in force.
         self.began: SessionLogon | None = None
         self.logon: SessionLogon | None = None
+        self.pending: SessionLogon | None = None
         self.later: dict[Identity, None] = {}
         # Logons that bound further connections, by their numbers.
         self._bound: dict[int, SessionLogon] = {}
@@ -375,37 +389,69 @@ class Session:
         """Who began it, whose keys it keeps, whoever is logged on now."""
         return self.began.identity if self.began is not None else Identity()
 
+    @property
+    def in_force(self) -> SessionLogon | None:
+        """The latest logon that the server may act on."""
+        return self.pending or self.logon
+
+    @property
+    def opener(self) -> SessionLogon | None:
+        """The logon under which what is opened now is opened; None where it may be either of two, of different accounts."""
+        return self.logon if self.pending is None or _are_of_one(self.logon, self.pending) else None
+
+    @property
+    def former_opener(self) -> SessionLogon | None:
+        """The logon under which something was opened at a time that is not known; None where it may be one of several accounts."""
+        began = self.began
+        is_one = began is not None and all(one.account == began.identity.account for one in self.later)
+        return self.opener if is_one and began is not None and began.begins else None
+
     def logs_on(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody has logged on, or was refused: it begins the session, or takes the place of the logon in force."""
+        self._settles(logon, time_ns, out)
         if self.logon is not None:
             out.append(self._stated(self.logon, time_ns))
-            if len(self.later) < MAX_FRAMES and self.began is not None and logon.identity != self.began.identity:
-                self.later[logon.identity] = None
-        self.began, self.logon = self.began or logon, logon
+        if logon.begins is not False:
+            self.began = self.began or logon
+        if len(self.later) < MAX_FRAMES and logon is not self.began and logon.identity != self.identity:
+            self.later[logon.identity] = None
+        self.logon = logon
+
+    def asks_again(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """Somebody asks to take the place of the logon in force."""
+        self._settles(logon, time_ns, out)
+        self.pending = logon
 
     def refuses(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody was refused a logon that would have taken the place of the one in force."""
+        self._settles(logon, time_ns, out)
         out.append(self._stated(logon, time_ns))
+
+    def _settles(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """A renewal under way is answered, or stays without an answer because another one follows."""
+        if self.pending not in (None, logon):
+            out.append(self._stated(self.pending, time_ns))
+        self.pending = None
 
     def binds_connection(self, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody has bound, or was refused to bind, a further connection."""
         former = self._bound.pop(number, None)
         if former is not None:
-            out.append(self._stated(former, time_ns, is_binding=True))
+            out.append(self._stated(former, time_ns))
         if logon.refused is None:
             self._bound[number] = logon
         else:
-            out.append(self._stated(logon, time_ns, is_binding=True))
+            out.append(self._stated(logon, time_ns))
 
     def end_logons(self, out: Emitter) -> None:
         """States the logons that are in force to its end."""
-        if self.logon is not None:
-            out.append(self._stated(self.logon, self.last_time_ns))
-        for logon in self._bound.values():
-            out.append(self._stated(logon, self.last_time_ns, is_binding=True))
+        for logon in (self.logon, self.pending, *self._bound.values()):
+            if logon is not None:
+                out.append(self._stated(logon, self.last_time_ns))
+        self.pending = None
         self._bound.clear()
 
-    def _stated(self, logon: SessionLogon, until_ns: int, *, is_binding: bool = False) -> Logon:
+    def _stated(self, logon: SessionLogon, until_ns: int) -> Logon:
         used = logon is self.logon and bool(self.tree_names or self.pipe_names or self.encrypted)
         handshake = logon.handshake
         client, server = logon.ends or (self.client, self.server)
@@ -421,10 +467,17 @@ class Session:
             until_ns=max(until_ns, logon.first_time_ns),
             frames=tuple(sorted(set(logon.frames))),
             refused=logon.refused,
-            is_binding=is_binding,
+            is_binding=logon.is_binding,
             is_answered=logon.granted is not None or logon.refused is not None or used,
             opened_by=handshake.decrypted_by if handshake is not None else None,
         )
+
+    @property
+    def has_its_key(self) -> bool:
+        """Whether a signature that does not fit is wrong: the key comes from the logon that began it, or fitted before."""
+        began = self.began
+        handshake = began.handshake if began is not None and began.begins else None
+        return bool(self.verified) or (handshake is not None and handshake.session_key is not None)
 
     def seen(self, time_ns: int) -> None:
         self.first_time_ns = min(self.first_time_ns, time_ns)
@@ -450,9 +503,10 @@ class Session:
         if tree is not None:
             self._takes(-_TREE_COST - len(tree.path))
 
-    def add_open(self, file_id: bytes, opened: Open, out: Emitter) -> None:
-        """Remembers an open; the same id still open means that its close was missed."""
+    def add_open(self, file_id: bytes, opened: Open, out: Emitter, *, is_new: bool = True) -> None:
+        """Remembers an open; the same id still open means that its close was missed. One that is not new was opened before now."""
         self.close(file_id, out)
+        opened.logon = opened.logon or (self.opener if is_new else self.former_opener)
         shared, most = self.state.shared, self.state.shared.limits
         if len(self.opens) >= most.opens:
             self._crowd(
@@ -490,7 +544,7 @@ class Session:
         opened = self.opens.get(file_id)
         if opened is None:
             opened = Open("unknown", None)
-            self.add_open(file_id, opened, out)
+            self.add_open(file_id, opened, out, is_new=False)
         return opened
 
     def close(self, file_id: bytes, out: Emitter) -> None:
@@ -553,9 +607,9 @@ class Session:
             self.server,
             opened.name,
             self.number,
-            self.logon.identity if self.logon is not None else None,
+            opened.logon.identity if opened.logon is not None else None,
             opened.impersonation,
-            self.logon.number if self.logon is not None else None,
+            opened.logon.number if opened.logon is not None else None,
         )
         for intact in self._intact:
             intact[opened.channel.number] = opened.channel
@@ -634,7 +688,7 @@ class Session:
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
         """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
         if self.orphan is None:
-            self.orphan = Open("unknown", None)
+            self.orphan = Open("unknown", None, logon=self.former_opener)
         self.deliver(self.orphan, False, message, span, smb, out)
 
     def _take_orphan(self, opened: Open) -> Channel | None:
@@ -730,8 +784,11 @@ class KnownSessions:
     def bound(self, session_id: int, state: ConnectionState) -> Session | None:
         """The session that a connection binds itself to."""
         for known in self._by_id.get(session_id, ()):
-            same_ends = known.state.server_guid == state.server_guid and known.state.client_guid == state.client_guid
-            if same_ends or known.server == state.server:
+            former = known.state
+            # A server takes a binding from the client alone that began the session, which it knows by its GUID (3.3.5.5.2).
+            is_client = None in (former.client_guid, state.client_guid) or former.client_guid == state.client_guid
+            is_server = state.server_guid is not None and former.server_guid == state.server_guid
+            if is_client and (is_server or known.server == state.server):
                 return known
         return None
 
