@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from analyzer.commands.commands import command_line
 from rig.conversation import Request
 from rig.model import SIZES, Model
+from tests.page import blocks
 from tests.probe.server import Answer
 from tests.truth import PCQ, WINREG, Sample, TrueCall, compare, compare_damaged
 
@@ -94,9 +96,10 @@ class Commands:
     def __init__(self, capture: Path, secrets: Path) -> None:
         self._capture, self._secrets = capture, secrets
 
-    def text(self, command: str, *options: str) -> tuple[str, int]:
-        """What it prints, and its exit code. A command that raises is a finding of its own."""
-        words = [command, str(self._capture), "--secrets", str(self._secrets), *options]
+    def text(self, command: str, *options: str, other: Path | None = None) -> tuple[str, int]:
+        """What it prints of the capture, or of it and another, and its exit code. A command that raises is a finding of its own."""
+        files = [str(self._capture), *([str(other)] if other is not None else [])]
+        words = [command, *files, "--secrets", str(self._secrets), *options]
         done = CliRunner().invoke(command_line(), words, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": ""})
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
@@ -126,6 +129,9 @@ def differences(truth: Truth, commands: Commands, scratch: Path) -> Iterator[str
     yield from _of_counters(truth, commands.records("counters"))
     yield from _of_audit(truth, commands.records("audit"))
     yield from _of_export(truth, calls, commands, scratch)
+    yield from _of_triage(truth, commands.records("triage"))
+    yield from _of_report(truth, calls, commands, scratch)
+    yield from _of_diff(truth, commands, scratch)
 
 
 def damaged(truth: Truth, commands: Commands, lost_ns: int) -> Iterator[str]:
@@ -304,3 +310,91 @@ def _of_export(truth: Truth, calls: Sequence[Record], commands: Commands, scratc
     made = Counter(str(one.request.opnum) for one in truth.calls)
     if read != made:
         yield f"export: calls by opnum were {dict(made)}, tshark reads {dict(read)}"
+
+
+def _of_triage(truth: Truth, records: Sequence[Record]) -> Iterator[str]:
+    """How many calls there were, by whom and when, and how often each handle was polled."""
+    (file,) = (one for one in records if one["record"] == "triage-file")
+    of_counters = sum(one.request.interface == PCQ for one in truth.calls)
+    if file["calls"] != len(truth.calls) or not of_counters <= file["performance_calls"] <= len(truth.calls):
+        yield f"triage: {len(truth.calls)} calls were made, {file['calls']} were read, {file['performance_calls']} as ours"
+    if of_counters and file["outcome"] != "performance traffic":
+        yield f"triage: {of_counters} calls of PerflibV2 were made, and {file['outcome']!r} was read"
+    users = {one["user"] for one in file["who"]}
+    if not users <= {truth.account, None if truth.level == 1 else truth.account}:
+        yield f"triage: {truth.account} called, {users} were read"
+    if truth.is_timed and of_counters:
+        begun, first = truth.calls[0].begun_ns, file["first_performance_ns"]
+        if first is None or not begun - _SLACK_NS <= first <= truth.calls[0].ended_ns + _SLACK_NS:
+            yield f"triage: the first call was made at {begun}, {first} was read"
+    found = [one for one in records if one["record"] == "triage-finding"]
+    yield from (f"triage: {one['text']}" for one in found if one["kind"] == "losses")
+    polled = Counter(_uuid(one.request.handle, big=truth.big) for one in truth.calls if _is(one, 6))
+    for one in found:
+        if one["kind"] == "polling" and one["count"] not in polled.values():
+            yield f"triage: handles were polled {sorted(polled.values())} times, and {one['text']!r} was read"
+
+
+def _of_report(truth: Truth, calls: Sequence[Record], commands: Commands, scratch: Path) -> Iterator[str]:
+    """The page has each call, and what became of it."""
+    out = scratch / "report.html"
+    out.unlink(missing_ok=True)
+    commands.text("report", "-o", str(out))
+    if not out.exists():
+        yield "report: no page was written"
+        return
+    found = blocks(out.read_text("utf-8"))
+    rows = found["rows"]
+    if not calls:
+        return
+    read = list(zip(rows["opnum"], rows["code"], rows["fault"], strict=True))
+    made = [(one.opnum, one.status, one.fault) for one in truth.called()]
+    if read != made:
+        wrong = next((pair for pair in zip(made, read, strict=False) if pair[0] != pair[1]), None)
+        yield f"report: {len(made)} calls were made, {len(read)} are on the page; the first that differs: {wrong}"
+    if found["tail"]["details"] != len(made):
+        yield f"report: {len(made)} calls were made, the page has the bytes of {found['tail']['details']}"
+
+
+def _of_diff(truth: Truth, commands: Commands, scratch: Path) -> Iterator[str]:
+    """The packets of the calls alone say the same as the capture."""
+    out = scratch / "slice.pcapng"
+    out.unlink(missing_ok=True)
+    commands.text("export", "--slice", str(out))
+    if not out.exists():
+        if truth.calls:
+            yield "diff: no slice was written"
+        return
+    text, code = commands.text("diff", "--format", "jsonl", other=out)
+    (summary,) = (one for one in map(json.loads, text.splitlines()) if one["record"] == "diff-summary")
+    if code != 0 or summary["compared_calls"] != len(truth.calls):
+        yield f"diff: a capture and its slice: {summary['text']}, {summary['compared_calls']} of {len(truth.calls)} calls"
+
+
+def collected(truths: Sequence[Truth], captures: Sequence[Path], secrets: Path, scratch: Path) -> Iterator[str]:
+    """All captures in one dataset: every call of every conversation, and what it ended with."""
+    import polars as pl
+
+    dataset = scratch / "dataset"
+    words = [
+        sys.executable,
+        "-m",
+        "analyzer",
+        "collect",
+        *map(str, captures),
+        "-o",
+        str(dataset),
+        "--secrets",
+        str(secrets),
+    ]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    found = sorted(dataset.glob("calls/**/*.parquet"))
+    if ran.returncode != 0 or not found:
+        yield f"collect: it ended with {ran.returncode}: {ran.stderr[-200:]}"
+        return
+    columns = ("interface_uuid", "opnum", "status", "fault")
+    rows = pl.concat([pl.read_parquet(path, columns=list(columns)) for path in found])
+    read = Counter(row for row in rows.select(columns).iter_rows() if row[0] in (PCQ, WINREG))
+    made = Counter((one.interface, one.opnum, one.status, one.fault) for truth in truths for one in truth.called())
+    if read != made:
+        yield f"collect: of {made.total()} calls are missing {dict(made - read)}, and were never made {dict(read - made)}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from rig.cells import Cell, cells
-from rig.check import Commands, Logged, Truth, damaged, differences
+from rig.check import Commands, Logged, Truth, collected, damaged, differences
 from rig.conversation import Reply, Request, Wishes, conversation
 from rig.made import Made, made_cells, make
 from rig.model import Model
@@ -117,16 +117,16 @@ def main(words: Sequence[str] | None = None) -> int:
     named = [one for one in cells() if chosen.only in one.name]
     if chosen.sample is not None and chosen.sample < len(named) and not chosen.write:
         named = random.Random(chosen.seed).sample(named, chosen.sample)
-    results = _run(named, chosen.seed, chosen.keep, chosen.worn)
+    results, of_all = _run(named, chosen.seed, chosen.keep, chosen.worn)
     made = [one for one in made_cells() if chosen.only in one.name]
     if chosen.sample is not None and not chosen.write:
         made = random.Random(chosen.seed).sample(made, min(chosen.sample, len(made)))
-    wrong = sum(1 for one in results if one.differences) + len(_made(made, chosen.seed))
+    wrong = sum(1 for one in results if one.differences) + len(_made(made, chosen.seed)) + bool(of_all)
     calls = sum(one.calls for one in results)
     _say(
         f"rig: {calls} calls in {len(results)} conversations between stacks, {len(made)} conversations made, seed {chosen.seed}"
     )
-    _say(f"{len(results) + len(made) - wrong} passed, {wrong} failed")
+    _say(f"{len(results) + len(made) + bool(results) - wrong} passed, {wrong} failed")
     if chosen.write and not chosen.only:
         write_counts(results, len(made), chosen.seed)
     return 1 if wrong else 0
@@ -152,13 +152,19 @@ class Result(Struct, frozen=True):
     """What a cell came to."""
 
     cell: Cell
-    calls: int
+    truth: Truth | None
     values: int
     differences: Sequence[str]
 
+    @property
+    def calls(self) -> int:
+        return len(self.truth.calls) if self.truth is not None else 0
 
-def _run(chosen: Sequence[Cell], seed: int, keep: Path | None, worn: int | None) -> list[Result]:
+
+def _run(chosen: Sequence[Cell], seed: int, keep: Path | None, worn: int | None) -> tuple[list[Result], list[str]]:
+    """What each cell came to, and differences of the dataset of all of them."""
     network = Network()
+    of_all: list[str] = []
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="rig") as folder:
         scratch = keep or Path(folder)
@@ -179,10 +185,17 @@ def _run(chosen: Sequence[Cell], seed: int, keep: Path | None, worn: int | None)
                 _say(f"{word:9} {time.monotonic() - begun:5.1f} s  {cell.name}")
                 for text in result.differences[:12]:
                     _say(f"          {text[:400]}")
+            held_ones = [(one.truth, scratch / f"{number}.pcap") for number, one in enumerate(results) if one.truth]
+            if held_ones:
+                truths, captures = zip(*held_ones, strict=True)
+                of_all = list(collected(truths, captures, secrets, Path(folder)))
+                _say(f"{'DIFFERENT' if of_all else 'ok':9}          the dataset of all of them")
+                for text in of_all:
+                    _say(f"          {text[:400]}")
         finally:
             servers.close()
             network.close()
-    return results
+    return results, of_all
 
 
 def _result(
@@ -191,12 +204,12 @@ def _result(
     try:
         truth = held(cell, seed, network, servers, capture)
     except ClientError as error:
-        return Result(cell, 0, 0, [f"client: {error}"])
+        return Result(cell, None, 0, [f"client: {error}"])
     found = list(differences(truth, Commands(capture, secrets), capture.parent))
     for wear in wears:
         found += [f"{wear}: {text}" for text in _worn(truth, wear, seed, capture, secrets)]
     values = sum(call.samples.total() for call in truth.called() if call.samples is not None) if not found else 0
-    return Result(cell, len(truth.calls), values, found)
+    return Result(cell, truth, values, found)
 
 
 def _worn(truth: Truth, wear: str, seed: int, capture: Path, secrets: Path) -> Iterator[str]:
