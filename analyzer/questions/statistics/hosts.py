@@ -88,11 +88,14 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     if analysis.part is None:
         for ip in names:
             hosts.name(ip)
+    names_at: dict[str, _Names] = {}
     for ip, machine, found in hosts.found():
+        if ip not in names_at:
+            names_at[ip] = _Names(hosts.machines.at(ip), names.get(ip, ()))
         yield HostRecord(
             ip=ip,
             roles=tuple(found.roles),
-            names=tuple(HostName(*name) for name in _names_of(machine, hosts.machines.at(ip), names.get(ip, ()))),
+            names=tuple(HostName(*name) for name in names_at[ip].of(machine)),
             users=tuple(found.users),
             claims=tuple(found.claims),
             os_versions=tuple(found.os_versions),
@@ -107,11 +110,26 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
         )
 
 
-def _names_of(machine: Machine | None, all_there: Sequence[Machine], names: Sequence[Named]) -> Iterator[Named]:
-    """The names of a machine: of those stated at its address all but the ones by which another one there is known."""
-    known_by = {value for one in all_there if one is not machine for values in one.marks.values() for value in values}
-    mine = {value for values in machine.marks.values() for value in values} if machine is not None else set()
-    return (named for named in names if named[0] in mine or named[0] not in known_by)
+class _Names:
+    """The names that are stated at an address, shared out among its machines."""
+
+    def __init__(self, machines: Sequence[Machine], names: Sequence[Named]) -> None:
+        known_by = {value for one in machines for value in _values(one)}
+        self._names = names
+        self._of_any = [place for place, named in enumerate(names) if named[0] not in known_by]
+        self._places: dict[str, list[int]] = {}
+        for place, named in enumerate(names):
+            self._places.setdefault(named[0], []).append(place)
+
+    def of(self, machine: Machine | None) -> Iterator[Named]:
+        """All names but those by which another machine there is known, in the order they were stated."""
+        mine = set(_values(machine)) if machine is not None else ()
+        places = [place for value in mine for place in self._places.get(value, ())]
+        return (self._names[place] for place in sorted((*self._of_any, *places)))
+
+
+def _values(machine: Machine) -> Iterator[str]:
+    return (value for values in machine.marks.values() for value in values)
 
 
 def _name_user(client: _Host, identity: Identity) -> None:

@@ -10,6 +10,7 @@ A GUID that differs proves little: [MS-SMB2] sections 3.2.3 and 3.3.3 make anoth
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -30,6 +31,9 @@ _LOOSE: tuple[MarkKind, ...] = ("server OS version", "server GUID", "workstation
 _LOWEST_BUILD = 2600
 # So many frames show a mark, so many values of a kind and so many other addresses a machine has.
 MOST_FRAMES, _MOST_MARKS, _MOST_ADDRESSES = 8, 64, 64
+# Of the machines of an address, so many that came last, and so many of those that share a mark, may be the one that is seen again:
+# behind a NAT there are thousands.
+_MOST_COMPARED = 32
 
 # A session by its number or a logon by its key, and whether the client's end is meant.
 Seen = tuple[int | str, bool]
@@ -89,6 +93,10 @@ def contradiction(one: Marks, other: Marks) -> str | None:
     return None
 
 
+def _pairs(marks: Marks) -> Iterator[tuple[MarkKind, str]]:
+    return ((kind, value) for kind, values in marks.items() for value in values)
+
+
 def _differs(kind: MarkKind, one: Marks, other: Marks) -> str:
     return f"another {kind}: {', '.join(other[kind])}, not {', '.join(one[kind])}"
 
@@ -105,16 +113,28 @@ class Machines:
     def __init__(self, analysis: Analysis) -> None:
         self._at: dict[str, list[Machine]] = {}
         self._of: dict[Seen, Machine] = {}
+        self._with: dict[tuple[str, MarkKind, str], list[Machine]] = {}
         for sighting in sorted(_sightings(analysis), key=lambda one: one.first_time_ns):
             known = self._at.setdefault(sighting.ip, [])
-            machine = next((one for one in reversed(known) if one.has(sighting)), None)
+            machine = next((one for one in self._candidates(known, sighting) if one.has(sighting)), None)
             if machine is None:
                 apart = contradiction(known[-1].marks, sighting.marks) if known else None
                 machine = Machine(sighting.ip, sighting.first_time_ns, sighting.last_time_ns, {}, apart)
                 known.append(machine)
             machine.take(sighting)
+            for kind, value in _pairs(sighting.marks):
+                found = self._with.setdefault((sighting.ip, kind, value), [])
+                if not any(one is machine for one in found[-_MOST_COMPARED:]):
+                    found.append(machine)
             self._of[sighting.of] = machine
         _join_addresses([one for ip in sorted(self._at) for one in self._at[ip]])
+
+    def _candidates(self, known: Sequence[Machine], sighting: Sighting) -> Iterator[Machine]:
+        """The machines of an address that may be the one that is seen, the latest first."""
+        yield from reversed(known[-_MOST_COMPARED:])
+        if len(known) > _MOST_COMPARED:
+            for kind, value in _pairs(sighting.marks):
+                yield from reversed(self._with.get((sighting.ip, kind, value), [])[-_MOST_COMPARED:])
 
     def at(self, ip: str) -> Sequence[Machine]:
         """All that had this address."""
@@ -126,7 +146,7 @@ class Machines:
         if machine is not None and machine.ip == ip:
             return machine
         known = self.at(ip)
-        return next((one for one in reversed(known) if one.first_time_ns <= time_ns), known[0] if known else None)
+        return known[max(bisect_right(known, time_ns, key=lambda one: one.first_time_ns) - 1, 0)] if known else None
 
 
 class _AddressesOfMachine(Struct):

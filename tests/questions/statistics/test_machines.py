@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from analyzer.questions.statistics import machines
 from analyzer.questions.statistics.hosts import host_records
+from analyzer.questions.statistics.machines import Marks, contradiction
 from analyzer.results.capture import HostRecord
 from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
@@ -135,3 +137,21 @@ def test_users_and_roles_are_those_of_the_machine() -> None:
         (("SMB server", "SMB client"), ("b",)),
         (("SMB server",), ()),
     ]
+
+
+def test_a_machine_is_known_again_however_many_were_at_its_address_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a NAT, or in years of DHCP; the work for each is bounded."""
+    asked = 0
+
+    def counted(one: Marks, other: Marks) -> str | None:
+        nonlocal asked
+        asked += 1
+        return contradiction(one, other)
+
+    monkeypatch.setattr(machines, "contradiction", counted)
+    count = 400
+    seen = [session(at, identity=Identity(workstation=f"PC{at % count}")) for at in range(2 * count)]
+    hosts = at("10.0.0.2", *seen)
+    assert [[mark.value for mark in host.marks] for host in hosts] == [[f"PC{n}"] for n in range(count)]
+    assert all(len(host.marks[0].frames) == 2 for host in hosts)
+    assert asked < 100 * len(seen)
