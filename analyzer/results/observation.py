@@ -29,6 +29,7 @@ ObservationKind = Literal[
     "task-list",
     "account-change",
     "account-list",
+    "account-query",
     "session-list",
     "share-change",
     "share-list",
@@ -75,7 +76,7 @@ class AttackRecord(Record, frozen=True, kw_only=True, tag="attack"):
 
 class Observation(Record, frozen=True, kw_only=True, tag="triage-finding"):
     """What somebody did to something on a machine, and what became of it; the gravest first. No two are of one kind, caller,
-    outcome and object."""
+    outcome, object and detail."""
 
     file: Annotated[str, doc("the file, as given")]
     rank: Annotated[int, doc("position among the findings of the file, from 1")]

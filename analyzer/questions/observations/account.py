@@ -47,6 +47,7 @@ _WHY: Mapping[ObservationKind, str] = {
     "task-delete": "what was made is removed again; administrators delete tasks too",
     "account-change": "it changes who may do what; administrators do so every day",
     "account-list": _PEOPLE,
+    "account-query": _PEOPLE,
     "session-list": _PEOPLE,
     "share-change": "it changes what others reach; administrators do so too",
     "replication": "it carries the secrets of a domain; domain controllers do so all day, others do not",

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from analyzer.core.arrays import distinct
-from analyzer.questions.observations.methods import deed_of
+from analyzer.questions.observations import accounts
+from analyzer.questions.observations.methods import ACCOUNT_LISTS, ACCOUNT_LOOKUPS, deed_of
 from analyzer.questions.observations.scene import OUTCOMES, Deed, Draft, Scene, listed, who_in
 from analyzer.questions.statistics.summary import interface_label
 from analyzer.results import scmr, winreg
@@ -40,6 +41,7 @@ _READ = Deed("registry-read", "info", "read the registry keys", "read the regist
 _USERS = Deed(
     "session-list", "medium", "listed the users whose registry is loaded", "list the users whose registry is loaded"
 )
+_TOGETHER = (_READ, _USERS, ACCOUNT_LOOKUPS, ACCOUNT_LISTS)
 _OTHER = Deed("other-calls", "info", "called", "call", "at")
 _READING = (
     winreg.WinregOpnum.BASE_REG_QUERY_VALUE,
@@ -64,6 +66,7 @@ _NAMING = {
         scmr.ScmrOpnum.DELETE_SERVICE,
         scmr.ScmrOpnum.CONTROL_SERVICE,
     ),
+    **accounts.NAMING,
     winreg.INTERFACE: (
         *_READING,
         *_DELETING,
@@ -84,17 +87,20 @@ _What = TypeVar("_What", bound=Hashable)
 
 def deed_drafts(scene: Scene) -> Iterator[Draft]:
     """What is observed of calls that are none of performance: each call is in one of these."""
-    yield from _named(scene, scmr.INTERFACE, _about_service)
-    yield from _named(scene, winreg.INTERFACE, _about_key)
+    yield from _named(scene, scmr.INTERFACE, lambda: _about_service)
+    yield from _named(scene, winreg.INTERFACE, lambda: _about_key)
+    yield from _named(scene, accounts.SAMR, _account_reader)
+    yield from _named(scene, accounts.LSARPC, _account_reader)
     yield from _by_method(scene)
 
 
-def _named(scene: Scene, interface: str, about: Callable[[Call], _About | None]) -> Iterator[Draft]:
-    """What was done to things that calls of an interface name."""
+def _named(scene: Scene, interface: str, reader: Callable[[], Callable[[Call], _About | None]]) -> Iterator[Draft]:
+    """What was done to things that calls of an interface name. A `reader` takes the calls of one caller in their order."""
     calls = scene.calls
     which = scene.left & calls.is_of(interface) & np.isin(calls.column("opnum"), _NAMING[interface])
     for who, places in calls.by(who_in, which).items():
         groups: dict[tuple[_About, int], list[int]] = {}
+        about = reader()
         for place, call in zip(places.tolist(), scene.looked_at(places), strict=True):
             if (found := about(call)) is not None:
                 groups.setdefault((found, int(scene.outcomes[place])), []).append(place)
@@ -121,7 +127,7 @@ def _limited(scene: Scene, who: Who, groups: dict[tuple[_About, int], list[int]]
     together: dict[tuple[Deed, int], tuple[list[int], dict[str, None]]] = {}
     for ((deed, name, detail), outcome), found in groups.items():
         single[deed, outcome] += 1
-        if deed in (_READ, _USERS) or single[deed, outcome] > _MOST_OBJECTS:
+        if deed in _TOGETHER or single[deed, outcome] > _MOST_OBJECTS:
             more, names = together.setdefault((deed, outcome), ([], {}))
             more += found
             if name:
@@ -133,7 +139,24 @@ def _limited(scene: Scene, who: Who, groups: dict[tuple[_About, int], list[int]]
         yield scene.deed(deed, ending, who, places, objects, _command(scene, places), detail=detail, words=words)
     for (deed, outcome), (more, names) in together.items():
         places, words = np.array(sorted(more)), "" if deed is _USERS else listed(names) or _UNNAMED
+        if deed in (ACCOUNT_LOOKUPS, ACCOUNT_LISTS):
+            words = f"({listed(names)})" if names else ""
         yield scene.deed(deed, OUTCOMES[outcome], who, places, tuple(names), _command(scene, places), words=words)
+
+
+def _account_reader() -> Callable[[Call], _About | None]:
+    """Reads what calls do to which accounts and groups."""
+    known = accounts.Accounts()
+
+    def about(call: Call) -> _About | None:
+        names = ", ".join(known.take(call))
+        if call.interface.uuid == accounts.SAMR and call.opnum in accounts.OPENING:
+            return None  # What is opened is asked about afterwards
+        deed = deed_of("samr", call.method) or ACCOUNT_LOOKUPS
+        # One account is created, changed and deleted.
+        return deed, names, f"by {call.method}" if deed.kind == "account-change" else None
+
+    return about
 
 
 def _about_service(call: Call) -> _About | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analyzer.questions.observations.scene import Draft, Scene, counted, listed
 from analyzer.results.call import CallOutcome
@@ -13,12 +13,18 @@ from analyzer.results.statistics import Who
 
 # So many programs of one caller have an observation each; those beyond are one.
 _MOST_PROGRAMS = 100
-_CHANGES: frozenset[FileAction] = frozenset({"created", "overwritten", "written", "renamed", "deleted"})
 _DONE: Mapping[ObservationKind, str] = {
     "program-written": "wrote programs to administrative shares of",
-    "file-change": "created, wrote, renamed or deleted files of",
     "file-read": "read files of",
     "file-open": "opened files or directories of",
+}
+# What was done to files that were changed, and how that is said.
+_VERBS: Mapping[FileAction, str] = {
+    "created": "created",
+    "overwritten": "overwrote",
+    "written": "wrote",
+    "renamed": "renamed",
+    "deleted": "deleted",
 }
 _Group = tuple[ObservationKind, Who, CallOutcome]
 
@@ -45,7 +51,7 @@ def file_drafts(scene: Scene) -> Iterator[Draft]:
 def _kind(one: FileRecord) -> ObservationKind:
     if one.warnings:
         return "program-written"
-    if _CHANGES.intersection(one.actions):
+    if _VERBS.keys() & one.actions:
         return "file-change"
     return "file-read" if one.read is not None else "file-open"
 
@@ -67,7 +73,9 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
     kind, who, outcome = group
     paths = tuple(dict.fromkeys(map(_path, found)))
     caller, host = scene.caller(who), scene.host(who.server_ip)
-    done = _DONE[kind] if outcome == "answered" else "tried to open files or directories of"
+    done = "tried to open files or directories of"
+    if outcome == "answered":
+        done = f"{_words(_VERBS.values(), found)} files of" if kind == "file-change" else _DONE[kind]
     text = f"{caller} {done} {host}: {listed(paths)}, in {counted(len(found), 'open')}"
     if content is not None:
         text = f"{caller} wrote the program {paths[0]} to an administrative share of {host}, {content}"
@@ -83,7 +91,7 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
         command=scene.command("files"),
         who=who,
         objects=paths,
-        detail=content,
+        detail=_words(_VERBS, found) if kind == "file-change" else content,
         outcome=outcome,
         reason=reason,
         count=len(found),
@@ -91,6 +99,12 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
         first_time_ns=min(one.first_time_ns for one in found),
         last_time_ns=max(one.last_time_ns for one in found),
     )
+
+
+def _words(words: Iterable[str], found: Sequence[FileRecord]) -> str:
+    """What was done to files, of a word for each of `_VERBS`: `created, written and deleted`."""
+    done = [word for action, word in zip(_VERBS, words, strict=True) if any(action in one.actions for one in found)]
+    return " and ".join(filter(None, (", ".join(done[:-1]), done[-1])))
 
 
 def _path(one: FileRecord) -> str:

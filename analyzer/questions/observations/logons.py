@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +14,8 @@ from analyzer.results.statistics import Who
 from analyzer.transport.rpc.status import fault_name
 
 _MANY_REFUSED = 10
+# So a server refuses a password or an account. Other refusals say nothing of passwords.
+OF_PASSWORD = re.compile(r"STATUS_(?:LOGON_FAILURE|WRONG_PASSWORD|NO_SUCH_USER|ACCOUNT_LOCKED_OUT)")
 _BY = {"smb": "SMB", "rpc": "RPC"}
 
 
@@ -63,7 +66,7 @@ def _refused(scene: Scene) -> Iterator[Draft]:
     for (client, server, status), logons in groups.items():
         accounts = [account for account, _ in Counter(one.identity.who for one in logons).most_common()]
         made = Draft(
-            severity="high" if len(logons) >= _MANY_REFUSED else "medium",
+            severity="high" if len(logons) >= _MANY_REFUSED and OF_PASSWORD.search(status) else "medium",
             kind="refused-logon",
             text=f"{counted(len(logons), 'logon')} from {scene.host(client)} at {scene.host(server)} refused with "
             f"{status}: {listed(accounts)}",
@@ -96,7 +99,7 @@ def _logged_on(scene: Scene) -> Iterator[Draft]:
         by = listed(f"{_BY[by]} {count:,}" for by, count in Counter(one.by for one in logons).most_common())
         verb = "logged on to" if is_granted else "tried to log on to"
         text = f"{scene.caller(who)} {verb} {scene.host(who.server_ip)}: {counted(len(logons), 'logon')} ({by})"
-        text += "" if is_granted else ", no answer was captured"
+        text += "" if is_granted else ", no outcome was captured"
         made = Draft(severity="info", kind="logon", text=text, command="", who=who)
         made.outcome = "answered" if is_granted else "asked"
         yield _of_sessions(made, scene, logons)

@@ -19,7 +19,8 @@ _MEMBER_ADDED = Deed("account-change", "high", "added a member to a group", "add
 _MEMBER_REMOVED = Deed("account-change", "medium", "removed a member from a group", "remove a member from a group")
 _ACCOUNT_CHANGED = Deed("account-change", "medium", "changed an account or group", "change an account or group")
 _PASSWORD_CHANGED = Deed("account-change", "medium", "changed a password", "change a password")
-_ACCOUNTS = Deed("account-list", "medium", "listed accounts or groups", "list accounts or groups", "of")
+ACCOUNT_LISTS = Deed("account-list", "medium", "listed accounts or groups", "list accounts or groups", "of")
+ACCOUNT_LOOKUPS = Deed("account-query", "info", "looked up accounts or groups", "look up accounts or groups", "of")
 _DRIVER = Deed("driver", "high", "added a printer driver", "add a printer driver")
 _COERCED = Deed("coerced-access", "medium", "asked for access to a path", "get access to a path", "from")
 _SHUTDOWN = Deed("shutdown", "high", "started the shutdown", "start the shutdown", "of")
@@ -58,12 +59,14 @@ METHODS: Mapping[str, Mapping[str, Deed]] = {
         "SamrSetInformationAlias": _ACCOUNT_CHANGED,
         "Samr*ChangePassword*": _PASSWORD_CHANGED,
         "SamrSetDSRMPassword": _PASSWORD_CHANGED,
-        "SamrEnumerateUsers*": _ACCOUNTS,
-        "SamrEnumerateGroups*": _ACCOUNTS,
-        "SamrEnumerateAliases*": _ACCOUNTS,
-        "SamrQueryDisplayInformation*": _ACCOUNTS,
-        "SamrGetMembers*": _ACCOUNTS,
+        "SamrEnumerateUsers*": ACCOUNT_LISTS,
+        "SamrEnumerateGroups*": ACCOUNT_LISTS,
+        "SamrEnumerateAliases*": ACCOUNT_LISTS,
+        "SamrQueryDisplayInformation*": ACCOUNT_LISTS,
+        "SamrGetMembers*": ACCOUNT_LISTS,
+        "SamrGetAliasMembership": ACCOUNT_LOOKUPS,
     },
+    "lsarpc": {"LsarLookup[NS][ai]*": ACCOUNT_LOOKUPS},
     "srvsvc": {
         "NetrSessionEnum": Deed("session-list", "medium", "listed the SMB sessions", "list the SMB sessions", "of"),
         "NetrShareEnum*": Deed("share-list", "info", "listed the shares", "list the shares", "of"),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from analyzer.questions.statistics.shown import Mask, Numbers
 
 _MOST_NAMES = 5
-# What was asked for and not done matters less than what was done.
+# What was refused matters less than what was done.
 LESS: Mapping[Severity, Severity] = {"high": "medium", "medium": "info", "info": "info"}
 OUTCOMES: tuple[CallOutcome, ...] = ("answered", "refused", "asked", "unreadable")
 
@@ -161,15 +161,18 @@ class Scene:
         is_known = deed.kind == "other-calls" or bool((self.calls.column("status")[places] >= 0).any())
         reason = self._reason(outcome, places)
         verb = deed.done
-        if outcome != "answered":
+        if outcome == "refused":
             verb = f"tried to {deed.to_do}"
+        elif outcome != "answered" and deed.kind != "other-calls":
+            verb = f"asked to {deed.to_do}"
         elif not is_known:
             verb, reason = f"asked to {deed.to_do}", "what the server answered is not decoded"
         text = f"{self.caller(who)} {verb}{what} {deed.where} {self.host(who.server_ip)}"
         text += f", {detail}" if detail is not None else ""
         text += f", in {len(places):,} calls" if len(places) > 1 else ""
         text += f": {reason}" if reason is not None else ""
-        severity = deed.severity if outcome in ("answered", "unreadable") else LESS[deed.severity]
+        # Without its answer it may have been done.
+        severity = deed.severity if outcome != "refused" else LESS[deed.severity]
         made = self.of_calls(severity, deed.kind, text, command, self.calls.numbers[places].tolist(), who)
         made.objects, made.detail, made.outcome, made.reason = tuple(objects), detail, outcome, reason
         self.left[places] = False

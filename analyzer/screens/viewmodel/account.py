@@ -40,6 +40,7 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "task-list": ("tasks listed", "tried to list tasks", "call"),
     "account-change": ("accounts or groups changed", "tried to change accounts or groups", "call"),
     "account-list": ("accounts or groups listed", "tried to list accounts or groups", "call"),
+    "account-query": ("accounts or groups looked up", "tried to look up accounts or groups", "call"),
     "session-list": ("sessions listed", "tried to list sessions", "call"),
     "share-change": ("shares changed", "tried to change shares", "call"),
     "share-list": ("shares listed", "tried to list shares", "call"),
@@ -124,7 +125,8 @@ def _words(found: Sequence[Observation]) -> str:
     """`service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1 refused`."""
     title, tried, noun = _WORDS[found[0].kind]
     if tried and not any(one.outcome == "answered" and one.reason is None for one in found):
-        title = tried
+        # Without its answer it may have been done.
+        title = tried if any(one.outcome == "refused" for one in found) else tried.replace("tried to", "asked to")
     objects, callers = _objects(found), _callers(found)
     words = [f"{title}: {objects}" if objects else title] + ([f"by {callers}"] if callers else [])
     total = sum(one.count for one in found)

@@ -126,8 +126,7 @@ class Triage:
 
 def _file_lines(one: Triaged, width: int | None, *, is_whole: bool) -> Iterator[str]:
     file = one.file
-    is_dull = not (one.findings if is_whole else file.findings.keys() - {"info"})
-    if file.outcome == "unreadable" or (file.outcome == "nothing" and is_dull):
+    if file.outcome == "unreadable" or (file.outcome == "nothing" and not one.findings):
         style = "dim" if file.outcome == "nothing" else "yellow"
         yield from (styled(style, line) for line in folded(file.text, 4, width))
         return

@@ -58,6 +58,8 @@ def cases() -> Iterator[Case]:
     yield "a program that is no service", [*service("service"), start], ["possible T1543.003 T1569.002 ATK03"] * 2
     yield "a service that is only created", service("service"), [""]
     yield "a service that is only started", service("service-start"), [""]
+    unanswered = [draft("service", "x", outcome="asked"), draft("service-start", outcome="asked")]
+    yield "a service of which no answer was captured", unanswered, ["possible T1543.003 T1569.002 ATK03"] * 2
     yield "a service that another starts", [*service("service"), *service("service-start", who=OTHER)], ["", ""]
     yield "another service that is started", [*service("service"), draft("service-start", "y")], ["", ""]
     yield "a service that was not created", service("service", "service-start", outcome="refused"), ["", ""]

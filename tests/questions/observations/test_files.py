@@ -43,6 +43,12 @@ def test_other_files_are_counted_by_what_was_done() -> None:
         assert (seen.severity, seen.kind, seen.outcome, seen.count) == ("info", kind, "answered", 2)
 
 
+def test_what_was_done_to_a_file_is_said() -> None:
+    (seen,) = observed(one_file(Share().opened("a.txt", path="\\\\FILES\\public").written(b"text")))
+    assert seen.detail == "created and written"
+    assert "created and wrote files of" in seen.text
+
+
 def test_what_was_refused_was_tried() -> None:
     (one,) = observed(*found(stream(Share().opened(status=ACCESS_DENIED, body=b"\t\0" + bytes(7)).sent)))
     assert (one.kind, one.outcome, one.reason) == ("file-open", "refused", "STATUS_ACCESS_DENIED")

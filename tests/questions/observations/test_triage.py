@@ -134,6 +134,7 @@ def of_callers() -> Iterator[Case]:
     yield "a finding about anonymous sessions is of the first", [of_others(n, anonymous=True) for n in (1, 2)]
     for count in (1, 4, 5, 6, 7, 9, 10, 12):
         yield f"refused logons: {count}, of which five are named and ten are grave", refused(*range(1, count + 1))
+    yield "refusals that say nothing of passwords are not grave", refused(*range(1, 13), status=0xC0000022)
     one, two, three, five = refused(1, 2, 3, 5)
     ends = replace(two, client=Endpoint("10.0.0.9", 1)), replace(three, server=Endpoint("10.0.0.8", 445))
     apart = [one, *ends, *refused(4, status=0xC0000234), five]

@@ -24,8 +24,8 @@ def test_every_kind_has_words() -> None:
     assert set(_WORDS) == set(get_args(ObservationKind))
 
 
-def test_what_no_answer_shows_to_be_done_was_tried() -> None:
-    """A refused or unanswered creation of a service created none."""
+def test_what_no_answer_shows_to_be_done_was_tried_or_asked_for() -> None:
+    """A refused creation of a service created none, and one without an answer may have."""
     facts = dict.fromkeys(Observation.__struct_fields__)
     facts |= {"kind": "service", "severity": "high", "count": 1, "call_numbers": (), "frames": (), "objects": ("a",)}
     facts |= {"techniques": (), "attacks": ()}
@@ -36,7 +36,8 @@ def test_what_no_answer_shows_to_be_done_was_tried() -> None:
 
     assert words(("answered", None)) == "service created: a; 1 call"
     assert words(("refused", "denied")) == "tried to create a service: a; 1 call, 1 refused"
-    assert words(("answered", "not decoded")) == "tried to create a service: a; 1 call"
+    assert words(("answered", "not decoded")) == "asked to create a service: a; 1 call"
+    assert words(("asked", "none")) == "asked to create a service: a; 1 call, 1 without an answer"
     assert words(("answered", None), ("asked", "none")) == "service created: a; 2 calls, 1 without an answer"
 
 

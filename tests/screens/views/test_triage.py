@@ -135,9 +135,9 @@ def test_a_file_without_anything_is_one_line(outcome: str, lines: list[str]) -> 
 
 @pytest.mark.parametrize(
     ("severity", "is_whole", "lines"),
-    [("info", False, 1), ("info", True, 4), ("medium", False, 4), ("medium", True, 4)],
+    [("info", False, 4), ("info", True, 4), ("medium", False, 4), ("medium", True, 4)],
 )
-def test_a_file_without_performance_calls_is_shown_for_what_is_grave_or_asked_for(
+def test_a_file_without_performance_calls_is_shown_for_whatever_is_observed(
     severity: str, is_whole: bool, lines: int
 ) -> None:
     file = file_of(outcome="nothing", findings={severity: 1})

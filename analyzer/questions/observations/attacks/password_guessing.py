@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from analyzer.questions.observations.attack import Likeness, attack
+from analyzer.questions.observations.logons import OF_PASSWORD
 from analyzer.questions.observations.scene import Draft, Scene
 
-_WRONG = re.compile(r"STATUS_(?:LOGON_FAILURE|WRONG_PASSWORD|NO_SUCH_USER|ACCOUNT_LOCKED_OUT)")
 _NAMELESS = ("NT AUTHORITY\\ANONYMOUS LOGON", "unknown user")
 _SPRAYED, _GUESSED = 5, 10
 
@@ -31,7 +30,7 @@ def password_guessing(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likenes
     Silent: for logons without a name, and for other errors.
     """
     for one in drafts:
-        if one.kind != "refused-logon" or not _WRONG.search(one.reason or ""):
+        if one.kind != "refused-logon" or not OF_PASSWORD.search(one.reason or ""):
             continue
         accounts = [name for name in one.objects if name not in _NAMELESS]
         if len(accounts) >= _SPRAYED:

@@ -27,27 +27,30 @@ def remote_service(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
 
     What else does the same: PsExec in the hands of administrators, tools that distribute software, agents of backup and inventory.
 
-    How sure: likely where the service was deleted again, else possible. Of sealed calls the name is not known: possible.
+    How sure: likely where the service was deleted again, else possible. Of sealed calls the name is not known: possible. So it is
+    where no answers were captured: what the client asked to start is of the name that it asked to create, or of no name.
 
     Silent: where a service was only created, or only started.
     """
-    made = [one for one in drafts if one.kind == "service" and one.outcome in ("answered", "unreadable")]
+    made = [one for one in drafts if one.kind == "service" and one.outcome != "refused"]
     for one in made:
         same = [
             other
             for other in drafts
             if other.who == one.who
-            and tuple(other.objects) == tuple(one.objects)
+            and (tuple(other.objects) == tuple(one.objects) or (one.outcome == "asked" and not other.objects))
             and (other.outcome == one.outcome or (other.outcome == "refused" and other.kind == "service-start"))
         ]
         started = [other for other in same if other.kind == "service-start"]
         deleted = [other for other in same if other.kind == "service-delete"]
         if not started:
             continue
-        is_sure = bool(deleted) and bool(one.objects)
+        is_sure = bool(deleted) and bool(one.objects) and one.outcome != "asked"
         words = "created, started and deleted" if deleted else "created and started"
         yield Likeness(
             (one, *started, *deleted),
             "likely" if is_sure else "possible",
-            f"a service was {words} by one client, as psexec does; so do tools that distribute software",
+            f"a service was {words} by one client, as psexec does; so do tools that distribute software"
+            if one.outcome != "asked"
+            else f"one client asked for a service to be {words}, as psexec does; so do tools that distribute software",
         )

@@ -1,0 +1,55 @@
+"""What captures of tools show, in `tools`: each was recorded of the program that its name says.
+
+impacket 0.13.1 called its own file server, with pipes that answer as a service control manager and a registry do; rpcclient and net
+of Samba 4.17 called smbd.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer import analyze
+from analyzer.questions.observations.account import observations
+from analyzer.questions.observations.scene import Scene
+from tests.questions.observations.test_account import check
+
+TOOLS = Path(__file__).parent / "tools"
+RUN = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Run\\x"
+LIBRARY = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\lab\\Performance\\Library"
+# Kind, outcome, objects and attacks of each observation that is neither of a logon nor of other calls.
+SHOWN = {
+    "impacket_smbexec": [
+        "service answered jjNlpTEP ATK03",
+        "service-start answered jjNlpTEP ATK03",
+        "service-delete answered jjNlpTEP ATK03",
+        "file-open refused \\\\10.66.0.1\\C$\\__output_ThprVkhu",
+    ],
+    "impacket_services_create": ["service answered evil"],
+    "impacket_reg_save": ["registry-save answered HKLM\\SAM ATK11"],
+    "impacket_reg_add_run": [f"registry-write answered {RUN} ATK05"],
+    "impacket_reg_add_library": [f"registry-write answered {LIBRARY} ATK02"],
+    "samba_net_rpc_user_info": ["account-query answered games RID 513"],
+    "samba_rpcclient": [
+        "account-list answered samr.SamrEnumerateUsersInDomain",
+        "account-query answered RID 1000",
+        "account-query answered games",
+        "share-list answered srvsvc.NetrShareEnumSticky",
+        "session-list refused srvsvc.NetrSessionEnum",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in TOOLS.glob("*.pcap")))
+def test_a_capture_of_a_tool_shows_what_it_did(name: str) -> None:
+    scene = Scene(analyze(TOOLS / f"{name}.pcap").analysis)
+    found = observations(scene, name)
+    check(scene, found)
+    shown = [
+        " ".join((one.kind, str(one.outcome), *one.objects, *one.attacks))
+        for one in found
+        if one.kind not in ("logon", "other-calls")
+    ]
+    assert shown == SHOWN[name]
+    assert {one.who.client_ip for one in found if one.who is not None} == {"10.66.0.1"}
