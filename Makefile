@@ -9,8 +9,8 @@ CAPTURE ?= captures/pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap
 SECRETS ?= $(basename $(CAPTURE)).secrets.json
 PYTEST_ARGS ?=
 # The documents that the prose linter reads.
-PLAIN := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md captures/README.md benchmarks/README.md \
-	$(addprefix docs/,architecture.md case-file.md ci.md counter-types.md dependencies.md export.md filters.md glossary.md probe.md \
+PLAIN := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md captures/README.md benchmarks/README.md ksy/README.md \
+	$(addprefix docs/,architecture.md case-file.md ci.md counter-types.md dependencies.md export.md filters.md glossary.md output.md probe.md \
 	readings.md report.md testing.md traces.md tutorial.md wireshark.md)
 
 BIN := $(VENV)/bin
@@ -64,7 +64,8 @@ lint: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py --check
 	@sh .ci/with-compiler.sh $(BIN)/python web/build.py --check
 	$(BIN)/python wireshark/generate.py --check
-	@sh .ci/with-compiler.sh sh tools/prose/check.sh $(PLAIN)
+	@mkdir -p build && $(BIN)/python tools/prose/help_texts.py > build/help.md
+	@sh .ci/with-compiler.sh sh tools/prose/check.sh $(PLAIN) build/help.md
 
 pytest: setup-tests
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)

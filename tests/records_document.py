@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
+from textwrap import fill
 from typing import get_type_hints
 
 import msgspec.inspect as inspect
@@ -60,7 +61,8 @@ def keys_text(kind: type[Record]) -> str:
     rows = [f"| `{key}` | {words} |\n" for key, words in _rows(found, "", (kind,)) if key.split(".")[0] not in known]
     about = " ".join((kind.__doc__ or "").split())
     more = f" It has all keys of `{base.__struct_config__.tag}`, and these:" if base is not None else ""
-    return f"`{kind.__struct_config__.tag}`: {about}{more}\n\n| key | value |\n|---|---|\n{''.join(rows)}\n"
+    lines = fill(f"`{kind.__struct_config__.tag}`: {about}{more}", 100, break_long_words=False, break_on_hyphens=False)
+    return f"{lines}\n\n| key | value |\n|---|---|\n{''.join(rows)}\n"
 
 
 def _rows(found: inspect.StructType, before: str, within: tuple[type, ...]) -> Iterator[tuple[str, str]]:

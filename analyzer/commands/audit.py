@@ -115,7 +115,7 @@ MinCoverage = Annotated[
         "--min-coverage",
         metavar="N%",
         parser=_percentage,
-        help="Exit 12 where fewer requirements were judged. Of those that traffic can show.",
+        help="Exit 12 where fewer requirements were judged. Only requirements that traffic can show count.",
     ),
 ]
 AllowUndecrypted = Annotated[bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing was decrypted.")]
@@ -141,7 +141,7 @@ TriggeredList = Annotated[
         help="List of what a probe triggered. A requirement on it is inconclusive where the capture lacks it.",
     ),
 ]
-MatrixFlag = Annotated[bool, typer.Option("--matrix", help="Requirement by requirement over several captures.")]
+MatrixFlag = Annotated[bool, typer.Option("--matrix", help="Compare captures: a row for each requirement.")]
 ListFlag = Annotated[bool, typer.Option("--list", help="List the rules, and read no capture.")]
 AuditFormatOption = Annotated[
     AuditFormat,

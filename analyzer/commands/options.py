@@ -263,7 +263,7 @@ MetadataFrom = Annotated[
     of_reading(
         "--metadata-from",
         metavar="SERVER",
-        help="Use this server's names for other servers. Of --metadata; addresses differ between captures.",
+        help="Use this server's names for other servers. --metadata has the names; addresses differ between captures.",
     ),
 ]
 

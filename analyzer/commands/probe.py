@@ -62,7 +62,8 @@ Countersets = Annotated[
 Polls = Annotated[int, typer.Option("--polls", min=1, help="Number of polls of the long poll.")]
 Interval = Annotated[float, typer.Option("--interval", min=0.0, help="Seconds between them.")]
 Large = Annotated[
-    bool, typer.Option("--large", help="Also offer the largest buffers there can be. A server may allocate them.")
+    bool,
+    typer.Option("--large", help="Also offer the largest buffers there can be. A server may reserve memory for them."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the script, and send nothing.")]
 Replace = Annotated[bool, force_option("these options")]

@@ -82,7 +82,7 @@ class Holding(Value, frozen=True):
 
 
 class HandleRecord(Record, frozen=True, kw_only=True, tag="handle"):
-    """One query handle from its opening to its end. The same UUID given out again is another handle."""
+    """One query handle from its opening to its end. A UUID that is given out again is another handle."""
 
     handle: Annotated[str, doc("`q1`, `q2`, ... in the order of first uses; `handle` of a call")]
     uuid: Annotated[str, doc("UUID of the context handle")]
