@@ -23,14 +23,16 @@ def main() -> None:
     """Prints every text once, below the command that has it first."""
     seen: set[str] = set()
     for name, command in _commands(typer.main.get_command(command_line()), ""):
-        print(f"# {name}\n")
+        sys.stdout.write(f"# {name}\n\n")
         texts = [*(command.help or "").split("\n\n"), *(getattr(item, "help", None) or "" for item in command.params)]
         texts += [f"{about.line[:1].upper()}{about.line[1:]}." for about in [ABOUT.get(name)] if about is not None]
         for text in texts:
             words = " ".join(text.split())
             if words and words not in seen:
                 seen.add(words)
-                print(fill(words.replace("*", "\\*").replace("<", "\\<"), 100, break_long_words=False) + "\n")
+                sys.stdout.write(
+                    fill(words.replace("*", "\\*").replace("<", "\\<"), 100, break_long_words=False) + "\n\n"
+                )
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
