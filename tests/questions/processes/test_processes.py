@@ -6,6 +6,7 @@ import random
 import string
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 from analyzer.core.times import NS_PER_S
 from analyzer.questions.processes.names import name_marks, parent_marks
 from analyzer.questions.processes.records import process_records
+from analyzer.questions.series.plans import Registry, State
+from analyzer.questions.series.series import Key, Series
 from analyzer.results.process import Course, ProcessRecord
 from tests.build.buffers import Counter, Instance, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, MS, Calls, analysis_of, winreg
@@ -54,6 +57,24 @@ def test_a_process_has_its_parent_start_and_memory() -> None:
     assert shell.started_ns == shell.first_time_ns + MS - 60 * NS_PER_S
     assert shell.memory == Course(1, 1024.0, 1024.0, 1024.0, 1024.0, 1024.0)
     assert (shell.cpu, shell.answers, shell.sources, shell.oddities) == (None, 1, ("winperf",), ())
+
+
+@pytest.mark.parametrize("others", [1, 40])
+def test_no_series_is_made_of_what_says_nothing_of_processes(others: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what a long list of processes takes does not grow with the counters that come with it."""
+    made: list[str] = []
+    state = Registry.state
+
+    def counted(self: Registry, key: Key, series: Series, *rest: Any) -> State:
+        made.append(series.counters[0])
+        return state(self, key, series, *rest)
+
+    monkeypatch.setattr(Registry, "state", counted)
+    counters = (*COUNTERS, *(Counter(2000 + 2 * number, 0x10100, 8) for number in range(others)))
+    found = tuple(Instance(f"p{pid}", -1, (0, 0), (pid, 0, NOW, 0, 4096, *range(others))) for pid in range(4, 12))
+    (first, *_) = polled(winperf([PerfObject(PROCESS, counters, found, clock=(NOW, TICKS_PER_S))], clocks=(NOW,) * 3))
+    assert first.memory == Course(1, 4096.0, 4096.0, 4096.0, 4096.0, 4096.0)
+    assert len(made) == len(COUNTERS) * len(found)
 
 
 def test_a_parent_that_is_younger_is_none() -> None:
