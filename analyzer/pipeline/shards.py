@@ -9,14 +9,15 @@ the order in which one process finds them, and what each shard has numbered by i
 gets the number that one process gives it. What servers state of their counters is learnt in that order, too.
 
 Some captures are no sum of their shards: a session that is bound from other hosts, an open or a handle that others use, a limit of
-the whole analysis that may have been reached. Then `read` gives nothing, and one process has to read
-the capture. Nobody can tell from the result how many did.
+the whole analysis that may have been reached. Then `read` gives nothing, and one process has to read the capture. Nobody can tell
+from the result how many did.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import re
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
@@ -49,11 +50,14 @@ from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBat
 
 Group = Collection[Event]
 _Numbers = npt.NDArray[np.int64]
-# A process takes a quarter of a second to start. Of captures that have so many messages, and will have so many to their end, two
-# processes are quicker than one.
-_LEAST_MESSAGES, _LEAST_IN_ALL = 4000, 30_000
+# What costs time is PDUs of DCERPC, some 60 us each to the end, and with keys twice as much, and messages to be decrypted; the
+# contents of files cost less than it takes to pass them on. A process takes a quarter of a second to start: of captures that show
+# so many of them, and will have so many to their end, two processes are quicker than one.
+_COSTLY = re.compile(rb"\x05[\0\1][\0-\x13][\0-\xff]\x10\0\0\0")
+_TO_DECRYPT = re.compile(rb"\xfdSMB")
+_LEAST_COSTLY, _LEAST_IN_ALL = 2000, 15_000
 # Before that is known, no more is kept.
-_MOST_HELD = 32 << 20
+_MOST_HELD = 16 << 20
 # Of the bytes of a capture that is worth several processes, one pair of hosts has no more.
 _MOST_OF_ONE = 0.8
 # Events are passed on together, when there are so many for a shard, or so many bytes; so many of these wait.
@@ -170,25 +174,30 @@ class Preview(Struct):
             yield from groups
 
 
-def preview(groups: Iterator[Group], share_read: Callable[[], float], *, always: bool) -> Preview:
-    """Takes as many groups as it needs. `share_read` is which part of the capture was read so far. `always`, several processes read
-    the capture however small it is."""
+def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_keys: bool, always: bool) -> Preview:
+    """Takes as many groups as it needs. `share_read` is which part of the capture was read so far; `has_keys`, encrypted messages
+    may be decrypted. `always`, several processes read the capture however small it is."""
     held: deque[Group] = deque()
-    sizes, messages, size = Counter[object](), 0, 0
-    connections = Counter[object]()
+    sizes, connections = Counter[object](), Counter[object]()
+    costly = size = 0
+    share = share_read()
     for group in groups:
         held.append(group)
+        # Captures are read a block at a time: what was counted is of all blocks before the one that begins here.
+        if (now := share_read()) != share:
+            if costly >= _LEAST_COSTLY or size >= _MOST_HELD:
+                break
+            share = now
         for event in group:
             if isinstance(event, StreamBatch):
-                messages += len(event.replies)
+                found = len(_COSTLY.findall(event.data.data))
+                costly += 2 * (found + len(_TO_DECRYPT.findall(event.data.data))) if has_keys else found
                 size += len(event.data)
                 sizes[pair_of(event.connection)] += len(event.data)
                 connections[event.connection.number] += len(event.data)
-        if messages >= _LEAST_MESSAGES or size >= _MOST_HELD:
-            break
     by_connection = len(sizes) == 1
     largest = max((connections if by_connection else sizes).values(), default=0)
-    pays = messages >= _LEAST_MESSAGES and messages >= _LEAST_IN_ALL * share_read() and largest <= _MOST_OF_ONE * size
+    pays = costly >= _LEAST_COSTLY and costly >= _LEAST_IN_ALL * share and largest <= _MOST_OF_ONE * size
     return Preview(held, pays or always, by_connection)
 
 
@@ -202,13 +211,7 @@ class Sharing:
     """How the processes of an analysis share a capture: so many (`jobs`), or one for each core if not given, where the capture is
     large enough for that to pay. `size` is that of its files."""
 
-    def __init__(
-        self,
-        keyring: Keyring,
-        limits: Limits,
-        jobs: int | None,
-        size: int,
-    ) -> None:
+    def __init__(self, keyring: Keyring, limits: Limits, jobs: int | None, size: int) -> None:
         self._of_each = keyring, limits, jobs or cores()
         self._is_wanted, self._size = jobs is not None, size
         self.tickets = ShardTickets()
@@ -222,8 +225,9 @@ class Sharing:
     ) -> Found | Generator[Group] | None:
         """What is found in the streams of a capture; the streams themselves where one process has to go on with them; None where
         one process has to read them from the beginning."""
-        count = self._of_each[2]
-        seen = preview(groups, lambda: facts().bytes / self._size, always=self._is_wanted)
+        keyring, _, count = self._of_each
+        has_keys = bool(keyring)
+        seen = preview(groups, lambda: facts().bytes / self._size, has_keys=has_keys, always=self._is_wanted)
         if seen.pays and count > 1:
             with closing(groups), Shards(self.tickets, by_connection=seen.by_connection) as shards:
                 if shards.start(*self._of_each):

@@ -219,28 +219,39 @@ def _calls_of(name: str) -> list[Any]:
 # ------------------------------------------------------------------------------------------------ when it pays
 
 
-def _groups(hosts: int, messages: int) -> Iterator[list[Event]]:
+_PDU = bytes.fromhex("0500000310000000") + bytes(92)
+
+
+def _groups(hosts: int, messages: int, message: bytes) -> Iterator[list[Event]]:
     """So many messages in each of 1000 batches, of so many clients of a server."""
     for at in range(1000):
         client = Endpoint(f"10.0.0.{at % hosts + 1}", 50_000 + at % 4)
         connection = Connection(at % (4 * hosts), client, Endpoint("10.0.1.1", 445), True)
-        yield [StreamBatch(connection, 0, 0, untraced(bytes(100 * messages)), [0] * (messages + 1), [False] * messages)]
+        yield [StreamBatch.of(connection, 0, 0, untraced(message * messages))]
 
 
 @pytest.mark.parametrize(
-    ("hosts", "messages", "share_read", "pays", "by_connection"),
+    ("hosts", "messages", "message", "share_read", "pays", "by_connection"),
     [
-        (8, 8, 0.1, True, False),
-        (1, 8, 0.1, True, True),
-        (8, 8, 0.9, False, False),
-        (8, 2, 0.1, False, False),
+        (8, 4, _PDU, 0.09, True, False),
+        (1, 4, _PDU, 0.09, True, True),
+        (8, 4, _PDU, 0.9, False, False),
+        (8, 1, _PDU, 0.09, False, False),
+        (8, 8, bytes(4000), 0.01, False, False),
+        (8, 4, b"\xfdSMB" + bytes(60), 0.09, True, False),
     ],
 )
 def test_large_captures_of_several_hosts_are_shared(
-    hosts: int, messages: int, share_read: float, pays: bool, by_connection: bool
+    hosts: int, messages: int, message: bytes, share_read: float, pays: bool, by_connection: bool
 ) -> None:
-    groups = _groups(hosts, messages)
-    seen = shards.preview(groups, lambda: share_read, always=False)
+    groups, read = _groups(hosts, messages, message), [0]
+
+    def share() -> float:
+        """As if the capture were read in blocks of 400 batches."""
+        read[0] += 1
+        return share_read * (1 + read[0] // 400)
+
+    seen = shards.preview(groups, share, has_keys=True, always=False)
     assert (seen.pays, seen.by_connection) == (pays, by_connection)
     assert len(list(seen.then(groups))) == 1000  # type: ignore[arg-type]
 
