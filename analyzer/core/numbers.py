@@ -8,7 +8,7 @@ from itertools import count
 from msgspec import Struct, field
 
 
-class Numbers(Struct):
+class Numbers(Struct, frozen=True):
     """The next number of each kind of thing. Layers that read parts of one capture in several processes are given others
     (`pipeline.shard`)."""
 

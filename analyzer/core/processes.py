@@ -98,21 +98,23 @@ class Copies:
 
     def _copy(self, number: int, copies: int) -> tuple[int, BinaryIO] | None:
         """A copy, and where its parts come from; None where there is no room for one."""
-        read, write = os.pipe()
-        _widen(write)
+        from socket import SO_SNDBUF, SOL_SOCKET, socketpair  # slow to load, for those who copy nothing
+
+        here, there = socketpair()
+        there.setsockopt(SOL_SOCKET, SO_SNDBUF, _WAITING)
         try:
             child = os.fork()
         except OSError:
-            os.close(read)
-            os.close(write)
+            here.close()
+            there.close()
             return None
         if child:
-            os.close(write)
-            return child, os.fdopen(read, "rb")
+            with here, there:
+                return child, here.makefile("rb")
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            os.close(read)
-            with os.fdopen(write, "wb", buffering=_WAITING) as out:
+            here.close()
+            with there.makefile("wb", buffering=_WAITING) as out:
                 for part in range(number, self._count, copies):
                     for piece in self._make(part):
                         out.write(_LENGTH.pack(len(piece)))
@@ -130,16 +132,8 @@ def may_copy() -> bool:
 
 
 _LENGTH = Struct("<Q")
-# What a copy makes before what it made is read, in bytes; the pipe holds as much again, where the system allows it.
+# What a copy makes before what it made is read, in bytes; the system holds as much again, where it allows that.
 _WAITING = 1 << 20
-_SET_PIPE_SIZE = 1031
-
-
-def _widen(pipe: int) -> None:
-    with suppress(ImportError, OSError):
-        from fcntl import fcntl
-
-        fcntl(pipe, _SET_PIPE_SIZE, _WAITING)
 
 
 def _received(pipe: BinaryIO) -> Iterator[bytes]:

@@ -87,7 +87,7 @@ class NotedNumbers(Iterator[int]):
         return self._first + len(self.moments) - 1
 
 
-class Shared(Struct):
+class Shared(Struct, frozen=True):
     """What a shard has met or looked for that others may have too. A capture where any of it is in two shards is no sum of them:
     sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that were granted to last or
     asked for again, and handles of keys and services."""
@@ -158,7 +158,7 @@ class NameLesson(Struct, frozen=True):
     digest: bytes
 
 
-class ShardFacts(Struct):
+class ShardFacts(Struct, frozen=True):
     """What a shard has found, but for its calls.
 
     `events` have their moments; `numbered` has for each kind of `Numbers` the moments at which it gave them; `taught` are rows of
@@ -170,10 +170,10 @@ class ShardFacts(Struct):
     events: list[tuple[int, Event]]
     closed: list[int]
     losses: list[Loss]
-    numbered: dict[str, array[int]]
+    numbered: dict[str, Sequence[int]]
     values: SharedValues
     lessons: list[Lesson | NameLesson]
-    taught: array[int]
+    taught: Sequence[int]
     shared: Shared
     has_unbound: bool
     has_end: bool

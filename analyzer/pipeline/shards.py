@@ -18,9 +18,8 @@ from __future__ import annotations
 import os
 import pickle
 import re
-from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import combinations
 from queue import Queue
@@ -82,7 +81,7 @@ class ShardTickets(Tickets):
             self.untold.append(TicketIssued(key, issued))
 
 
-class Found(Struct):
+class Found(Struct, frozen=True):
     """What all shards found, as one process would have."""
 
     events: list[Event]
@@ -158,7 +157,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-class Preview(Struct):
+class Preview(Struct, frozen=True):
     """The first groups of events of a capture, until it is known whether several processes pay."""
 
     groups: deque[Group]
@@ -389,7 +388,7 @@ def _meet(one: ShardFacts, other: ShardFacts) -> bool:
     )
 
 
-def _places_of(numbered: Sequence[dict[str, array[int]]]) -> list[dict[str, _Numbers]]:
+def _places_of(numbered: Sequence[Mapping[str, Sequence[int]]]) -> list[dict[str, _Numbers]]:
     """For each shard, and each kind of number: the numbers of the whole capture by those that the shard gave, counted from 0."""
     found: list[dict[str, _Numbers]] = [{} for _ in numbered]
     for kind, first in FIRST_NUMBERS.items():

@@ -37,7 +37,7 @@ _Rows = npt.NDArray[Any]
 _Numbers = npt.NDArray[np.int64]
 
 
-class CallBlock(Struct, array_like=True):
+class CallBlock(Struct, array_like=True, frozen=True):
     """Rows of a table, the moment of each, and their bytes: those of row i end at `ends[i]` of the log, and the first begin at
     `begin`."""
 
@@ -275,7 +275,7 @@ class _Values:
             self.numbers[kind][own] = self._table.number_of(kind, self._values[kind][own])
 
 
-class _Part(Struct):
+class _Part(Struct, frozen=True):
     """Rows of one table that are merged at once. `numbers` are their numbers there; their bytes lie from `begins` to `ends` of the
     log of that table, of which `log` begins at `origin`."""
 

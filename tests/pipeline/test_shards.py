@@ -116,23 +116,19 @@ def test_a_mistake_of_ours_is_found_by_one_process(sums: list[bool], monkeypatch
     assert sums == []
 
 
-def _shared(**changes: Any) -> Callable[[ShardFacts], None]:
-    def change(facts: ShardFacts) -> None:
-        facts.shared = replace(facts.shared, **changes)
-
-    return change
+_Change = Callable[[ShardFacts], ShardFacts]
 
 
-def _with(**changes: Any) -> Callable[[ShardFacts], None]:
-    def change(facts: ShardFacts) -> None:
-        for name, value in changes.items():
-            setattr(facts, name, value)
-
-    return change
+def _shared(**changes: Any) -> _Change:
+    return lambda facts: replace(facts, shared=replace(facts.shared, **changes))
 
 
-def _numbered(facts: ShardFacts, kind: str = "keys") -> None:
-    facts.numbered[kind].append(1 << 60)
+def _with(**changes: Any) -> _Change:
+    return lambda facts: replace(facts, **changes)
+
+
+def _numbered(facts: ShardFacts) -> ShardFacts:
+    return replace(facts, numbered={**facts.numbered, "keys": [1]})
 
 
 _SESSION = (7, "10.0.0.2", "10.0.0.1")
@@ -165,12 +161,8 @@ _SESSION = (7, "10.0.0.2", "10.0.0.1")
         pytest.param(_with(has_unbound=True), _numbered, False, id="unbound, and keys"),
     ],
 )
-def test_what_shards_have_in_common_is_found(
-    one: Callable[[ShardFacts], None], other: Callable[[ShardFacts], None], is_sum: bool
-) -> None:
-    facts = [Shard(Keyring(), DEFAULTS, 2).finish() for _ in range(2)]
-    for change, of_shard in zip((one, other), facts, strict=True):
-        change(of_shard)
+def test_what_shards_have_in_common_is_found(one: _Change, other: _Change, is_sum: bool) -> None:
+    facts = [change(Shard(Keyring(), DEFAULTS, 2).finish()) for change in (one, other)]
     reader = shards.Shards(shards.ShardTickets(), by_connection=False)
     assert reader._are_a_sum(facts) is is_sum
     assert reader._are_a_sum(facts[::-1]) is is_sum
