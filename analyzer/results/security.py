@@ -178,12 +178,15 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
     def caller(self, of_session: Identity | None) -> Identity | None:
         """Who calls: by RPC, else by the SMB session, on which a server without RPC security relies.
 
-        RPC answers state no guest. One who claims the same name by RPC as in a session that was granted to a guest stays the
-        guest: signatures prove which password the client used, not that the server knows the name.
+        Where somebody authenticated by RPC of whom no name is known, nobody is named: the server acts for that one, not for the
+        session's user. RPC answers state no guest. One who claims the same name by RPC as in a session that was granted to a guest
+        stays the guest: signatures prove which password the client used, not that the server knows the name.
         """
         by_rpc = self.identity
-        if by_rpc is None or by_rpc.account is None:
+        if by_rpc is None:
             return of_session
+        if by_rpc.account is None:
+            return None
         if of_session is None or of_session.claimed_otherwise is None:
             return by_rpc
         return of_session if by_rpc.account.casefold() == of_session.claimed_otherwise.casefold() else by_rpc

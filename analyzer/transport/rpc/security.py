@@ -227,6 +227,7 @@ class SecurityTable:
         self._by_id: dict[int, Security] = {}
         self._former: list[Security] = []
         self._has_strangers = False
+        self._any: Security | None = None
 
     def offered(
         self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...]
@@ -262,11 +263,14 @@ class SecurityTable:
         return len(self._by_id) + len(self._former)
 
     def connect_level(self) -> Security | None:
-        """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only."""
-        for security in self._by_id.values():
-            if security.level == AuthLevel.CONNECT:
-                return security
-        return None
+        """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only. Of several that are
+        of different accounts nothing says which: one of nobody."""
+        found = [security for security in self._by_id.values() if security.level == AuthLevel.CONNECT]
+        if len(found) < 2 or len({security.identity.account for security in found}) == 1:
+            return found[0] if found else None
+        if self._any is None:
+            self._any = Security(found[0].auth_type, AuthLevel.CONNECT, self._begin(found[0].auth_type), self._search)
+        return self._any
 
     def lost(self, sender: Sender, length: int | None) -> None:
         for security in self._by_id.values():

@@ -19,6 +19,8 @@ from tests.build.rpc import (
     ALTER,
     ALTER_RESP,
     AUTH3,
+    BIND,
+    BIND_ACK,
     CANCEL,
     TOY_ANSWER,
     TOY_FIRST,
@@ -337,3 +339,20 @@ def test_a_logon_whose_context_made_room_for_another_is_stated() -> None:
     talk.gap(True, 100).gap(False, 100)
     talk.client(request(6, b"ask me!", call_id=2, sealer=ToySealer(b"key", "initiator", context_id=5)))
     assert logons(talk, limits=Limits(security_contexts=1)) == [("rpc0", "unanswered")]
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_of_two_logons_at_level_connect_nothing_says_whose_a_bare_call_is(both: bool) -> None:
+    talk = Conversation()
+    for number, (ask, ack) in enumerate(((BIND, BIND_ACK), (ALTER, ALTER_RESP))):
+        auth = [
+            Auth(leg, level=AuthLevel.CONNECT, context_id=number) for leg in (TOY_FIRST + b"key", TOY_ANSWER, TOY_LAST)
+        ]
+        talk.client(bind(ptype=ask, call_id=2, auth=auth[0])).server(bind_ack(ptype=ack, call_id=2, auth=auth[1]))
+        if both or number == 0:
+            talk.client(pdu(AUTH3, bytes(4), call_id=2, auth=auth[2]))
+    talk.client(request(6, b"ask me!", call_id=3)).server(response(b"telling", call_id=3))
+    auth = only_call(talk).auth
+    assert auth.level == AuthLevel.CONNECT
+    assert auth.identity is not None
+    assert (auth.identity.account, auth.logon) == (("LAB\\perfmon", 0) if both else (None, None))

@@ -107,7 +107,7 @@ def test_another_name_that_was_claimed_by_rpc_is_the_callers() -> None:
     assert replace(info, verified=True).caller(guest) is guest
     assert info.caller(replace(guest, granted="account")) is mine
     assert replace(info, identity=another).caller(guest) is another
-    assert replace(info, identity=Identity("ntlm")).caller(guest) is guest
+    assert replace(info, identity=Identity("ntlm")).caller(guest) is None
 
 
 @pytest.mark.parametrize(("name", "count"), [("refused_smb311", 1), ("refused_smb1", 2)])
