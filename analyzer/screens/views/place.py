@@ -31,7 +31,10 @@ class ShowPlace(Struct, OfCapture, frozen=True):
         call = CallEvidence(self.number, the_call(self.analysis, self.number))
         side, _, rest = self.path.partition(".")
         if side not in ("request", "response"):
-            raise InputError(f"{self.path} is no place in a call: it begins with request or response")
+            raise InputError(
+                f"{self.path} is no field: the name of a field begins with request or response",
+                hint="As in response.lpData.perf_freq; `show --call N` lists the fields of a call.",
+            )
         try:
             place = call.place(At("request" if side == "request" else "response", rest))
         except ValueError:

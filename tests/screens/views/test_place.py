@@ -90,9 +90,9 @@ def test_lines_of_a_place_fold() -> None:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("dwStatus", "dwStatus is no place in a call: it begins with request or response"),
-        ("", " is no place in a call"),
-        ("answer.dwStatus", "answer.dwStatus is no place in a call"),
+        ("dwStatus", "dwStatus is no field: the name of a field begins with request or response"),
+        ("", " is no field"),
+        ("answer.dwStatus", "answer.dwStatus is no field"),
         ("response.pdu9.0:4", "call 1 has no response.pdu9.0:4, or it was not captured or not opened"),
     ],
 )
