@@ -108,9 +108,9 @@ tests)
         lacking "groff is missing and cannot be installed from here: the manual page is not formatted in tests/commands/test_front_door.py ('apt-get install groff-base' as root)."
     command -v chromium >/dev/null || debian chromium ||
         lacking "chromium is missing and cannot be installed from here: the page of report is not looked at in tests/page/test_browser.py ('apt-get install chromium' as root)."
-    { command -v smbd && command -v rpcclient && command -v nmap && command -v ip && [ -d /usr/lib/python3/dist-packages/samba ]; } >/dev/null ||
-        debian samba smbclient samba-common-bin python3-samba nmap iproute2 ||
-        lacking "Samba, nmap and iproute2 are missing and cannot be installed from here: the rig cannot run ('apt-get install samba smbclient python3-samba nmap iproute2' as root)."
+    { command -v smbd && command -v rpcclient && command -v nmap && command -v ip && command -v kadmin.local && command -v krb5kdc && command -v kinit && [ -d /usr/lib/python3/dist-packages/samba ]; } >/dev/null ||
+        debian samba smbclient samba-common-bin python3-samba nmap iproute2 krb5-kdc krb5-admin-server krb5-user ||
+        lacking "Samba, nmap, iproute2 and a KDC are missing and cannot be installed from here: the rig cannot run ('apt-get install samba smbclient python3-samba nmap iproute2 krb5-kdc krb5-admin-server krb5-user' as root)."
     { command -v node >/dev/null && command -v npm >/dev/null; } || debian nodejs npm ||
         lacking "node and npm are missing and cannot be installed from here: ksy/ is not compiled anew and compared ('apt-get install nodejs npm' as root)."
     ;;

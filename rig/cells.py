@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from rig import servers
-from rig.network import SEALING_SERVER, SERVER, SERVER6
+from rig.network import KERBEROS_SERVER, SEALING_SERVER, SERVER, SERVER6
 
 LEVELS = {"none": 1, "connect": 2, "packet": 4, "integrity": 5, "privacy": 6}
 
@@ -29,6 +29,7 @@ class Cell(Struct, frozen=True):
     decides: bool = False
     python: str = ""
     interface: str = "wire0"
+    kerberos: bool = False
     extra: tuple[str, ...] = field(default=())
 
     @property
@@ -37,7 +38,7 @@ class Cell(Struct, frozen=True):
 
 
 def _of(server: str, client: str, carrier: str, security: str, level: str = "privacy", **options: Any) -> Cell:
-    host = {"smbd, sealing": SEALING_SERVER}.get(server, SERVER)
+    host = {"smbd, sealing": SEALING_SERVER, "smbd, Kerberos": KERBEROS_SERVER}.get(server, SERVER)
     port = {"tcp": servers.TCP_PORT, "impacket": servers.IMPACKET_PORT}.get(server, 445)
     told = {
         "host": host,
@@ -50,6 +51,8 @@ def _of(server: str, client: str, carrier: str, security: str, level: str = "pri
     }
     named = {name: options.pop(name) for name in list(options) if name in Cell.__struct_fields__}
     security = f"{security if level != 'none' else ''} {level}".strip()
+    if named.get("kerberos"):
+        options["kerberos"] = True
     if named.get("ndr64"):
         options["ndr64"], carrier = True, f"{carrier}, NDR64"
     return Cell(server, client, carrier, security, {**told, **options}, level=LEVELS[level], **named)
@@ -110,6 +113,15 @@ def _samba() -> Iterator[Cell]:
     yield of("tcp", "TCP", "SPNEGO", "integrity", "sign", "spnego")
 
 
+def _kerberos() -> Iterator[Cell]:
+    """Sessions of SMB whose account a KDC vouches for. Nothing else protects the calls in them."""
+    told: dict[str, Any] = {"kerberos": True, "realm": servers.REALM, "name": servers.KERBEROS_HOST}
+    for dialect, words in ((0x210, "2.1"), (0x300, "3.0"), (0x311, "3.1.1")):
+        yield _of("smbd, Kerberos", "impacket", f"SMB {words}", "", "none", dialect=hex(dialect), **told)
+    samba: dict[str, Any] = {"binding": ("connect",), "python": "/usr/bin/python3", **told}
+    yield _of("smbd, Kerberos", "samba", "SMB 3.1.1", "", "none", **samba)
+
+
 def _own() -> Iterator[Cell]:
     for ndr64 in (False, True):
         yield _of("smbd", "own", "SMB 3.1.1", "NTLM", ndr64=ndr64, winreg=not ndr64)
@@ -165,4 +177,4 @@ def _tools() -> Iterator[Cell]:
 
 def cells() -> list[Cell]:
     """Every cell."""
-    return [*_impacket(), *_samba(), *_own(), *_scapy(), *_tools()]
+    return [*_impacket(), *_samba(), *_kerberos(), *_own(), *_scapy(), *_tools()]

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from analyzer.transport.tcp.events import Direction
 from rig.check import Logged, Truth
 from rig.conversation import Reply, Wishes, conversation
 from rig.model import Model
@@ -233,7 +234,7 @@ class _Talk(smb.Talk):
     packer: str = ""
     chained: bool = False
 
-    def raw(self, direction: smb.Direction, message: bytes) -> None:
+    def raw(self, direction: Direction, message: bytes) -> None:
         if self.packer and len(message) > 2 * _UNPACKED:
             number, pack = PACKERS[self.packer]
             head, rest = message[:_UNPACKED], message[_UNPACKED:]

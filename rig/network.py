@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 Made = TypeVar("Made")
-SERVER, SEALING_SERVER, CLIENT = "10.99.0.1", "10.99.0.2", "10.99.0.9"
+SERVER, SEALING_SERVER, KERBEROS_SERVER, CLIENT = "10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.9"
 SERVER6, CLIENT6 = "fd99::1", "fd99::9"
 _CLONE_NEWNET = 0x40000000
 
@@ -30,7 +30,8 @@ def require() -> None:
     """Raises `CannotRunError` where there are no namespaces to be had, or programs are missing."""
     if os.geteuid() != 0:
         raise CannotRunError("the rig makes network namespaces, which needs root")
-    missing = [name for name in ("ip", "tcpdump", "smbd", "pdbedit") if shutil.which(name) is None]
+    wanted = ("ip", "tcpdump", "smbd", "pdbedit", "kdb5_util", "kadmin.local", "krb5kdc", "kinit")
+    missing = [name for name in wanted if shutil.which(name) is None]
     if missing:
         raise CannotRunError(f"not installed: {', '.join(missing)} (`sh .ci/setup.sh tests` installs them)")
     name = f"rig{os.getpid()}t"
@@ -49,7 +50,7 @@ class Network:
             _ip("netns", "add", name)
             _ip("-n", name, "link", "set", "lo", "up")
         _ip("link", "add", "wire0", "netns", self.server, "type", "veth", "peer", "name", "wire0", "netns", self.client)
-        for name, addresses in ((self.server, (SERVER, SEALING_SERVER)), (self.client, (CLIENT,))):
+        for name, addresses in ((self.server, (SERVER, SEALING_SERVER, KERBEROS_SERVER)), (self.client, (CLIENT,))):
             for address in addresses:
                 _ip("-n", name, "address", "add", f"{address}/24", "dev", "wire0")
         for name, address in ((self.server, SERVER6), (self.client, CLIENT6)):

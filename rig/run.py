@@ -21,7 +21,7 @@ from rig.conversation import Reply, Request, Wishes, conversation
 from rig.made import Made, made_cells, make
 from rig.model import Model
 from rig.network import CannotRunError, Network, require
-from rig.servers import DOMAIN, PASSWORD, USER, Servers, Witness
+from rig.servers import DOMAIN, PASSWORD, REALM, USER, Servers, Witness
 from rig.wear import WEARS
 from tests.build.capture import read
 from tests.probe.server import without_trailer
@@ -41,6 +41,8 @@ def held(cell: Cell, seed: int, network: Network, servers: Servers, capture: Pat
     # libdcerpc and scapy count no message for a fault, whatever protects it.
     witness = servers.serve(model, seals_faults=cell.client not in ("samba", "scapy") and seed % 2 == 0)
     options = {**cell.options, **({"carrier": "smbprotocol"} if cell.client == "smbprotocol" else {})}
+    if cell.kerberos:
+        options["krb5_config"], options["tickets"] = str(servers.krb5_config), str(servers.tickets)
     python = cell.python or sys.executable
     module = f"rig.clients.{_MODULES.get(cell.client, cell.client)}_client"
     command = ["ip", "netns", "exec", network.client, python, "-m", module, json.dumps(options)]
@@ -82,7 +84,8 @@ def held(cell: Cell, seed: int, network: Network, servers: Servers, capture: Pat
         return _told_by_the_server(cell, model, witness, said)
     if not line:
         raise ClientError(said.strip().splitlines()[-1] if said.strip() else "it ended without a word")
-    return Truth(calls, witness.calls, model, f"{DOMAIN}\\{USER}", cell.level, cell.ndr64, cell.server != "tcp")
+    account = f"{USER}@{REALM}" if cell.kerberos else f"{DOMAIN}\\{USER}"
+    return Truth(calls, witness.calls, model, account, cell.level, cell.ndr64, cell.server != "tcp")
 
 
 def _told_by_the_server(cell: Cell, model: Model, witness: Witness, said: str) -> Truth:
@@ -171,8 +174,8 @@ def _run(chosen: Sequence[Cell], seed: int, keep: Path | None, worn: int | None)
         scratch.mkdir(parents=True, exist_ok=True)
         secrets = scratch / "secrets.json"
         users = [{"username": USER, "domain": DOMAIN, "password": PASSWORD}]
-        secrets.write_text(json.dumps({"users": users}))
         servers = Servers(network)
+        secrets.write_text(json.dumps({"users": users, "keytabs": [str(servers.keytab)]}))
         try:
             for number, cell in enumerate(chosen):
                 begun = time.monotonic()

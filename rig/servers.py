@@ -1,7 +1,8 @@
-"""The servers of the rig, each with the model behind it: Samba's smbd, impacket's file server, and TCP."""
+"""The servers of the rig, each with the model behind it: Samba's smbd, impacket's file server, and TCP; and a KDC for smbd."""
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import subprocess
@@ -13,13 +14,41 @@ from pathlib import Path
 from typing import Any
 
 from rig.model import Model
-from rig.network import SEALING_SERVER, SERVER, SERVER6, Network
+from rig.network import KERBEROS_SERVER, SEALING_SERVER, SERVER, SERVER6, Network
 from tests.build.auth import md4
 from tests.probe import server as counters
 
 # Accounts have to be known to the system for Samba; these are on every Debian. The passwords are of this rig alone.
 USER, OTHER, PASSWORD, DOMAIN = "games", "news", "rig only, 1 of it", "LAB"
 TCP_PORT, IMPACKET_PORT = 49700, 4451
+REALM, KERBEROS_HOST = "RIG.TEST", "rig"
+_KRB5 = """[libdefaults]
+default_realm = {realm}
+dns_lookup_kdc = false
+dns_lookup_realm = false
+rdns = false
+[realms]
+{realm} = {{
+kdc = {address}
+}}
+[dbmodules]
+{realm} = {{
+db_library = db2
+database_name = {folder}/kdc/principals
+}}
+"""
+_KDC = """[realms]
+{realm} = {{
+key_stash_file = {folder}/kdc/stash
+acl_file = {folder}/kdc/acl
+kdc_listen = {address}:88
+kdc_tcp_listen = {address}:88
+}}
+"""
+_KERBEROS_CONF = """realm = {realm}
+kerberos method = dedicated keytab
+dedicated keytab file = {keytab}
+"""
 _CONF = """[global]
 workgroup = {domain}
 netbios name = RIG
@@ -72,6 +101,11 @@ class Servers:
         self._impacket: Any = network.inside(lambda: _impacket(behind.getsockname()))
         self._smbd("plain", f"{SERVER} {SERVER6} lo", "off")
         self._smbd("sealing", SEALING_SERVER, "desired")
+        self.krb5_config, self.keytab, self.tickets = (
+            Path(self._folder.name, name) for name in ("krb5.conf", "rig.keytab", "tickets")
+        )
+        self._kdc()
+        self._smbd("kerberos", KERBEROS_SERVER, "off", _KERBEROS_CONF.format(realm=REALM, keytab=self.keytab))
 
     def serve(self, model: Model, *, seals_faults: bool) -> Witness:
         """From now on this model answers; what is called goes to the witness."""
@@ -107,13 +141,48 @@ class Servers:
             _take_over(connection)
         counters.Association(connection, self._model, self._witness, seals_faults=self._seals_faults).run()
 
-    def _smbd(self, name: str, interfaces: str, encrypt: str) -> None:
+    def _kdc(self) -> None:
+        """A KDC with the account, and the service that the third smbd is."""
+        folder = Path(self._folder.name)
+        (folder / "kdc").mkdir()
+        profile = folder / "kdc.conf"
+        for path, text in ((self.krb5_config, _KRB5), (profile, _KDC)):
+            path.write_text(text.format(realm=REALM, address=KERBEROS_SERVER, folder=folder))
+        told = {**os.environ, "KRB5_CONFIG": str(self.krb5_config), "KRB5_KDC_PROFILE": str(profile)}
+        service = f"cifs/{KERBEROS_HOST}"
+        # Without the authorisation data of Windows, of which this KDC makes too little for smbd.
+        for command in (
+            ["kdb5_util", "create", "-s", "-r", REALM, "-P", PASSWORD],
+            ["kadmin.local", "-r", REALM, "addprinc", "+requires_preauth", "-pw", PASSWORD, USER],
+            ["kadmin.local", "-r", REALM, "addprinc", "+no_auth_data_required", "-randkey", service],
+            ["kadmin.local", "-r", REALM, "ktadd", "-k", str(self.keytab), service],
+        ):
+            subprocess.run(command, capture_output=True, check=True, env=told)
+        command = ["ip", "netns", "exec", self._network.server, "krb5kdc", "-n", "-r", REALM, "-P", f"{folder}/kdc/pid"]
+        self._processes.append(
+            subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=told
+            )
+        )
+
+        inside = ["ip", "netns", "exec", self._network.server]
+        for _ in range(50):
+            command = [*inside, "kinit", "-c", str(self.tickets), USER]
+            got = subprocess.run(command, input=f"{PASSWORD}\n".encode(), capture_output=True, check=False, env=told)
+            if got.returncode == 0:
+                break
+            time.sleep(0.1)
+        else:
+            raise TimeoutError(f"the KDC gives no ticket: {got.stderr.decode()}")
+        subprocess.run([*inside, "kvno", "-c", str(self.tickets), service], capture_output=True, check=True, env=told)
+
+    def _smbd(self, name: str, interfaces: str, encrypt: str, more: str = "") -> None:
         folder = Path(self._folder.name, name)
         for part in ("private", "state", "lock", "cache", "pid", "ncalrpc", "log", "ncalrpc/np"):
             (folder / part).mkdir(parents=True, exist_ok=True)
         (folder / "ncalrpc/np").chmod(0o700)
         conf = folder / "smb.conf"
-        conf.write_text(_CONF.format(domain=DOMAIN, folder=folder, interfaces=interfaces, encrypt=encrypt))
+        conf.write_text(_CONF.format(domain=DOMAIN, folder=folder, interfaces=interfaces, encrypt=encrypt) + more)
         for user in (USER, OTHER):
             subprocess.run(
                 ["pdbedit", "-s", conf, "-a", "-u", user, "-t"],

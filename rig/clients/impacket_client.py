@@ -1,5 +1,6 @@
 """impacket: SMB 1 to 3.1.1 or TCP, and its own DCERPC."""
 
+import os
 import re
 
 from impacket.dcerpc.v5 import rpcrt, transport
@@ -21,8 +22,15 @@ def connected(asked):
     dialect = asked.get("dialect")
     if isinstance(dialect, str):
         dialect = int(dialect, 16) if dialect.startswith("0x") else dialect
-    smb = SMBConnection(asked["host"], asked["host"], sess_port=asked["port"], preferredDialect=dialect)
-    smb.login(asked["user"], asked["password"], asked["domain"])
+    smb = SMBConnection(
+        asked.get("name", asked["host"]), asked["host"], sess_port=asked["port"], preferredDialect=dialect
+    )
+    if asked.get("kerberos"):
+        # What it asks a KDC for is refused by those of MIT and Heimdal: its requests have no checksum.
+        os.environ["KRB5CCNAME"] = asked["tickets"]
+        smb.kerberosLogin(asked["user"], "", asked["realm"], kdcHost=asked["host"], useCache=True)
+    else:
+        smb.login(asked["user"], asked["password"], asked["domain"])
     return transport.SMBTransport(
         asked["host"], asked["port"], "winreg", asked["user"], asked["password"], asked["domain"], smb_connection=smb
     )

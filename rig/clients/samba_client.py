@@ -1,5 +1,7 @@
 """Samba's libdcerpc by its Python bindings, which Debian has for its own Python."""
 
+import os
+
 from samba import NTSTATUSError, credentials, param
 from samba.dcerpc import base, winreg
 
@@ -11,6 +13,8 @@ FAULTS = {0xC0030005: 0x1C00001A, 0xC002002E: 0x1C010002, 0xC003000C: 0x6F7}
 
 def main():
     asked = options()
+    if asked.get("kerberos"):
+        os.environ["KRB5_CONFIG"] = asked["krb5_config"]
     settings = param.LoadParm()
     for name, value in asked.get("settings", {}).items():
         settings.set(name, value)
@@ -18,11 +22,18 @@ def main():
     who.guess(settings)
     who.set_username(asked["user"])
     who.set_password(asked["password"])
-    who.set_domain(asked["domain"])
-    who.set_kerberos_state(credentials.DONT_USE_KERBEROS)
+    if asked.get("kerberos"):
+        who.set_realm(asked["realm"])
+        who.set_kerberos_state(credentials.MUST_USE_KERBEROS)
+    else:
+        who.set_domain(asked["domain"])
+        who.set_kerberos_state(credentials.DONT_USE_KERBEROS)
     words = [word for word in asked["binding"] if word]
     if asked["carrier"] == "tcp":
         binding = f"ncacn_ip_tcp:{asked['host']}[{asked['port']},{','.join(words)}]"
+    elif asked.get("kerberos"):
+        words = [*words, f"target_hostname={asked['name']}"]
+        binding = f"ncacn_np:{asked['host']}[\\pipe\\winreg,{','.join(words)}]"
     else:
         binding = f"ncacn_np:{asked['host']}[\\pipe\\winreg,{','.join(words)}]"
     # The bindings end in a crash where an interface that they do not know is bound first.
