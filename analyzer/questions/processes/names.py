@@ -39,6 +39,11 @@ _OF_WINDOWS = (
     ),
     *("conhost", "dllhost", "rundll32", "spoolsv", "taskhost"),
 )
+# Those that a name of so many letters may be one letter away from.
+_NEARLY_OF_LENGTH = {
+    length: tuple(known for known in _OF_WINDOWS if abs(len(known) - length) <= 1)
+    for length in range(1, max(map(len, _OF_WINDOWS)) + 2)
+}
 # Programs whose names are as near: of Windows, or in use everywhere.
 _USUAL = frozenset(_OF_WINDOWS) | {"taskhostex", "service", "sihost", "dashost", "iexplorer", "iexplore", "fontdrvhost"}
 _DIGITS = str.maketrans("013457", "oleast")
@@ -93,18 +98,17 @@ def _resemblance(name: str) -> ProcessMark | None:
     if plain in _USUAL:
         return None
     as_letters = plain.translate(_DIGITS)
-    for known in _OF_WINDOWS:
+    for known in _NEARLY_OF_LENGTH.get(len(plain), ()):
         if as_letters == known:
             return ProcessMark("resembles", f"digits in the place of letters of {known}")
-        if len(known) > 4 and _is_one_change_away(plain, known):
+        if _is_one_change_away(plain, known):
             return ProcessMark("resembles", f"one letter is other than in {known}")
     return None
 
 
 def _is_one_change_away(text: str, known: str) -> bool:
-    """Whether one letter is changed, added, left out or swapped with the next (a Damerau-Levenshtein distance of 1)."""
-    if abs(len(text) - len(known)) > 1 or text == known:
-        return False
+    """Whether one letter is changed, added, left out or swapped with the next (a Damerau-Levenshtein distance of 1) in a text that
+    is another and at most one letter longer or shorter."""
     start = 0
     while start < min(len(text), len(known)) and text[start] == known[start]:
         start += 1
