@@ -37,9 +37,14 @@ class _Hosts:
         for machine in self.machines.at(ip) or (None,):
             self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 
+    @property
+    def addresses(self) -> set[str]:
+        """The addresses that took part."""
+        return {ip for ip, _ in self._hosts}
+
     def found(self) -> Iterator[tuple[str, Machine | None, _Host]]:
         """In the order of the addresses, and of the time at each."""
-        for ip in sorted({ip for ip, _ in self._hosts}):
+        for ip in sorted(self.addresses):
             for machine in (*self.machines.at(ip), None):
                 host = self._hosts.get((ip, machine.number if machine is not None else 0))
                 if host is not None:
@@ -88,10 +93,8 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     if analysis.part is None:
         for ip in names:
             hosts.name(ip)
-    names_at: dict[str, _Names] = {}
+    names_at = {ip: _NamesAtAddress(hosts.machines.at(ip), names.get(ip, ())) for ip in hosts.addresses}
     for ip, machine, found in hosts.found():
-        if ip not in names_at:
-            names_at[ip] = _Names(hosts.machines.at(ip), names.get(ip, ()))
         yield HostRecord(
             ip=ip,
             roles=tuple(found.roles),
@@ -110,7 +113,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
         )
 
 
-class _Names:
+class _NamesAtAddress:
     """The names that are stated at an address, shared out among its machines."""
 
     def __init__(self, machines: Sequence[Machine], names: Sequence[Named]) -> None:

@@ -410,7 +410,7 @@ class Session:
         """Somebody has logged on, or was refused: it begins the session, or takes the place of the logon in force."""
         self._settles(logon, time_ns, out)
         if self.logon is not None:
-            out.append(self._stated(self.logon, time_ns))
+            out.append(_stated(self, self.logon, time_ns))
         if logon.begins is not False:
             self.began = self.began or logon
         if len(self.later) < MAX_FRAMES and logon is not self.began and logon.identity != self.identity:
@@ -425,52 +425,31 @@ class Session:
     def refuses(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody was refused a logon that would have taken the place of the one in force."""
         self._settles(logon, time_ns, out)
-        out.append(self._stated(logon, time_ns))
+        out.append(_stated(self, logon, time_ns))
 
     def _settles(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """A renewal under way is answered, or stays without an answer because another one follows."""
         if self.pending not in (None, logon):
-            out.append(self._stated(self.pending, time_ns))
+            out.append(_stated(self, self.pending, time_ns))
         self.pending = None
 
     def binds_connection(self, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody has bound, or was refused to bind, a further connection."""
         former = self._bound.pop(number, None)
         if former is not None:
-            out.append(self._stated(former, time_ns))
+            out.append(_stated(self, former, time_ns))
         if logon.refused is None:
             self._bound[number] = logon
         else:
-            out.append(self._stated(logon, time_ns))
+            out.append(_stated(self, logon, time_ns))
 
     def end_logons(self, out: Emitter) -> None:
         """States the logons that are in force to its end."""
         for logon in (self.logon, self.pending, *self._bound.values()):
             if logon is not None:
-                out.append(self._stated(logon, self.last_time_ns))
+                out.append(_stated(self, logon, self.last_time_ns))
         self.pending = None
         self._bound.clear()
-
-    def _stated(self, logon: SessionLogon, until_ns: int) -> Logon:
-        used = logon is self.logon and bool(self.tree_names or self.pipe_names or self.encrypted)
-        handshake = logon.handshake
-        client, server = logon.ends or (self.client, self.server)
-        return Logon(
-            number=logon.number,
-            by="smb",
-            session=self.number,
-            channel=None,
-            client=client,
-            server=server,
-            identity=logon.identity,
-            first_time_ns=logon.first_time_ns,
-            until_ns=max(until_ns, logon.first_time_ns),
-            frames=tuple(sorted(set(logon.frames))),
-            refused=logon.refused,
-            is_binding=logon.is_binding,
-            is_answered=logon.granted is not None or logon.refused is not None or used,
-            opened_by=handshake.decrypted_by if handshake is not None else None,
-        )
 
     @property
     def has_its_key(self) -> bool:
@@ -706,7 +685,7 @@ class Session:
             host = path.lstrip("\\").partition("\\")[0]
             if host and host != self.server.ip:
                 hosts[self.server.ip, host, "tree path"] = None
-        decryption, reason = self.decryption()
+        decryption, reason = _decryption(self)
         return SmbSession(
             number=self.number,
             session_id=self.session_id,
@@ -735,22 +714,47 @@ class Session:
             later=tuple(self.later),
         )
 
-    def decryption(self) -> tuple[Decryption, str | None]:
-        began = self.began
-        if began is not None and began.refused is not None:
-            return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(began.refused)}"
-        if self.undecrypted.count and not self.decrypted:
-            return self.undecrypted.decryption, self.undecrypted.reason
-        if self.decrypted:
-            return Decryption.DECRYPTED, None
-        if began is not None and began.plain_identity is not None:
-            return Decryption.NOT_SEALED, None
-        if began is not None and began.granted == "guest":
-            # [MS-SMB2] 3.3.5.5.3: a guest's session is neither signed nor encrypted.
-            return Decryption.NOT_SEALED, "a guest's session has no key"
-        if self.handshake is None:
-            return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
-        return self.handshake.decryption, self.handshake.reason
+
+def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
+    """A logon of a session as it is stated when another takes its place or what it belongs to ends."""
+    used = logon is session.logon and bool(session.tree_names or session.pipe_names or session.encrypted)
+    handshake = logon.handshake
+    client, server = logon.ends or (session.client, session.server)
+    return Logon(
+        number=logon.number,
+        by="smb",
+        session=session.number,
+        channel=None,
+        client=client,
+        server=server,
+        identity=logon.identity,
+        first_time_ns=logon.first_time_ns,
+        until_ns=max(until_ns, logon.first_time_ns),
+        frames=tuple(sorted(set(logon.frames))),
+        refused=logon.refused,
+        is_binding=logon.is_binding,
+        is_answered=logon.granted is not None or logon.refused is not None or used,
+        opened_by=handshake.decrypted_by if handshake is not None else None,
+    )
+
+
+def _decryption(session: Session) -> tuple[Decryption, str | None]:
+    """What came of the keys of a session, and why."""
+    began = session.began
+    if began is not None and began.refused is not None:
+        return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(began.refused)}"
+    if session.undecrypted.count and not session.decrypted:
+        return session.undecrypted.decryption, session.undecrypted.reason
+    if session.decrypted:
+        return Decryption.DECRYPTED, None
+    if began is not None and began.plain_identity is not None:
+        return Decryption.NOT_SEALED, None
+    if began is not None and began.granted == "guest":
+        # [MS-SMB2] 3.3.5.5.3: a guest's session is neither signed nor encrypted.
+        return Decryption.NOT_SEALED, "a guest's session has no key"
+    if session.handshake is None:
+        return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
+    return session.handshake.decryption, session.handshake.reason
 
 
 class KnownSessions:

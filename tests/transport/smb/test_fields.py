@@ -280,7 +280,7 @@ def negotiated_talk(response: bytes) -> SmbSession:
     [
         (0x0202, "2.0.2", None, "HMAC-SHA256"),
         (0x0210, "2.1", None, "HMAC-SHA256"),
-        (0x02FF, "2.???", None, "HMAC-SHA256"),
+        (0x02FF, "2.???", None, None),
         (0x0300, "3.0", "AES-128-CCM", "AES-CMAC"),
         (0x0302, "3.0.2", "AES-128-CCM", "AES-CMAC"),
         (0x0310, "0x0310", "AES-128-CCM", "AES-CMAC"),
