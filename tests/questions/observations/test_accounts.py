@@ -16,11 +16,12 @@ DOMAIN, USER = b"\1" * 20, b"\2" * 20
 DONE = bytes(4)
 
 
-def names_request() -> bytes:
+def names_request(*names: str) -> bytes:
     """The request of SamrLookupNamesInDomain as impacket writes it."""
     request = samr.SamrLookupNamesInDomain()
-    request["DomainHandle"], request["Count"] = DOMAIN, 2
-    for name in ("ann", "Domain Users"):
+    names = names or ("ann", "Domain Users")
+    request["DomainHandle"], request["Count"] = DOMAIN, len(names)
+    for name in names:
         entry = samr.RPC_UNICODE_STRING()
         entry["Data"] = name
         request["Names"].append(entry)
@@ -47,6 +48,9 @@ def found(*exchanges: Exchange) -> list[Observation]:
 def test_names_that_are_looked_up_are_what_it_is_about() -> None:
     (one,) = found(Calls(SAMR).exchange(17, names_request(), bytes(32)))
     assert (one.kind, one.severity, one.objects) == ("account-query", "info", ("ann, Domain Users",))
+    # nmap counts the NUL behind a name with it.
+    (one,) = found(Calls(SAMR).exchange(17, names_request("LAB\0"), bytes(32)))
+    assert one.objects == ("LAB",)
     (one,) = found(Calls(LSARPC).exchange(68, lsa_request(), bytes(32)))
     assert (one.kind, one.objects) == ("account-query", ("LAB\\ann",))
 
