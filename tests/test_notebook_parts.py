@@ -17,6 +17,9 @@ import analyzer as pcq
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable
 from tests import truth
+from tests.build.buffers import name_table
+from tests.build.calls import analysis_of, winreg
+from tests.build.machine import NAMES, Machine
 from tests.pyright import complaints
 
 CAPTURE = truth.captures()[0]
@@ -255,3 +258,36 @@ def test_two_captures_are_compared_as_tables(cap: pcq.Capture) -> None:
     found = pcq.diff(cap, cap.filter("opnum == 6"))
     assert set(found.differences["kind"].cast(pl.String)) == {"only-a"}
     assert "only A" in repr(found)
+
+
+def test_a_machine_at_a_moment_has_a_table_for_each_counterset(cap: pcq.Capture) -> None:
+    moment = cap.host(at=cap.host().moments[-2])
+    processors = moment["Processor Information"]
+    assert processors["instance"].is_unique().all()
+    total = processors.filter(pl.col("instance") == "_Total")["% User Time"].item()
+    known = cap.counters(PATH).filter(pl.col("time") <= moment.time)["value"].drop_nulls()
+    assert total == pytest.approx(known[-1], abs=0.0005)
+    assert "<script" not in moment._repr_html_()
+    assert cap.host(at=0).cells.height == 0
+    for wrong in ("nobody", "10.9.9.9"):
+        with pytest.raises(pcq.InputError, match="was not polled"):
+            cap.host(wrong)
+    with pytest.raises(pcq.InputError, match="no machine"):
+        cap.filter("opnum == 1").host()
+
+
+def test_cells_of_a_moment_lead_to_their_bytes() -> None:
+    machine, make = Machine(6), winreg()
+    events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
+    events += [make.query_value("230 238 4 2", machine.step().answer(), room=1 << 20) for _ in range(3)]
+    cap = pcq.Capture(analysis_of(*events))
+    moment = cap.host()
+    assert moment["Process"].select("ID Process", "Working Set").rows() == [
+        (pid, one.memory) for pid, one in machine.truth.items()
+    ]
+    for place in moment.cells.filter(counter="Working Set").iter_rows(named=True):
+        side = cap.analysis.calls[place["call"] - 1].response
+        assert side is not None
+        assert side.buffer is not None
+        raw = side.buffer.data[place["start"] : place["start"] + place["size"]]
+        assert int.from_bytes(raw, "little") == place["value"]

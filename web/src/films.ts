@@ -77,10 +77,27 @@ export class Frame {
   // Where the bytes of a cell begin in the buffer of the answer; -1 where that is not known.
   place(row: number, column: number, poll: number): number {
     const cell = this.cell(row, column);
-    if (cell < 0) return -1;
+    return cell < 0 ? -1 : this.places[this.layoutAt(poll) + cell]!;
+  }
+
+  // Where the first bytes of a row begin; 0 where that is not known.
+  firstPlace(row: number, poll: number): number {
+    const [layout, at] = [this.layoutAt(poll), this.rows.get(row)];
+    let first = Infinity;
+    if (at !== undefined) {
+      for (let column = 0; column < this.columns; column++) {
+        const start = this.places[layout + column * this.rows.size + at]!;
+        if (start >= 0 && start < first) first = start;
+      }
+    }
+    return first === Infinity ? 0 : first;
+  }
+
+  // Where the places of the layout of a poll begin.
+  private layoutAt(poll: number): number {
     let layout = 0;
     while (layout + 1 < this.layouts.length && this.layouts[layout + 1]! <= poll - this.first) layout++;
-    return this.places[layout * this.rows.size * this.columns + cell]!;
+    return layout * this.rows.size * this.columns;
   }
 }
 
@@ -147,6 +164,19 @@ export class Film {
       const block = this.raw.blocks[beside];
       if (block !== undefined) void this.frame(block[0]);
     }
+  }
+
+  // The names of instances at a poll as counter paths write them: the second of a name in the answer is `#1`.
+  namesAt(poll: number, frame: Frame): Map<number, string> {
+    const there = this.rows.filter((row) => row.name !== null && this.isThere(row, poll));
+    const starts = new Map(there.map((row) => [row, frame.firstPlace(row.number, poll)]));
+    there.sort((one, other) => starts.get(one)! - starts.get(other)! || one.number - other.number);
+    const seen = new Map<string, number>();
+    return new Map(there.map((row) => {
+      const nth = seen.get(row.name!) ?? 0;
+      seen.set(row.name!, nth + 1);
+      return [row.number, nth === 0 ? row.name! : `${row.name}#${nth}`];
+    }));
   }
 
   isThere(row: FilmRow, poll: number): boolean {

@@ -176,6 +176,9 @@ function CounterSet({ films, time, says, chosen, onChosen, onCell }: SetProps) {
   const others = film.raw.columns.map((_, at) => at).filter((at) => !usual.some(([, column]) => column === at));
   const columns: [title: string, column: number | null][] = [...usual, ...(all || usual.length === 0 ? others.map((at): [string, number] => [film.raw.columns[at]!.names[0]!, at]) : [])];
   const isOne = film.rows.every((row) => row.name === null);
+  // What ended is in the poll before alone.
+  const names = new Map(frame === undefined ? [] : [...(film.here(poll - 1) === undefined ? [] : film.namesAt(poll - 1, film.here(poll - 1)!)), ...film.namesAt(poll, frame)]);
+  const nameOf = (row: FilmRow) => shown(names.get(row.number) ?? row.name ?? "");
   const there = poll < 0 ? [] : film.rows.filter((row) => film.isThere(row, poll) || film.change(row, poll) === "ended");
   const running = there.filter((row) => film.isThere(row, poll)).length;
   const by = (one: Film) => `${one.raw.handles[0]}${one.raw.handles.length > 1 ? ` and ${one.raw.handles.length - 1} more` : ""} of ${one.raw.client}`;
@@ -195,7 +198,7 @@ function CounterSet({ films, time, says, chosen, onChosen, onCell }: SetProps) {
       </h2>
       {poll < 0 ? <p class="empty">Not polled yet.</p> : frame === undefined ? <p class="empty">Reading…</p> : isOne ? (
         <One film={film} frame={frame} poll={poll} says={says} chosen={chosen} onChosen={onChosen} onCell={onCell} />
-      ) : <Many film={film} frame={frame} poll={poll} rows={there} columns={columns} says={says} chosen={chosen} onChosen={onChosen} onCell={onCell} />}
+      ) : <Many film={film} frame={frame} poll={poll} rows={there} nameOf={nameOf} columns={columns} says={says} chosen={chosen} onChosen={onChosen} onCell={onCell} />}
     </div>
   );
 }
@@ -243,8 +246,8 @@ function titleOf(film: Film, at: number): string {
 }
 
 // The instances of a set, a row each.
-function Many({ film, frame, poll, rows, columns, says, chosen, onChosen, onCell }: Omit<SetProps, "films" | "time"> & {
-  film: Film; frame: Frame; poll: number; rows: FilmRow[]; columns: [string, number | null][];
+function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen, onCell }: Omit<SetProps, "films" | "time"> & {
+  film: Film; frame: Frame; poll: number; rows: FilmRow[]; nameOf: (row: FilmRow) => string; columns: [string, number | null][];
 }) {
   const first = film.raw.usual.findIndex(([title]) => title.startsWith("CPU"));
   const [sort, setSort] = useState<{ at: number; down: boolean }>({ at: first >= 0 && film.raw.usual[first]![1] !== null ? first : -1, down: first >= 0 });
@@ -261,7 +264,7 @@ function Many({ film, frame, poll, rows, columns, says, chosen, onChosen, onCell
       if (left === null || right === null) return Number(left === null) - Number(right === null) || one.number - other.number;
       return (sort.down ? right - left : left - right) || one.number - other.number;
     });
-  } else if (sort.at < 0) order.sort((one, other) => (sort.down ? -1 : 1) * (one.name ?? "").localeCompare(other.name ?? "") || one.number - other.number);
+  } else if (sort.at < 0) order.sort((one, other) => (sort.down ? -1 : 1) * nameOf(one).localeCompare(nameOf(other)) || one.number - other.number);
   const template = `minmax(150px, 2fr) ${columns.map(() => "minmax(84px, 1fr)").join(" ")}`;
   const width = 150 + 84 * columns.length;
   const head = (title: string, at: number, more?: string, isAsked = true): ComponentChildren => (
@@ -290,8 +293,8 @@ function Many({ film, frame, poll, rows, columns, says, chosen, onChosen, onCell
           const change = film.change(row, poll);
           return (
             <div key={row.number} class={`row${current === place ? " selected" : ""}${change === null ? "" : ` ${change}`}`} role="row" aria-rowindex={place + 2} style={{ gridTemplateColumns: template, minWidth: `${width}px` }}>
-              <div role="gridcell" title={`${row.name ?? ""} ${row.identity}`.trim()} onClick={() => onChosen({ film: film.number, row: row.number, column: columns.find(([, at]) => at !== null)?.[1] ?? 0 })}>
-                {shown(row.name ?? "")}{change !== null && <span class={`badge film-${change}`}>{change}</span>}
+              <div role="gridcell" title={`${nameOf(row)} ${row.identity}`.trim()} onClick={() => onChosen({ film: film.number, row: row.number, column: columns.find(([, at]) => at !== null)?.[1] ?? 0 })}>
+                {nameOf(row)}{change !== null && <span class={`badge film-${change}`}>{change}</span>}
               </div>
               {columns.map(([, at]) => {
                 if (change === "ended") return <div role="gridcell" class="number none">–</div>;
@@ -334,7 +337,7 @@ function ChosenRow({ film, chosen, time, says, onCell, onEnd, onColumn }: {
   };
   return (
     <div class="film-chosen" role="group" aria-label="Chosen">
-      <div class="film-chosen-name"><b>{shown(row.name ?? film.raw.name)}</b><small>{shown(row.identity)}</small><button type="button" aria-label="Choose none" title="Choose none" onClick={onEnd}>×</button></div>
+      <div class="film-chosen-name"><b>{shown(film.namesAt(poll, frame).get(row.number) ?? row.name ?? film.raw.name)}</b><small>{shown(row.identity)}</small><button type="button" aria-label="Choose none" title="Choose none" onClick={onEnd}>×</button></div>
       {columns.map((column) => {
         const { words, is, more } = said(film, frame, poll, chosen.row, column, says);
         const about = film.raw.columns[column]!;

@@ -12,7 +12,9 @@ of what there is to say. Values are whole numbers, of columns with decimals in t
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
@@ -22,6 +24,8 @@ from analyzer.core.arrays import distinct
 from analyzer.core.output.json import dumps
 from analyzer.questions.films.coding import Ints, deflated, inflated, numbers_of, varints
 from analyzer.results.record import Endpoint
+
+Change = Literal["started", "ended"]
 
 SHOWN, NOT_ASKED = 0, 1
 # Columns with decimals have three, as a performance monitor shows them.
@@ -48,12 +52,17 @@ class FilmColumn(Struct, frozen=True):
 
 
 class FilmRow(Struct):
-    """An instance, `name` None for the only one of its set. `identity` is what tells it from others of its name. `spans` are first
-    and last poll of each time that it was there."""
+    """An instance, `name` None for the only one of its set. Others may have its name at the same time: `identity` is what tells
+    them apart, and at a poll their order in the answer (`Film.names_at`). `spans` are first and last poll of each time that it was
+    there."""
 
     name: str | None
     identity: str
     spans: list[list[int]] = field(default_factory=list)
+
+    def is_there(self, poll: int) -> bool:
+        """Returns whether a poll has it."""
+        return any(first <= poll <= last for first, last in self.spans)
 
 
 class FilmBlock(Struct, frozen=True):
@@ -86,6 +95,21 @@ class FilmFrame(Struct, frozen=True, eq=False):
     places: Ints
     layouts: list[int]
     exact: Mapping[int, str]
+
+    def place_of(self, row: int) -> int | None:
+        """Returns the place of a row of the film in it; None where no poll of it has that row."""
+        place = bisect_left(self.rows, row)
+        return place if place < len(self.rows) and self.rows[place] == row else None
+
+    def first_start_of(self, place: int, at: int) -> int:
+        """Returns where the first bytes of a row begin; 0 where that is not known."""
+        starts = self.places[bisect_right(self.layouts, at) - 1, :, place]
+        return int(min((starts[starts != NO_PLACE]), default=0))
+
+    def start_of(self, column: int, place: int, at: int) -> int | None:
+        """Returns where the bytes of a cell begin in the buffer of its answer; None where that is not known."""
+        start = int(self.places[bisect_right(self.layouts, at) - 1, column, place])
+        return None if start == NO_PLACE else start
 
 
 class PollCells(Struct, frozen=True, eq=False):
@@ -150,10 +174,46 @@ class Film(Struct, eq=False):
             self.blocks.append(packed_block(self._open, len(self.calls) - len(self._open), len(self.columns)))
             self._open = []
 
+    def block_of(self, poll: int) -> FilmBlock:
+        """Returns the block that a poll is in."""
+        return self.blocks[bisect_right(self.blocks, poll, key=lambda block: block.first) - 1]
+
     def frame(self, poll: int) -> tuple[FilmFrame, int]:
-        """Returns the block that a poll is in, and its position there."""
-        block = next(block for block in self.blocks if block.first <= poll < block.first + block.polls)
+        """Returns the block that a poll is in, read, and its position there."""
+        block = self.block_of(poll)
         return read_block(block), poll - block.first
+
+    def poll_at(self, time_ns: int) -> int:
+        """Returns the last poll at a time; -1 before the first."""
+        return bisect_right(self.times_ns, time_ns) - 1
+
+    def names_at(self, poll: int, frame: FilmFrame) -> dict[int, str]:
+        """Returns the names of the rows that a poll has, by their numbers, as counter paths write them: the second of a name in the
+        answer is `#1`. `frame` is the block of the poll."""
+        there = [
+            (number, row.name) for number, row in enumerate(self.rows) if row.name is not None and row.is_there(poll)
+        ]
+        at = poll - self.block_of(poll).first
+
+        def order(number: int) -> tuple[int, int]:
+            place = frame.place_of(number)
+            return (0 if place is None else frame.first_start_of(place, at)), number
+
+        names: dict[int, str] = {}
+        seen: dict[str, int] = {}
+        for number, name in sorted(there, key=lambda one: order(one[0])):
+            nth = seen[name] = seen.get(name, -1) + 1
+            names[number] = f"{name}#{nth}" if nth else name
+        return names
+
+    def change(self, row: FilmRow, poll: int) -> Change | None:
+        """Returns whether a poll is the first with an instance, or the first without it. Nothing is known of that where it, or the
+        poll before, did not ask for all of them."""
+        if poll < 1 or not self.whole[poll] or not self.whole[poll - 1]:
+            return None
+        if any(first == poll for first, _ in row.spans):
+            return "started"
+        return "ended" if any(last == poll - 1 for _, last in row.spans) else None
 
 
 class Films(Struct, frozen=True, eq=False):

@@ -222,14 +222,15 @@ def _row_number(lane: _Lane, plan: ValuePlan, place: int) -> int:
     """The row of a value: that of its instance, which its name and what distinguishes it tell."""
     series = plan.series[place]
     key: Key = ("aggregate", series.instance)
-    identity = ""
+    name, identity = series.instance, ""
     if plan.samples[place] is not None:
         where = plan.places[place]
         key = (where.name, where.identity)
+        name = name.removesuffix(f"#{where.ordinal}") if name is not None and where.ordinal else name
         identity = " ".join(str(part) for part in where.identity if part is not None) if len(where.identity) > 1 else ""
     if key not in lane.rows:
         lane.rows[key] = len(lane.rows)
-        lane.film.rows.append(FilmRow(series.instance, identity))
+        lane.film.rows.append(FilmRow(name, identity))
     return lane.rows[key]
 
 

@@ -1,4 +1,4 @@
-"""`browse`: a capture in three panes of a terminal, with series and findings beside them (Textual).
+"""`browse`: a capture in three panes of a terminal, with series, findings and the polled machines beside them (Textual).
 
 In: what reads the capture, called in a thread with what hears of its progress, and what reads its packets once more. The panes read
 calls one at a time, when their lines are drawn, so that the size of a capture does not matter; filters, series, packets and the
@@ -26,12 +26,15 @@ from analyzer.core.errors import InputError
 from analyzer.core.printable import printable
 from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.audit.engine import Audit
+from analyzer.questions.differences.machines import peers_of
+from analyzer.questions.films.making import FilmMaker
 from analyzer.questions.filters.columns import CallColumns
 from analyzer.questions.filters.fields import call_fields
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import Packets
 from analyzer.results.view import CallView, LayerBytes, Row
+from analyzer.screens.browse.host import HostPane
 from analyzer.screens.browse.lines import Lines
 from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
 from analyzer.screens.viewmodel.findings import finding_views
@@ -135,6 +138,8 @@ class _Tabs(Vertical):
                 yield SeriesList(id="series")
             with TabPane("Findings", id="of-findings"):
                 yield FindingList(id="findings")
+            with TabPane("Host", id="of-host"):
+                yield HostPane(id="host")
 
 
 class Browser(App[None]):
@@ -156,6 +161,12 @@ class Browser(App[None]):
     #layer, #status { height: 1; }
     #tabs-of-layers { height: 2; }
     #filter { height: 1; border: none; padding: 0; }
+    #moment, #titles { height: 1; }
+    #machine { height: 2fr; border-bottom: solid $foreground; }
+    #tables { width: 42; border-right: solid $foreground; }
+    #cells { height: 1fr; }
+    .-narrow #machine { layout: vertical; }
+    .-narrow #tables { width: 1fr; height: 5; border-right: none; border-bottom: solid $foreground; }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (130, "-wide")]  # noqa: RUF012  # as Textual declares it
     ENABLE_COMMAND_PALETTE = False
@@ -167,6 +178,7 @@ class Browser(App[None]):
         Binding("1", "tab('of-calls')", "calls"),
         Binding("2", "tab('of-series')", "series"),
         Binding("3", "tab('of-findings')", "findings"),
+        Binding("4", "tab('of-host')", "host"),
         Binding("escape", "leave", "no filter", show=False),
         Binding("question_mark", "help", "help"),
         Binding("q", "quit", "quit"),
@@ -232,8 +244,12 @@ class Browser(App[None]):
                 found = replace(analysis, packets=Packets(str(error)))
             self.call_from_thread(self._show_packets, found)
         self.call_from_thread(self._show_findings, tuple(finding_views(analysis, Audit(analysis))))
-        series, _ = series_views(analysis, MAX_READINGS)
+        maker = FilmMaker()
+        series, _ = series_views(analysis, MAX_READINGS, maker.take)
         self.call_from_thread(self._show_series, tuple(one for one in series if not one.hidden))
+        names = {ip: peer.words for ip, peer in peers_of(analysis).items()}
+        base = analysis.capture.first_time_ns or 0
+        self.call_from_thread(self.query_one(HostPane).watch_films, maker.films(), names, base)
 
     def _show_packets(self, analysis: Analysis) -> None:
         self.analysis = analysis
@@ -328,6 +344,11 @@ class Browser(App[None]):
 
     def on_layer_tabs_picked(self, event: LayerTabs.Picked) -> None:
         self.query_one(Tree).to_layer(event.layer)
+
+    def on_host_pane_opened(self, event: HostPane.Opened) -> None:
+        cell = event.cell
+        assert cell.call is not None
+        self._go_to(cell.call, None if cell.start is None else ("response.buffer", cell.start, cell.start + cell.size))
 
     # ------------------------------------------------------------------------------------------------ keys
 

@@ -35,11 +35,14 @@ from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run
 from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.films.film import Films
+from analyzer.questions.films.making import films_of
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
 from analyzer.questions.observations.triage import triage
 from analyzer.questions.series.counters import interval_of
+from analyzer.questions.series.readings import readings
 from analyzer.questions.statistics.records import stats_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.audit import CoverageRecord, FindingRecord
@@ -53,6 +56,7 @@ from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.formats.tables import calls_table, logons_table, problems_table, table_of
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.dataset import is_dataset
+from analyzer.screens.notebook.host import HostMoment, machine_of
 from analyzer.screens.notebook.html import call_html, capture_html, escape_frames, findings_html
 from analyzer.screens.viewmodel.layers import the_call
 from analyzer.screens.views.audit import AuditView
@@ -309,6 +313,26 @@ class Capture:
         return self.counters(*paths, interval=interval).pivot(
             on="path", index="time", values="value", aggregate_function="first", maintain_order=True
         )
+
+    @cached_property
+    def _films(self) -> Films:
+        return films_of(readings(self.analysis))
+
+    def host(self, machine: str | None = None, at: Moment | None = None) -> HostMoment:
+        """What a machine showed at a moment, as its Task Manager had it: a table for each counterset that was polled, by its name.
+
+        `machine` is an address or a name; not needed where one was polled. `at` is a moment as for `between`; without it, the last.
+        Raises `InputError` for a machine that was not polled, and for what is no time.
+
+            cap.host(at="5m")["Process"].sort("% Processor Time", descending=True, nulls_last=True)
+        """
+        name, watched = machine_of(self.analysis, self._films, machine)
+        bound = bound_of(at)
+        time_ns = watched.moments[-1] if bound is None else bound.at(self.analysis.capture)
+        if isinstance(at, datetime):
+            # It has microseconds: a moment within this one is meant.
+            time_ns += 999
+        return HostMoment(name, time_ns, watched.moments, list(watched.tables(time_ns)))
 
     def audit(self, profile: str = "windows") -> Findings:
         """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`).

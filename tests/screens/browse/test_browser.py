@@ -19,7 +19,9 @@ from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.view import CallView
 from analyzer.screens.viewmodel.layers import call_view
-from tests.build.calls import Calls, analysis_of
+from tests.build.buffers import name_table
+from tests.build.calls import Calls, analysis_of, winreg
+from tests.build.machine import NAMES, Machine
 from tests.page import CAPTURES, THREE, analysis_named
 
 if TYPE_CHECKING:
@@ -149,6 +151,57 @@ def test_a_finding_leads_to_its_bytes_and_series_have_their_course() -> None:
 def styles(pane: Lines) -> list[set[str]]:
     """The styles of each line that is drawn."""
     return [{str(part.style) for part in pane.render_line(y)} for y in range(pane.size.height)]
+
+
+def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
+    from analyzer.screens.browse.host import CounterList, InstanceList, TableList
+    from analyzer.screens.browse.panes import CallList
+
+    machine, make = Machine(5, changes=1), winreg()
+    events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
+    truths = []
+    for _ in range(4):
+        truths.append(machine.step().truth)
+        events.append(make.query_value("230 238 4 2", machine.answer(), room=1 << 20))
+
+    def pids(app: Browser) -> list[int]:
+        pane = app.query_one(InstanceList)
+        return sorted(int(row.cells[0].words) for row in pane.rows if row.change != "ended")
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("4")
+        await settled(app, pilot)
+        assert "moment 1 of 4" in words(app, "#moment")
+        assert pids(app) == sorted(truths[0])
+        assert [line.split()[0] for line in text(app.query_one(TableList)).splitlines()[:4]] == [
+            *("Process", "Processor", "Memory", "System")
+        ]
+        await pilot.press("right")
+        await settled(app, pilot)
+        assert pids(app) == sorted(truths[1])
+        shown = text(app.query_one(InstanceList))
+        assert "started" in shown
+        assert "ended" in shown
+        await pilot.press("ctrl+right", "left", "enter", "s")
+        await settled(app, pilot)
+        assert "moment 3 of 4" in words(app, "#moment")
+        assert "Memory ▾" in words(app, "#titles")
+        memory = [int(row.cells[3].value or 0) for row in app.query_one(InstanceList).rows if row.cells]
+        assert memory == sorted((one.memory for one in truths[2].values()), reverse=True)
+        await pilot.press("home", "enter", "down", "down", "down")
+        await settled(app, pilot)
+        cells = app.query_one(CounterList)
+        assert f"{memory[0]:,}" in cells.line(cells.current).plain
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert app.query_one(CallList).number == 5
+        assert words(app, "#layer").startswith("response.buffer: bytes ")
+        await pilot.press("4", "space")
+        await settled(app, pilot)
+        while "moment 4 of 4" not in words(app, "#moment"):
+            await pilot.pause(0.05)
+
+    browsed(analysis_of(*events), act)
 
 
 def test_the_current_line_stands_out_where_the_focus_is() -> None:
