@@ -28,6 +28,7 @@ export class Frame {
   readonly columns: number;
   readonly exact: Record<string, string>;
   private readonly layouts: number[];
+  private readonly largest: number[] = [];
 
   constructor(head: BlockHead, data: Uint8Array, readonly first: number) {
     this.rows = new Map(head.rows.map((row, at) => [row, at]));
@@ -67,6 +68,18 @@ export class Frame {
 
   value(row: number, column: number, poll: number): number {
     return this.values[this.cell(row, column) * this.polls + poll - this.first]!;
+  }
+
+  // The largest number of a column without its sign, over all polls.
+  most(column: number): number {
+    let most = this.largest[column];
+    if (most === undefined) {
+      most = 0;
+      const run = this.rows.size * this.polls;
+      for (let at = column * run; at < Math.min(this.values.length, (column + 1) * run); at++) most = Math.max(most, Math.abs(this.values[at]!));
+      this.largest[column] = most;
+    }
+    return most;
   }
 
   // What is no number of a browser: texts, and numbers beyond 2**51.
@@ -222,11 +235,18 @@ export function filmsOf(): Promise<Films> {
 // The moment that a time belongs to.
 export const momentAt = (machine: Machine, time: number): number => Math.max(0, upTo(machine.moments, time));
 
+// Made once: a table has hundreds of numbers, and each would make its own.
+const formats = new Map<string, Intl.NumberFormat>();
+
 // A cell as a performance monitor shows it.
 export function cellText(column: FilmColumn, value: number): string {
   if (column.is_hex && column.decimals === 0) return value.toString(16).toUpperCase();
-  const isId = column.names.some((name) => /\bid\b/i.test(name));
-  return (value / 10 ** column.decimals).toLocaleString("en-US", {
-    minimumFractionDigits: column.decimals, maximumFractionDigits: column.decimals, useGrouping: !isId,
-  });
+  const useGrouping = !column.names.some((name) => /\bid\b/i.test(name));
+  const key = `${column.decimals} ${useGrouping}`;
+  let format = formats.get(key);
+  if (format === undefined) {
+    format = new Intl.NumberFormat("en-US", { minimumFractionDigits: column.decimals, maximumFractionDigits: column.decimals, useGrouping });
+    formats.set(key, format);
+  }
+  return format.format(value / 10 ** column.decimals);
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { head } from "./data";
 import { type Film, type FilmRow, type Films, type Frame, type Machine, NOT_ASKED, SHOWN, cellText, filmsOf, momentAt } from "./films";
 import { count, plural, seconds, shown, utc } from "./text";
 import { Virtual } from "./virtual";
@@ -16,6 +17,8 @@ interface Props {
 }
 
 const ROW_HEIGHT = 24;
+// Of columns of numbers, and of a letter in them, in pixels.
+const [LEAST_WIDTH, MOST_WIDTH, LETTER] = [84, 190, 7.6];
 // Moments a second while it plays, and polls of a sparkline.
 const FRAMES_PER_S = 8;
 const SPARK = 120;
@@ -23,10 +26,23 @@ const MOST_ROWS = 14;
 
 type Chosen = { film: number; row: number; column: number };
 
+// A state that a page that is loaded again and again has again.
+function useKept<T>(key: string, begin: T): [T, (value: T) => void] {
+  const isLive = head().live !== null;
+  const [value, set] = useState<T>(() => {
+    const text = isLive ? sessionStorage.getItem(key) : null;
+    return text === null ? begin : (JSON.parse(text) as T);
+  });
+  return [value, (next) => {
+    if (isLive) sessionStorage.setItem(key, JSON.stringify(next));
+    set(next);
+  }];
+}
+
 export function Host({ moment, following, theme, base, machine: nameOf, onMoment, onCell }: Props) {
   const [films, setFilms] = useState<Films | null>(null);
   const [playing, setPlaying] = useState(false);
-  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const [chosen, setChosen] = useKept<Chosen | null>("host-chosen", null);
   useEffect(() => void filmsOf().then(setFilms), []);
   const machine = films?.machines.find((one) => one.ip === moment.ip) ?? films?.machines[0];
   const last = (machine?.moments.length ?? 0) - 1;
@@ -69,8 +85,8 @@ export function Host({ moment, following, theme, base, machine: nameOf, onMoment
         <div class="film-keys">
           <button type="button" aria-label="Step back" title="Step back (←)" disabled={at === 0} onClick={() => go(at - 1)}>◂</button>
           <button type="button" class="play" aria-label={playing ? "Stop" : "Play"} title="Play or stop (space)" onClick={() => setPlaying(!playing)}>{playing ? "❚❚" : "▶"}</button>
-          {following && <button type="button" class="chip-small" aria-pressed={moment.time === null} title="Show the last moment, and what comes" onClick={() => onMoment({ ip: machine.ip, time: null })}>follow</button>}
           <button type="button" aria-label="Step on" title="Step on (→)" disabled={at === last} onClick={() => go(at + 1)}>▸</button>
+          {following && <button type="button" class="follow" aria-pressed={moment.time === null} title="Show the last moment, and what comes" onClick={() => onMoment({ ip: machine.ip, time: null })}>follow</button>}
         </div>
         <div class="film-slider">
           <Events machine={machine} at={at} theme={theme} />
@@ -168,7 +184,7 @@ interface SetProps {
 // A counterset as one client polled it; which one may be chosen.
 function CounterSet({ films, time, says, chosen, onChosen, onCell }: SetProps) {
   const [number, setNumber] = useState(films[0]!.number);
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useKept(`host-all-${films[0]!.number}`, false);
   const film = films.find((one) => one.number === number) ?? films[0]!;
   const poll = film.pollAt(time);
   const frame = useFrame(film, poll);
@@ -250,7 +266,7 @@ function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen
   film: Film; frame: Frame; poll: number; rows: FilmRow[]; nameOf: (row: FilmRow) => string; columns: [string, number | null][];
 }) {
   const first = film.raw.usual.findIndex(([title]) => title.startsWith("CPU"));
-  const [sort, setSort] = useState<{ at: number; down: boolean }>({ at: first >= 0 && film.raw.usual[first]![1] !== null ? first : -1, down: first >= 0 });
+  const [sort, setSort] = useKept<{ at: number; down: boolean }>(`host-sort-${film.number}`, { at: first >= 0 && film.raw.usual[first]![1] !== null ? first : -1, down: first >= 0 });
   const column = sort.at < 0 ? null : columns[sort.at]?.[1] ?? null;
   const order = [...rows];
   if (column !== null) {
@@ -265,9 +281,14 @@ function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen
       return (sort.down ? right - left : left - right) || one.number - other.number;
     });
   } else if (sort.at < 0) order.sort((one, other) => (sort.down ? -1 : 1) * nameOf(one).localeCompare(nameOf(other)) || one.number - other.number);
-  const template = `minmax(150px, 2fr) ${columns.map(() => "minmax(84px, 1fr)").join(" ")}`;
-  const width = 150 + 84 * columns.length;
-  const head = (title: string, at: number, more?: string, isAsked = true): ComponentChildren => (
+  // As wide as its title and its largest number, of all polls that were read with this one.
+  const widths = columns.map(([title, at]) => {
+    const letters = at === null ? 0 : cellText(film.raw.columns[at]!, frame.most(at)).length;
+    return Math.max(LEAST_WIDTH, Math.min(MOST_WIDTH, 22 + LETTER * Math.max(letters, title.length + 1)));
+  });
+  const template = `minmax(150px, 2fr) ${widths.map((one) => `minmax(${one}px, 1fr)`).join(" ")}`;
+  const width = widths.reduce((sum, one) => sum + one, 150);
+  const heading = (title: string, at: number, more?: string, isAsked = true): ComponentChildren => (
     <div class={at < 0 ? undefined : "number"} role="columnheader" aria-sort={sort.at === at ? (sort.down ? "descending" : "ascending") : "none"} title={more}>
       <button type="button" tabIndex={-1} class={isAsked ? undefined : "none"} onClick={() => setSort({ at, down: sort.at === at ? !sort.down : at >= 0 })}>{shown(title)}{sort.at === at ? (sort.down ? " ▾" : " ▴") : ""}</button>
     </div>
@@ -287,7 +308,7 @@ function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen
             event.preventDefault();
           },
         }}
-        header={<div class="row header" role="row" style={{ gridTemplateColumns: template, minWidth: `${width}px` }}>{head("Name", -1)}{columns.map(([title, at], place) => head(title, place, at === null ? "no poll asked for it" : titleOf(film, at), at !== null))}</div>}
+        header={<div class="row header" role="row" style={{ gridTemplateColumns: template, minWidth: `${width}px` }}>{heading("Name", -1)}{columns.map(([title, at], place) => heading(title, place, at === null ? "no poll asked for it" : titleOf(film, at), at !== null))}</div>}
         row={(place) => {
           const row = order[place]!;
           const change = film.change(row, poll);
@@ -346,7 +367,7 @@ function ChosenRow({ film, chosen, time, says, onCell, onEnd, onColumn }: {
         return (
           <div class={`film-course${column === chosen.column ? " on" : ""}`} onClick={() => onColumn(column)}>
             <span title={titleOf(film, column)}>{shown(about.names[0]!)}</span>
-            <Spark values={values(column)} />
+            <Spark values={values(column)} polls={Math.min(SPARK, film.calls.length)} />
             <b class={is ? undefined : "none"} title={more || undefined}>{words}</b>
             <small>
               {frame.state(chosen.row, column, poll) !== NOT_ASKED && <button type="button" class="link" onClick={(event) => { event.stopPropagation(); onCell(film.calls[poll]!, place, about.size); }}>{`#${film.calls[poll]}${place >= 0 ? `, bytes ${place} to ${place + about.size}` : ""}`}</button>}
@@ -359,10 +380,11 @@ function ChosenRow({ film, chosen, time, says, onCell, onEnd, onColumn }: {
   );
 }
 
-function Spark({ values }: { values: (number | null)[] }) {
+// The last values, of so many polls as there may be.
+function Spark({ values, polls }: { values: (number | null)[]; polls: number }) {
   const known = values.filter((value): value is number => value !== null);
   const [least, most] = [Math.min(...known), Math.max(...known)];
-  const point = (value: number, at: number) => `${(2 + (116 * (at + SPARK - values.length)) / (SPARK - 1)).toFixed(1)},${(22 - (most > least ? (20 * (value - least)) / (most - least) : 10)).toFixed(1)}`;
+  const point = (value: number, at: number) => `${(2 + (116 * (at + polls - values.length)) / Math.max(1, polls - 1)).toFixed(1)},${(22 - (most > least ? (20 * (value - least)) / (most - least) : 10)).toFixed(1)}`;
   const lines: string[][] = [[]];
   values.forEach((value, at) => (value === null ? lines.push([]) : lines.at(-1)!.push(point(value, at))));
   return (
