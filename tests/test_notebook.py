@@ -18,7 +18,7 @@ from tools.notebooks import NOTEBOOKS, displayed, executed
 pytestmark = pytest.mark.needs("nbformat", "nbclient", "altair")
 
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
-NAMES = ["conformance.ipynb", "counters.ipynb", "formats.ipynb", "incident.ipynb"]
+NAMES = ["conformance.ipynb", "counters.ipynb", "formats.ipynb", "incident.ipynb", "machines.ipynb"]
 
 
 @cache
@@ -32,7 +32,7 @@ def kept(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
-def test_there_are_four() -> None:
+def test_there_are_five() -> None:
     assert [path.name for path in NOTEBOOKS] == NAMES
 
 

@@ -12,13 +12,14 @@ import pytest
 import analyzer as pcq
 from analyzer.results.capture import ProblemRecord
 from analyzer.screens.formats.schema import table_schema
+from analyzer.screens.formats.tables import structs_of_json
 from tests import truth
 
 CAPTURE = truth.captures()[0]
 V1 = next(capture for capture in truth.captures() if capture.file.startswith("v1_samba_impacket_smb311_ntlm"))
 
 CALLS = {
-    "number": pl.Int64,
+    "call": pl.Int64,
     "time": pl.Datetime("ns", "UTC"),
     "time_relative": pl.Duration("ns"),
     "client_ip": pl.String,
@@ -63,10 +64,31 @@ def cap() -> pcq.Capture:
 def test_calls_are_a_table(cap: pcq.Capture) -> None:
     assert CALLS.items() <= dict(cap.calls.schema).items()
     assert cap.calls.height == 103
-    assert cap.calls["number"].to_list() == list(range(1, 104))
+    assert cap.calls["call"].to_list() == list(range(1, 104))
     assert cap.calls["time"].is_sorted()
-    sizes = cap.calls["request_params"].str.json_path_match("$.dwInSize").drop_nulls()
-    assert sizes.len() > 0
+    assert cap.params["call"].to_list() == cap.calls["call"].to_list()
+    sizes = cap.params["request"].struct.field("dwInSize")
+    assert sizes.dtype == pl.Int64
+    known = {call["number"]: call["request"]["params"] for call in cap.iter_calls() if call["request"] is not None}
+    assert sizes.to_list() == [(known.get(number) or {}).get("dwInSize") for number in cap.calls["call"]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        ([None, None], [None, None]),
+        (['{"a": 1}', None, '{"b": {"c": "x"}}'], [{"a": 1, "b": None}, None, {"a": None, "b": {"c": "x"}}]),
+        (['{"a": 1}', '{"a": "x"}'], [{"a": "1"}, {"a": "x"}]),
+        (['{"a": {"b": 1}}', '{"a": [2]}'], [{"a": '{"b":1}'}, {"a": "[2]"}]),
+        (['{"a": 18446744073709551615}', '{"a": 1}'], [{"a": 2**64 - 1}, {"a": 1}]),
+        (['{"a": null}', '{"a": null}'], [{"a": None}, {"a": None}]),
+    ],
+    ids=["none", "other fields", "other types", "other shapes", "large", "null"],
+)
+def test_parameters_of_all_methods_are_one_struct(texts: list[str | None], values: list[object]) -> None:
+    found = structs_of_json(pl.Series("params", texts, dtype=pl.String))
+    assert found.dtype.base_type() == pl.Struct
+    assert found.to_list() == values
 
 
 def test_samples_are_a_table(cap: pcq.Capture) -> None:

@@ -33,7 +33,7 @@ def cap() -> pcq.Capture:
 
 def test_a_filter_leaves_the_calls_that_pass(cap: pcq.Capture) -> None:
     part = cap.filter("opnum == 6")
-    assert part.calls["number"].to_list() == cap.calls.filter(pl.col("opnum") == 6)["number"].to_list() != []
+    assert part.calls["call"].to_list() == cap.calls.filter(pl.col("opnum") == 6)["call"].to_list() != []
     assert part.samples.height == cap.samples.height
     assert part.filter("status != 0").calls.height == part.calls.filter(pl.col("status") != 0).height
     assert "filter" in part._repr_html_()
@@ -53,7 +53,7 @@ def test_moments_are_text_numbers_spans_and_dates(cap: pcq.Capture) -> None:
     first = cap.calls["time"].min()
     assert isinstance(first, datetime)
     half = (cap.calls["time"].max() - first) / 2  # type: ignore[operator]
-    by_date = cap.between(until=first.replace(tzinfo=UTC) + half).calls["number"].to_list()
+    by_date = cap.between(until=first.replace(tzinfo=UTC) + half).calls["call"].to_list()
     start = datetime.fromtimestamp(cap.analysis.capture.first_time_ns / 1e9, UTC)  # type: ignore[operator]
     since_start = first.replace(tzinfo=UTC) + half - start
     assert 0 < len(by_date) < cap.calls.height
@@ -67,7 +67,7 @@ def test_moments_are_text_numbers_spans_and_dates(cap: pcq.Capture) -> None:
 def test_series_leave_the_calls_that_answered_with_them(cap: pcq.Capture) -> None:
     part = cap.series(PATH)
     assert part.counters().equals(cap.counters(PATH))
-    assert set(part.calls["number"]) == set(cap.counters(PATH)["call"])
+    assert set(part.calls["call"]) == set(cap.counters(PATH)["call"])
     with pytest.raises(pcq.InputError) as caught:
         cap.series(PATH.replace("Processor", "Procesor"))
     assert any("near it" in note for note in caught.value.__notes__)
@@ -88,7 +88,7 @@ def test_calls_stream_while_a_capture_is_read(cap: pcq.Capture, tmp_path: Path) 
     ]
     assert max(buffer["num_blocks"] for buffer in answers) > 0
     case = cap.save(tmp_path / "x.pcq")
-    assert [call["number"] for call in pcq.iter_calls(case)] == cap.calls["number"].to_list()
+    assert [call["number"] for call in pcq.iter_calls(case)] == cap.calls["call"].to_list()
     with pytest.raises(pcq.InputError):
         next(pcq.iter_calls("nowhere.pcap"))
 
@@ -228,6 +228,7 @@ OF_ONE_TABLE = {"kind", "severity", "confidence", "level", "verdict", "excused",
 def test_tables_join_on_every_key_that_both_have(cap: pcq.Capture) -> None:
     tables = {
         "calls": cap.calls,
+        "params": cap.params,
         "samples": cap.samples,
         "counters": cap.counters(),
         "intervals": cap.counters(interval="100ms"),

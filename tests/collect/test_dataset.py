@@ -14,6 +14,7 @@ import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
+from analyzer.screens.formats.tables import KEYS_OF_CALLS
 from analyzer.screens.notebook.capture import Capture
 from analyzer.screens.notebook.dataset import Dataset
 from tests.build.capture import NANO, pcap
@@ -75,11 +76,16 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Capture(analyze(sorted((directory / "in").iterdir()), keyring, pdus=False)), pcq.open(directory / "out")
 
 
+def as_stored(calls: Any) -> Any:
+    """A table of calls with the names that its columns have in files."""
+    return calls.rename({name: stored for stored, name in KEYS_OF_CALLS.items()})
+
+
 def tables_of(one: Any) -> dict[str, pl.DataFrame]:
     """Everything that a capture and a dataset have as tables."""
     audit = one.audit()
     found = {
-        "calls": one.calls,
+        "calls": as_stored(one.calls),
         "samples": one.samples,
         "counters": one.counters(),
         "sessions": one.sessions,
@@ -95,7 +101,9 @@ def tables_of(one: Any) -> dict[str, pl.DataFrame]:
 def unlike(capture: Capture, dataset: Dataset, whole: tuple[Capture, Dataset]) -> str:
     """How the tables of a capture and of a dataset differ, both parts of the whole. `time_delta` is since the call before: of
     those shown here, of the conversation there."""
-    wholes = [{name: getattr(one, name).lazy().collect() for name in ("calls", "sessions")} for one in whole]
+    wholes = [
+        {"calls": as_stored(one.calls).lazy().collect(), "sessions": one.sessions.lazy().collect()} for one in whole
+    ]
     files = list(whole[0].analysis.capture.files), [source.url for source in whole[1].manifest.sources]
     rows = [
         same_rows(tables_of(one), names, alone=False, whole=all_rows)
@@ -154,7 +162,7 @@ def test_single_calls_are_those_of_one_run(pair: tuple[Capture, Dataset]) -> Non
     assert [call["response"] and call["response"]["stub_sha256"] for call in expected] == [
         call["response"] and call["response"]["stub_sha256"] for call in found
     ]
-    number = dataset.calls.collect()["number"].max()
+    number = dataset.calls.collect()["call"].max()
     assert dataset.call(number)["time"] == expected[-1]["time"]
     assert "call" in str(dataset.call(number)._repr_html_())
 

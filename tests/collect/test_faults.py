@@ -377,7 +377,7 @@ def test_other_programs_open_the_tables_and_a_notebook_has_them_lazily(tmp_path:
     assert nobody == [(ds.problems.filter(pl.col("server") == "none").collect().height,)]
     assert len(pd.read_parquet(out / "samples")) == rows
     table = ds.calls.collect()
-    number = table["number"][-1]
+    number = table["call"][-1]
     cap = ds.conversation(number >> 32)
     assert cap.call(number & 0xFFFFFFFF)["number"] == number & 0xFFFFFFFF
     assert sum(ds.conversations()["calls"]) == table.height

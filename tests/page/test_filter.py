@@ -128,7 +128,7 @@ def of_the_page(directory: Path, filters: list[str], files: Iterable[str]) -> li
     built(directory)
     captures = []
     for analysis in map(analysis_named, files):
-        parts = record_blocks(analysis)
+        parts = record_blocks(analysis, len(analysis.calls))
         captures.append([tuple(map(json.loads, pair)) for part in parts for pair in zip(*part, strict=True)])
     given: dict[str, Any] = {"fields": vocabulary(), "filters": filters, "captures": captures}
     (directory / "input.json").write_text(json.dumps(given), encoding="utf-8")

@@ -42,7 +42,7 @@ class TableList(Lines):
         return text.append(f"  {printable(one.film.handles[0])} of {printable(one.film.client)}", "blue")
 
 
-class InstanceList(Lines):
+class RowList(Lines):
     """The instances of a counterset at the moment."""
 
     def __init__(self, *, id: str) -> None:
@@ -141,7 +141,7 @@ class HostPane(Vertical):
             yield TableList(id="tables")
             with Vertical(id="of-table"):
                 yield Static(id="titles")
-                yield InstanceList(id="instances")
+                yield RowList(id="instances")
         yield CounterList(id="cells")
 
     def watch_films(self, films: Films, names: Mapping[str, str], base_ns: int) -> None:
@@ -167,7 +167,7 @@ class HostPane(Vertical):
 
     def _look_at_table(self) -> None:
         table = self._tables[self.query_one(TableList).current]
-        pane = self.query_one(InstanceList)
+        pane = self.query_one(RowList)
         is_same = pane.table is not None and pane.table.film is table.film
         before = pane.row.number if is_same and pane.row is not None else None
         by = self._sorted.get(table.film.names[0], table.use_column)
@@ -178,7 +178,7 @@ class HostPane(Vertical):
         self._look_at_row()
 
     def _look_at_row(self) -> None:
-        rows, pane = self.query_one(InstanceList), self.query_one(CounterList)
+        rows, pane = self.query_one(RowList), self.query_one(CounterList)
         pane.machine, pane.table, pane.row = self._machines[self._which][1], rows.table, rows.row
         pane.show(len(rows.row.cells) if rows.row is not None else 0, pane.current)
 
@@ -186,7 +186,7 @@ class HostPane(Vertical):
         event.stop()
         if isinstance(event.lines, TableList):
             self._look_at_table()
-        elif isinstance(event.lines, InstanceList):
+        elif isinstance(event.lines, RowList):
             self._look_at_row()
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:

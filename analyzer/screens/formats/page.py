@@ -160,9 +160,9 @@ def _calls(report: Report, most_bytes: int) -> Iterator[bytes]:
         yield _script(f"details-{number}", text)
     if shared is not None:
         yield _script(f"shared-{shared.number}", packed(shared.content))
-    for number, (heads, buffers) in enumerate(record_blocks(analysis)):
+    for number, (heads, buffers) in enumerate(record_blocks(analysis, shown)):
         yield _script(f"heads-{number}", packed(_listed(heads)))
-        if number * HEADS_IN_BLOCK < shown:
+        if buffers:
             yield _script(f"buffers-{number}", packed(_listed(buffers)))
     yield from _block("tail", {"details": shown})
 

@@ -130,23 +130,24 @@ def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: 
     columns["key"].append(texts.number(call.handle_uuid))
 
 
-def record_blocks(analysis: Analysis) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """The records of calls as JSON, as `timeline` prints them, a block of them at a time: first without buffers, then these."""
+def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """The records of calls as JSON, as `timeline` prints them, a block of them at a time: first without buffers, then these. There
+    are none of blocks behind the one that holds call number `with_buffers`: the buffers of a long poll are longer than all else."""
     made = CallRecords(analysis, for_json=True)
     numbers = range(1, len(analysis.calls) + 1)
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
         heads, buffers = [], []
         for record in made.of(numbers[at : at + HEADS_IN_BLOCK]):
-            texts = [_NONE if side is None else _text_of(side.buffer) for side in (record.request, record.response)]
-            request, response = (
-                None if side is None else replace(side, buffer=_MARK) for side in (record.request, record.response)
-            )
+            sides = record.request, record.response
+            request, response = (None if side is None else replace(side, buffer=_MARK) for side in sides)
             pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
             # The page asks whether a buffer is there without reading it.
-            there = [text for side, text in zip((request, response), texts, strict=True) if side is not None]
-            says = [b'"has_buffer":false' if text in (_NONE, b"{}") else b'"has_buffer":true' for text in there]
+            has_buffer = [_has_content(side.buffer) for side in sides if side is not None]
+            says = [b'"has_buffer":true' if has else b'"has_buffer":false' for has in has_buffer]
             heads.append(exact_text(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b"")))))
-            buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
+            if at < with_buffers:
+                texts = [_NONE if side is None else _text_of(side.buffer) for side in sides]
+                buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
         yield heads, buffers
 
 
@@ -154,6 +155,11 @@ def record_blocks(analysis: Analysis) -> Iterator[tuple[list[bytes], list[bytes]
 _MARK, _MARKED, _NONE = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"', b"null"
 # Whole numbers that JavaScript's numbers may not hold, behind what a number in JSON stands behind, and outside of texts.
 _LONG_NUMBER = re.compile(rb"[:,\[] ?(-?\d{16,})(?![\d.eE])")
+
+
+def _has_content(buffer: Any) -> bool:
+    """Whether a buffer is there and holds anything. One that comes in pieces does."""
+    return isinstance(buffer, Pieces) or dumps(buffer) not in (_NONE, b"{}")
 
 
 def _text_of(buffer: Any) -> bytes:

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from msgspec import Struct
+from msgspec.json import decode as decoded
 from polars.io.plugins import register_io_source
 
 from analyzer.core.errors import InputError
 from analyzer.core.output.escapes import safe_cells
-from analyzer.core.output.json import json_ready
+from analyzer.core.output.json import dumps, json_ready
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.chunks import ChunkPart, SampleChunk
 from analyzer.interfaces.contents.lines import logon_record, problem_record, shown_problems
@@ -102,6 +103,36 @@ def calls_table(analysis: Analysis, *, shown: Sequence[int] | None = None) -> pl
     """One row a call, of all calls or of those with the numbers `shown`; `*_params` and `*_buffer` are JSON text."""
     numbers = range(1, len(analysis.calls) + 1) if shown is None else shown
     return table_of_records(CallRecord, CallRecords(analysis, for_json=True).of(numbers))
+
+
+# What the keys of a call are called in tables that are joined with others.
+KEYS_OF_CALLS = {"number": "call", "auth_logon": "logon"}
+
+
+def structs_of_json(texts: pl.Series) -> pl.Series:
+    """JSON objects as structs with the fields of all of them. Values of a field that are of no one type are its JSON, or the text
+    that they are."""
+    rows = [None if text is None else decoded(text) for text in texts]
+    fields = {
+        name: _one_type(name, [None if row is None else row.get(name) for row in rows])
+        for name in dict.fromkeys(name for row in rows if row is not None for name in row)
+    }
+    made = pl.DataFrame(fields).to_struct() if fields else pl.Series([{}] * len(rows), dtype=pl.Struct([]))
+    return made.zip_with(texts.is_not_null(), pl.Series([None] * len(rows), dtype=made.dtype)).alias(texts.name)
+
+
+def _one_type(name: str, values: Sequence[Any]) -> pl.Series:
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) <= 1:
+        try:
+            found = pl.Series(name, values)
+        except (TypeError, OverflowError, pl.exceptions.PolarsError):
+            pass
+        else:
+            return found.cast(pl.String) if found.dtype == pl.Null else found
+    return pl.Series(
+        name, [value if value is None or isinstance(value, str) else dumps(value).decode() for value in values]
+    )
 
 
 def problems_table(analysis: Analysis) -> pl.DataFrame:

@@ -53,7 +53,14 @@ from analyzer.results.next_command import Given
 from analyzer.results.observation import Observation
 from analyzer.results.record import Record
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import calls_table, logons_table, problems_table, table_of
+from analyzer.screens.formats.tables import (
+    KEYS_OF_CALLS,
+    calls_table,
+    logons_table,
+    problems_table,
+    structs_of_json,
+    table_of,
+)
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.dataset import is_dataset
 from analyzer.screens.notebook.host import HostMoment, machine_of
@@ -188,19 +195,33 @@ class Capture:
 
     @cached_property
     def calls(self) -> pl.DataFrame:
-        """One row a call: `time` in UTC, `latency` in nanoseconds, `*_length` in bytes. `*_params` and `*_buffer` are JSON text
-        (`.str.json_decode`), or see `call`. Raises nothing: what could not be read is in `state` and `reason`.
+        """One row a call: `time` in UTC, `latency` in nanoseconds, `*_length` in bytes. `call` and `logon` are those of the other
+        tables. `*_params` and `*_buffer` are JSON text (`.str.json_decode`), or see `params` and `call`. Raises nothing: what could
+        not be read is in `state` and `reason`.
 
             cap.calls.group_by("auth_user", "method").len()
         """
-        return calls_table(self.analysis, shown=self.analysis.shown.numbers)
+        return calls_table(self.analysis, shown=self.analysis.shown.numbers).rename(KEYS_OF_CALLS)
+
+    @cached_property
+    def params(self) -> pl.DataFrame:
+        """One row a call: the parameters of its request and of its response, each a struct with a field for every parameter of the
+        methods that are shown, null where a method has none of that name. Raises nothing.
+
+            cap.calls.join(cap.params, on="call").unnest("request").filter(pl.col("dwInSize") > 4096)
+        """
+        import polars as pl
+
+        calls = self.calls
+        sides = [structs_of_json(calls[f"{name}_params"]).alias(name) for name in ("request", "response")]
+        return pl.DataFrame([calls["call"], *sides])
 
     @cached_property
     def samples(self) -> pl.DataFrame:
         """One row a raw counter value, of PerflibV2 and winperf alike: `raw` as it was captured (unsigned, no unit), `time` in UTC,
         `perf_freq` in ticks a second. `repeated` marks what the same answer has before. Raises nothing.
 
-            cap.samples.filter(~pl.col("repeated")).join(cap.calls, left_on="call", right_on="number")
+            cap.samples.filter(~pl.col("repeated")).join(cap.calls, on="call")
         """
         return table_of(Samples(self.analysis))
 
@@ -242,7 +263,7 @@ class Capture:
 
     @cached_property
     def logons(self) -> pl.DataFrame:
-        """One row a logon, by SMB or by RPC: who, what the server granted, from when until when; `logon` is `auth_logon` of a call.
+        """One row a logon, by SMB or by RPC: who, what the server granted, from when until when; `logon` is that of a call.
         Raises nothing.
 
             cap.logons.filter(pl.col("outcome") == "refused")

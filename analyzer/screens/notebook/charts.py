@@ -42,7 +42,7 @@ class Plots:
         import altair as alt
 
         calls = self._capture.calls.lazy().select(
-            "number",
+            "call",
             "time",
             "method",
             "status_name",
@@ -64,7 +64,7 @@ class Plots:
                 y=alt.Y("row:N", title="handle, or method", sort=None),
                 color=alt.Color("outcome:N", title="outcome"),
                 tooltip=[
-                    alt.Tooltip("number:Q", title="call"),
+                    alt.Tooltip("call:Q", title="call"),
                     alt.Tooltip("utc:N", title="time (UTC)"),
                     "method:N",
                     alt.Tooltip("status_name:N", title="status"),
@@ -142,7 +142,7 @@ class Plots:
 
         timed = self._capture.calls.lazy().filter(pl.col("latency").is_not_null())
         calls = timed.select(
-            "number",
+            "call",
             "time",
             "status_name",
             method=pl.coalesce(pl.col("method").cast(pl.String), pl.format("opnum {}", pl.col("opnum"))),
@@ -160,7 +160,7 @@ class Plots:
                 y=alt.Y("milliseconds:Q", title="response time (ms)", scale=scale),
                 color=alt.Color("method:N", title="method"),
                 tooltip=[
-                    alt.Tooltip("number:Q", title="call"),
+                    alt.Tooltip("call:Q", title="call"),
                     "method:N",
                     alt.Tooltip("status_name:N", title="status"),
                     alt.Tooltip("milliseconds:Q", title="response time (ms)", format=".3f"),
@@ -178,11 +178,11 @@ class Plots:
         times = self._capture.samples.lazy().select("call").unique()
         calls = (
             self._capture.calls.lazy()
-            .join(times, left_on="number", right_on="call", how="semi")
+            .join(times, left_on="call", right_on="call", how="semi")
             .sort("time")
             .with_columns(seconds=pl.col("time").diff().over("handle").dt.total_nanoseconds() / 1e9)
             .drop_nulls("seconds")
-            .select("number", "time", "handle", "seconds")
+            .select("call", "time", "handle", "seconds")
         )
         data, title = _data(calls.collect(), "Polls")
         return (
@@ -193,7 +193,7 @@ class Plots:
                 y=alt.Y("seconds:Q", title="time since the poll before (s)"),
                 color=alt.Color("handle:N", title="handle"),
                 tooltip=[
-                    alt.Tooltip("number:Q", title="call"),
+                    alt.Tooltip("call:Q", title="call"),
                     "handle:N",
                     alt.Tooltip("seconds:Q", title="since the poll before (s)", format=".3f"),
                 ],

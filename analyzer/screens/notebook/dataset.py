@@ -35,6 +35,7 @@ from analyzer.results.lines import COMMANDS
 from analyzer.results.observation import Observation
 from analyzer.results.sample import BucketRecord
 from analyzer.screens.formats.schema import table_of_records, table_schema
+from analyzer.screens.formats.tables import KEYS_OF_CALLS
 from analyzer.screens.notebook.charts import Plots
 from analyzer.screens.notebook.html import table_of, text_of
 
@@ -237,17 +238,19 @@ class Dataset:
 
     @property
     def calls(self) -> pl.LazyFrame:
-        """One row a call."""
+        """One row a call. `call` and `logon` are those of the other tables."""
+        return self._calls.rename(KEYS_OF_CALLS)
+
+    @property
+    def _calls(self) -> pl.LazyFrame:
         import polars as pl
 
         calls = self._of_servers(self._scanned("calls"))
         since, until = self._bounds
         if since is not None:
-            day = pl.lit(since).cast(pl.Datetime("ns")).dt.date()
-            calls = calls.filter(pl.col("day") >= day, pl.col("time_ns") >= since)
+            calls = calls.filter(pl.col("day") >= _day_of(since), pl.col("time_ns") >= since)
         if until is not None:
-            day = pl.lit(until).cast(pl.Datetime("ns")).dt.date()
-            calls = calls.filter(pl.col("day") <= day, pl.col("time_ns") <= until)
+            calls = calls.filter(pl.col("day") <= _day_of(until), pl.col("time_ns") <= until)
         calls = restored(calls, "calls")
         for condition in self._conditions:
             calls = condition.chosen(calls)
@@ -257,10 +260,8 @@ class Dataset:
         """The rows of a table that belong to calls that are shown."""
         if not self._is_part:
             return self.table(name)
-        numbers = self.calls.select(of_call).unique()
-        return restored(self._of_servers(self._scanned(name)), name).join(
-            numbers, left_on=column, right_on=of_call, how="semi"
-        )
+        table = restored(self._of_servers(self._scanned(name)), name)
+        return table.join(self._calls.select(of_call).unique(), left_on=column, right_on=of_call, how="semi")
 
     @property
     def samples(self) -> pl.LazyFrame:
@@ -455,7 +456,7 @@ class Dataset:
     def _shown(self) -> Numbers:
         """By conversation the numbers of its calls that are shown, those that they have in it."""
         found: dict[int, list[int]] = {}
-        for number in self.calls.select("number").collect()["number"].sort().to_list():
+        for number in self._calls.select("number").collect()["number"].sort().to_list():
             found.setdefault(number >> NUMBER_SHIFT, []).append(number & _IN_CONVERSATION)
         return found
 
@@ -529,6 +530,12 @@ def _in_text(schema: Mapping[str, Any]) -> dict[str, Any]:
     import polars as pl
 
     return {name: pl.String() if kind == pl.Categorical else kind for name, kind in schema.items()}
+
+
+def _day_of(time_ns: int) -> pl.Expr:
+    import polars as pl
+
+    return pl.lit(time_ns).cast(pl.Datetime("ns")).dt.date()
 
 
 def _lazy(schema: Mapping[str, Any], make: Callable[[], Iterable[pl.DataFrame]]) -> pl.LazyFrame:

@@ -154,7 +154,7 @@ def styles(pane: Lines) -> list[set[str]]:
 
 
 def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
-    from analyzer.screens.browse.host import CounterList, InstanceList, TableList
+    from analyzer.screens.browse.host import CounterList, RowList, TableList
     from analyzer.screens.browse.panes import CallList
 
     machine, make = Machine(5, changes=1), winreg()
@@ -165,7 +165,7 @@ def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
         events.append(make.query_value("230 238 4 2", machine.answer(), room=1 << 20))
 
     def pids(app: Browser) -> list[int]:
-        pane = app.query_one(InstanceList)
+        pane = app.query_one(RowList)
         return sorted(int(row.cells[0].words) for row in pane.rows if row.change != "ended")
 
     async def act(app: Browser, pilot: Pilot[None]) -> None:
@@ -179,14 +179,14 @@ def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
         await pilot.press("right")
         await settled(app, pilot)
         assert pids(app) == sorted(truths[1])
-        shown = text(app.query_one(InstanceList))
+        shown = text(app.query_one(RowList))
         assert "started" in shown
         assert "ended" in shown
         await pilot.press("ctrl+right", "left", "enter", "s")
         await settled(app, pilot)
         assert "moment 3 of 4" in words(app, "#moment")
         assert "Memory ▾" in words(app, "#titles")
-        memory = [int(row.cells[3].value or 0) for row in app.query_one(InstanceList).rows if row.cells]
+        memory = [int(row.cells[3].value or 0) for row in app.query_one(RowList).rows if row.cells]
         assert memory == sorted((one.memory for one in truths[2].values()), reverse=True)
         await pilot.press("home", "enter", "down", "down", "down")
         await settled(app, pilot)

@@ -165,7 +165,7 @@ def test_coverage_as_junit_xml(failing: tuple[Any, ...]) -> None:
 
 def test_blocks_of_the_page() -> None:
     is_as_written(FORMS / "page-rows.json", as_json(rows_block(broken())))
-    ((heads, buffers),) = record_blocks(broken())
+    ((heads, buffers),) = record_blocks(broken(), len(broken().calls))
     shown = [[json.loads(text[at]) for text in (heads, buffers)] for at in (0, 1, 7, 17)]
     is_as_written(FORMS / "page-records.json", as_json(shown))
     (block,) = detail_blocks(captured(), [1, 5])
