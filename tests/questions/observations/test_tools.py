@@ -1,7 +1,7 @@
 """What captures of tools show, in `tools`: each was recorded of the program that its name says.
 
 impacket 0.13.1 called its own file server, with pipes that answer as a service control manager and a registry do; rpcclient and net
-of Samba 4.17 called smbd.
+of Samba 4.17 called smbd, or that server to list sessions, and to log on as six accounts that it does not know.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ SHOWN = {
     "impacket_reg_add_run": [f"registry-write answered {RUN} ATK05"],
     "impacket_reg_add_library": [f"registry-write answered {LIBRARY} ATK02"],
     "samba_net_rpc_user_info": ["account-query answered games RID 513"],
+    "samba_rpcclient_netsessenum": ["session-list answered srvsvc.NetrSessionEnum ATK09"],
+    "samba_rpcclient_six_accounts": [
+        "refused-logon refused LAB\\ann LAB\\bob LAB\\carl LAB\\dan LAB\\eve LAB\\fred ATK10"
+    ],
     "samba_rpcclient": [
         "account-list answered samr.SamrEnumerateUsersInDomain",
         "account-query answered RID 1000",
