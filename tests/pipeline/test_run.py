@@ -19,7 +19,7 @@ from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import (
     _LISTED_COST,
     _Chain,
-    _collected,
+    _collect,
     _Collector,
     analyze,
     follow_messages,
@@ -88,7 +88,8 @@ def failing(error: Exception) -> Any:
 def test_what_nobody_foresaw_ends_the_reading_where_somebody_is_told() -> None:
     told: list[Exception] = []
     error = ValueError("x")
-    found = _collected(failing(error), _Collector(DEFAULTS), lambda: NOTHING, told.append)
+    found = _Collector(DEFAULTS)
+    _collect(failing(error), found, lambda: NOTHING, told.append)
     assert told == [error]
     assert [problem.text for problem in found.problems] == [
         "before",
@@ -101,7 +102,7 @@ def test_what_cannot_be_read_is_raised_whoever_is_told() -> None:
     told: list[Exception] = []
     for error, failed in ((InputError("x"), told.append), (ValueError("x"), None), (InputError("x"), None)):
         with pytest.raises(type(error), match="x"):
-            _collected(failing(error), _Collector(DEFAULTS), lambda: NOTHING, failed)
+            _collect(failing(error), _Collector(DEFAULTS), lambda: NOTHING, failed)
     assert told == []
 
 
