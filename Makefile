@@ -64,7 +64,7 @@ lint: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py --check
 	@sh .ci/with-compiler.sh $(BIN)/python web/build.py --check
 	$(BIN)/python wireshark/generate.py --check
-	@mkdir -p build && $(BIN)/python tools/prose/help_texts.py > build/help.md
+	@mkdir -p build && $(BIN)/python -m tools.prose.help_texts > build/help.md
 	@sh .ci/with-compiler.sh sh tools/prose/check.sh $(PLAIN) build/help.md
 
 pytest: setup-tests

@@ -76,11 +76,11 @@ class DaskExecutor:
                 result = future.result()
             except FutureCancelledError:
                 raise InputError(
-                    "the scheduler was lost", hint="The dataset is as it was; run again when there is a scheduler."
+                    "the scheduler was lost", hint="The dataset is unchanged; run again when there is a scheduler."
                 ) from None
             except NoWorkerError:
                 raise InputError(
-                    "all workers were lost, and none was started again", hint="The dataset is as it was."
+                    "all workers were lost, and none was started again", hint="The dataset is unchanged."
                 ) from None
             except Exception as error:
                 result = TaskError(KILLED) if type(error).__name__ == "KilledWorker" else error
@@ -140,7 +140,7 @@ def _check_workers(client: Client, scheduler: str) -> None:
         if theirs != ours:
             raise InputError(
                 f"worker {worker} has pcq-analyzer {theirs}, this is {ours}",
-                hint="Install the same version on all of them.",
+                hint="Install the same version on each of these.",
             )
 
 

@@ -115,7 +115,7 @@ class Done(Struct):
 def collect(request: CollectRequest, executor: Executor) -> Done:
     """Collects sources into a dataset. Raises `InputError` where nothing can be read, another run writes to the dataset,
     or it would
-    lose rows; `StoreError` where it cannot be written. The dataset is as it was then."""
+    lose rows; `StoreError` where it cannot be written. The dataset is unchanged then."""
     store = Store(request.dataset)
     if (
         not store.exists(MANIFEST)
@@ -220,7 +220,7 @@ class _Run:
             what = f"{lost:,} requests and responses could not be read any more" if lost > 0 else failed[0]
             raise InputError(
                 f"the dataset would lose rows: {what}",
-                hint="Give the secrets that it was made with, or add --allow-fewer-rows. The dataset is as it was.",
+                hint="Give the secrets that it was made with, or add --allow-fewer-rows. The dataset is unchanged.",
             )
 
     def _restored(self, before: Sequence[ConversationFacts]) -> list[str]:

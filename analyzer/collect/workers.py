@@ -172,7 +172,7 @@ class LocalWorkers:
                     if self._workers:
                         return  # those that there are go on alone
                     raise InputError(
-                        f"no worker could be started: {error.strerror or error}", hint="The dataset is as it was."
+                        f"no worker could be started: {error.strerror or error}", hint="The dataset is unchanged."
                     ) from None
                 self._workers.append(worker)
             else:
@@ -205,7 +205,7 @@ class LocalWorkers:
             if self._failed_starts >= _MOST_STARTS:
                 raise InputError(
                     "no worker could be started",
-                    hint="The dataset is as it was. With fewer --workers, each has more memory.",
+                    hint="The dataset is unchanged. With fewer --workers, each has more memory.",
                 )
             # The task was never begun: this attempt does not count.
             attempt = _Attempt(attempt.task, attempt.failures - 1)
@@ -248,7 +248,7 @@ def memory_of(given: str | None, workers: int) -> int:
     try:
         limit = int(float(text.removesuffix(unit)) * _UNITS[unit.removesuffix("B") or unit])
     except (ValueError, KeyError, OverflowError):
-        raise InputError(f"{given} is no size of memory", hint="As 2GB or 800MiB.") from None
+        raise InputError(f"{given} is no size of memory", hint="Write 2GB or 800MiB.") from None
     if limit < _LEAST_MEMORY:
         raise InputError(
             f"{given} of memory is too little for a worker", hint="It takes 256 MiB at least, 2GB do for most."

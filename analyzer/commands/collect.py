@@ -135,7 +135,7 @@ def collect(
                 with LocalWorkers(reading.keyring, **given) as executor:
                     done = run(request, executor)
     except StorageError as error:
-        raise InputError(str(error), hint="What was there before is as it was.") from None
+        raise InputError(str(error), hint="What was there before is unchanged.") from None
     raise typer.Exit(_report(done, output, repair=repair))
 
 

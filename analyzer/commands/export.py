@@ -70,7 +70,7 @@ def export(
         reading.refuse_redaction("a slice is made of packets as they were captured; write --pcapng instead")
     secrets = _secrets(reading, sliced, dsb or ())
     if pcapng is not None and sliced is not None and pcapng == sliced:
-        raise typer.BadParameter("it is the file of --pcapng too", param_hint="--slice")
+        raise typer.BadParameter("--pcapng writes to this file already", param_hint="--slice")
     if sliced is not None:
         reading.refuse_cases(files, "a slice is of captured packets")
     # Checked before anything is read. What is decrypted, and keys, are for the owner only.
@@ -97,7 +97,7 @@ def _write_frames(
 ) -> NoReturn:
     """Converts a capture, and ends the command."""
     if any(other is not None for other in others):
-        raise typer.BadParameter("it is written alone; leave out --pcapng and --slice", param_hint="--frames")
+        raise typer.BadParameter("leave out --pcapng and --slice: frames are written alone", param_hint="--frames")
     if len(files) != 1:
         raise typer.BadParameter(
             "frames have their numbers in one file: name one capture (mergecap joins what was written)",

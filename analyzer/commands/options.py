@@ -346,7 +346,7 @@ class CaptureReading(Struct, frozen=True):
                 from analyzer.pipeline.case import manifest_of
 
                 captures = ", ".join(manifest_of(file).files)
-                raise InputError(f"{file} is a case, and {why}", hint=f"It was saved of {captures}.")
+                raise InputError(f"{file} is a case, and {why}", hint=f"The case was saved of {captures}.")
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -861,7 +861,8 @@ def _asked(word: str, what: str, user: str | None) -> str:
         return word
     if sys.stdin is None:
         raise InputError(
-            f"there is no standard input to read the {what[0].lower()}{what[1:]} from", hint="It was asked for by -."
+            f"there is no standard input to read the {what[0].lower()}{what[1:]} from",
+            hint="The - of an option asks for it.",
         )
     if sys.stdin.isatty():
         from getpass import getpass

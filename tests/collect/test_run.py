@@ -702,7 +702,7 @@ def test_the_longest_tasks_begin_first_and_are_counted(monkeypatch: pytest.Monke
     assert not set(later) & set(keys)
     with pytest.raises(InputError, match="the scheduler was lost") as caught:
         list(executor.run("cut", len, [99], lambda task: 0))  # type: ignore[arg-type]
-    assert caught.value.hint == "The dataset is as it was; run again when there is a scheduler."
+    assert caught.value.hint == "The dataset is unchanged; run again when there is a scheduler."
 
 
 def test_keys_are_with_the_workers_as_long_as_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -731,7 +731,7 @@ def test_workers_have_the_same_version(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.hint == "dask worker tcp://s starts one."
     with pytest.raises(InputError, match=r"^worker tcp://b has pcq-analyzer 0\.9, this is 1\.0\n") as caught:
         module._check_workers(Scheduler({"tcp://c": "0.8", "tcp://b": "0.9", "tcp://a": "1.0"}), "tcp://s")
-    assert caught.value.hint == "Install the same version on all of them."
+    assert caught.value.hint == "Install the same version on each of these."
 
 
 @pytest.mark.parametrize(

@@ -343,7 +343,7 @@ def test_memory_is_what_a_worker_can_work_with(given: str, limit: Any) -> None:
     if isinstance(limit, str):
         with pytest.raises(InputError, match=limit) as caught:
             memory_of(given, 1)
-        assert caught.value.hint in ("As 2GB or 800MiB.", "It takes 256 MiB at least, 2GB do for most.")
+        assert caught.value.hint in ("Write 2GB or 800MiB.", "It takes 256 MiB at least, 2GB do for most.")
     else:
         assert memory_of(given, 1) == limit
 

@@ -353,7 +353,7 @@ def test_what_a_command_cannot_do_is_refused_where_it_was_asked_for(tmp_path: Pa
     assert run("save", CLEAR, "-o", tmp_path / "x.pcq").exit_code == 0
     with pytest.raises(InputError, match=r"x\.pcq is a case, and no packets are in it") as refused:
         READING.refuse_cases([str(CLEAR), str(tmp_path / "x.pcq")], "no packets are in it")
-    assert refused.value.hint == f"It was saved of {CLEAR}."
+    assert refused.value.hint == f"The case was saved of {CLEAR}."
 
 
 def test_files_of_patterns_are_found_below_directories(tmp_path: Path) -> None:

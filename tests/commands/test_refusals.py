@@ -49,7 +49,7 @@ def refused(
         ("collect {clear} -o {tmp}/out --jobs 2", "collect has --workers"),
         ("decode {clear} --at nowhere", "nowhere is no offset"),
         ("export {clear}", "say what to write: --pcapng OUT, --slice OUT or --frames OUT"),
-        ("export {clear} --pcapng {tmp}/a --slice {tmp}/a", "it is the file of --pcapng too"),
+        ("export {clear} --pcapng {tmp}/a --slice {tmp}/a", "--pcapng writes to this file already"),
         ("export - --slice {tmp}/a", "standard input cannot be read twice; write --pcapng instead"),
         ("export {clear} --slice {tmp}/a --engine tshark", "--engine tshark gives no packets"),
         ("export {clear} --pcapng {tmp}/a --dsb somebody", "only a slice needs keys: --slice OUT"),

@@ -33,7 +33,7 @@ class ShowPlace(Struct, OfCapture, frozen=True):
         if side not in ("request", "response"):
             raise InputError(
                 f"{self.path} is no field: the name of a field begins with request or response",
-                hint="As in response.lpData.perf_freq; `show --call N` lists the fields of a call.",
+                hint="Such a name is response.lpData.perf_freq; `show --call N` lists the fields of a call.",
             )
         try:
             place = call.place(At("request" if side == "request" else "response", rest))

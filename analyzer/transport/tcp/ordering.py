@@ -362,7 +362,7 @@ class Ordering:
                 return
         if self._held_total > self._limits.held_total:
             text = f"more than {self._limits.held_total} bytes of memory held behind holes of all connections"
-            out.append(Problem("limit", "tcp", (), f"{text}; the oldest wait no longer"))
+            out.append(Problem("limit", "tcp", (), f"{text}; the oldest are given up"))
             for oldest in list(self._holding.values()):
                 self.settle(oldest, out, _TOO_MUCH)
                 if self._held_total <= self._limits.held_total // 2:
