@@ -19,7 +19,7 @@ import typer
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import ReadBound
-from analyzer.commands import audit, collect, completion, exits, filters, limits, options, probe, triage
+from analyzer.commands import audit, collect, completion, exits, filters, options, probe, triage
 from analyzer.commands.options import CaptureReading, EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
@@ -27,6 +27,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.questions.filters.bounds import TimeBound
+from analyzer.screens.views.limits import amount
 from tests.commands.test_collect_progress import Terminal
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
 
@@ -46,7 +47,7 @@ READING = CaptureReading(Keyring(), EngineName.own, DEFAULTS)
     ],
 )
 def test_a_limit_is_written_for_people(number: int, unit: str, words: str) -> None:
-    assert limits.amount(number, unit) == words
+    assert amount(number, unit) == words
 
 
 @pytest.mark.parametrize(
@@ -535,7 +536,8 @@ def test_what_is_completed_begins_as_it_was_written_and_is_sorted() -> None:
     assert counters == sorted(set(counters))
     assert completion.complete_interface("PERF") == ["PerflibV2"]
     assert completion.complete_interface("") == sorted(completion.complete_interface(""))
-    assert list(completion.complete_page("ma")) == ["man"]
+    assert list(completion.complete_page("out")) == [("output", "")]
+    assert next(completion.complete_page("PCQ101"))[0] == "PCQ101"
     assert list(completion.complete_rule("")) == [
         (code, title) for code, title in completion.complete_rule("PCQ") if code.startswith("PCQ")
     ]
