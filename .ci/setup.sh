@@ -105,7 +105,7 @@ tests)
     { command -v xxd && command -v hexdump; } >/dev/null || debian xxd bsdextrautils ||
         lacking "xxd and hexdump are missing and cannot be installed from here: their dumps are not read in tests/screens/views/test_decode.py ('apt-get install xxd bsdextrautils' as root)."
     command -v groff >/dev/null || debian groff-base ||
-        lacking "groff is missing and cannot be installed from here: the manual page is not formatted in tests/commands/test_front_door.py ('apt-get install groff-base' as root)."
+        lacking "groff is missing and cannot be installed from here: the manual page is not formatted in tests/commands/test_help.py ('apt-get install groff-base' as root)."
     command -v chromium >/dev/null || debian chromium ||
         lacking "chromium is missing and cannot be installed from here: the page of report is not looked at in tests/page/test_browser.py ('apt-get install chromium' as root)."
     { command -v smbd && command -v rpcclient && command -v nmap && command -v ip && command -v kadmin.local && command -v krb5kdc && command -v kinit && [ -d /usr/lib/python3/dist-packages/samba ]; } >/dev/null ||
