@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatch
 from functools import cache
 from itertools import chain
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,6 +23,7 @@ from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.screens.formats.schema import (
     LEFT_OUT,
     columns_of,
+    frame_of,
     merged_schema,
     number_cell,
     reading_schema,
@@ -174,6 +176,31 @@ def test_lists_of_parts_are_structs() -> None:
     assert counted["seen_by"] == pl.List(
         pl.Struct(dict.fromkeys(("user", "client_ip", "server_ip", "claimed_user", "later_user"), pl.String))
     )
+
+
+_WORD = pl.Enum(["a", "b"])
+_NESTED = pl.List(pl.Struct({"number": pl.Int64(), "words": pl.List(_WORD)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        (pl.List(pl.Int64()), [[1, 2], [], None, [3]]),
+        (pl.List(pl.Int64()), [[1], [2, 3]]),
+        (pl.List(pl.Int64()), [None, [], None]),
+        (pl.List(pl.Int64()), []),
+        (pl.List(pl.Int64()), [[1, None], [2]]),
+        (pl.List(_WORD), [None, ["a"], ["b", "a"]]),
+        (pl.List(pl.List(pl.Int64())), [[[1], []], None, [], [[2, 3]]]),
+        (_NESTED, [[{"number": 1, "words": ["a"]}, {"number": None, "words": []}], [], [{"number": 2, "words": None}]]),
+        (_NESTED, [None, [{"number": 1, "words": ["b"]}], []]),
+        (pl.Struct({"number": pl.Int64()}), [{"number": 1}, None]),
+    ],
+)
+def test_lists_are_what_polars_makes_of_them(kind: pl.DataType, cells: list[Any]) -> None:
+    made = frame_of([cells], {"column": kind})["column"]
+    assert made.dtype == kind
+    assert made.to_list() == cells
 
 
 def test_an_interval_and_a_reading_have_the_columns_of_their_types() -> None:
