@@ -2,7 +2,8 @@
 
 `python ksy/compile.py` writes three things there: `positions/` (parsers that record where each field was read), `plain/` (parsers
 of buffers without positions) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also writes,
-into `standalone/`, a description without parameters of each stub. Of captures/*.ksy, the capture files of Windows, it writes the
+into `standalone/`, a description without parameters of each stub, and into ../upstream/kaitai, what the gallery of Kaitai Struct
+may take, in its folders and under its names. Of captures/*.ksy, the capture files of Windows, it writes the
 descriptions into analyzer/capture/_generated and the parsers, which only tests use, into tests/build/_generated. `--check` writes
 nothing, compiles again and reports what differs. The first run fetches the compiler: `npm ci` in this folder.
 """
@@ -23,6 +24,7 @@ TARGET = HERE.parent / "analyzer" / "interfaces" / "buffers" / "_generated"
 CAPTURES = HERE.parent / "analyzer" / "capture" / "_generated"
 PARSERS = HERE.parent / "tests" / "build" / "_generated"
 STANDALONE = HERE / "standalone"
+GALLERY = HERE.parent / "upstream" / "kaitai"
 PACKAGES = {
     "buffers": {
         "__init__.py": "What ksy/compile.py writes; see ksy/.",
@@ -58,6 +60,27 @@ seq:
     -orig-id: {method}
     type: {spec}({arguments})
 """
+
+
+# What the gallery may take: its file, ours, and what is stated there besides (CONTRIBUTING.md of kaitai_struct_formats).
+OF_GALLERY = {
+    "log/windows_etl.ksy": (
+        "captures/etl.ksy",
+        "  application: Event Tracing for Windows (netsh trace, pktmon, logman)\n  file-extension: etl\n",
+    ),
+    "network/windows_etl_packets.ksy": (
+        "captures/etl_packets.ksy",
+        "  application: netsh trace and pktmon of Windows\n",
+    ),
+    **{
+        f"network/{name}.ksy": (f"{name}.ksy", "  application: PerflibV2 of Windows\n")
+        for name in (
+            *("ms_dtyp", "ms_pcq", "ms_pcq_counter_info", "ms_pcq_counterset_info", "ms_pcq_identifier_list"),
+            *("ms_pcq_instance_list", "ms_pcq_perf_data", "ms_pcq_string", "ms_pcq_string_table"),
+        )
+    },
+    "network/winperf.ksy": ("winperf.ksy", "  application: HKEY_PERFORMANCE_DATA of Windows\n"),
+}
 
 
 class CompileError(Exception):
@@ -121,6 +144,17 @@ def standalone(specs: dict[str, Any]) -> dict[str, str]:
     return made
 
 
+def gallery() -> dict[str, str]:
+    """The files for the gallery by their places in it. The id of a description is the name of its file there."""
+    made = {}
+    for place, (source, stated) in OF_GALLERY.items():
+        text = (HERE / source).read_text("utf-8")
+        head, mark, rest = text.partition("  xref:\n")
+        ours, theirs = Path(source).stem, Path(place).stem
+        made[place] = head.replace(f"  id: {ours}\n", f"  id: {theirs}\n") + stated + mark + rest
+    return made
+
+
 def differences(folder: Path, files: dict[str, str], present: set[str]) -> list[str]:
     """How the `present` files of a folder differ from what should be there, nothing where they do not."""
     found = []
@@ -163,6 +197,7 @@ def main() -> int:
     folders = {TARGET: files["buffers"], CAPTURES: files["captures"], PARSERS: files["parsers"]}
     if options.check:
         found = differences(STANDALONE, alone, stubs())
+        found += differences(GALLERY, gallery(), {path for path in generated(GALLERY) if path.endswith(".ksy")})
         for folder, made in folders.items():
             found += differences(folder, made, generated(folder))
         for line in found:
@@ -172,7 +207,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     for name in stubs() - alone.keys():
         (STANDALONE / name).unlink()
-    for folder, made in (*folders.items(), (STANDALONE, alone)):
+    for folder, made in (*folders.items(), (STANDALONE, alone), (GALLERY, gallery())):
         for name, text in made.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from analyzer.interfaces.buffers._compiled import enum_names, parser, spec_texts
 from tests.build.buffers import Counter, Instance, PerfObject, identifier, instance_header, winperf
 
 KSY = Path(__file__).parents[3] / "ksy"
+GALLERY = KSY.parent / "upstream" / "kaitai"
 # In MS-PCQ 2.2.4.2 there are 34 counter types; winperf.h has a few more.
 NUM_PCQ_TYPES = 34
 REVISION = ("revision ", "winperf.h (Windows SDK ", "Windows SDK ", "DCE 1.1 RPC (C706)")
@@ -170,3 +171,13 @@ def test_without_node_one_sentence_is_stated() -> None:
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
     assert "node and npm are needed" in ran.stderr
+
+
+@pytest.mark.parametrize("path", sorted(GALLERY.rglob("*.ksy")), ids=lambda path: path.stem)
+def test_what_the_gallery_may_take_is_whole_there(path: Path) -> None:
+    meta = path.read_text("utf-8").partition("\ndoc:")[0]
+    assert f"\n  id: {path.stem}\n" in meta
+    for wanted in ("title", "application", "license", "endian"):
+        assert f"\n  {wanted}:" in meta
+    for name in re.findall(r"^    - (\S+)$", meta, re.MULTILINE):
+        assert (path.parent / f"{name}.ksy").is_file(), name
