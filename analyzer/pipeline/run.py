@@ -164,38 +164,28 @@ def analyze(
     there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read. `with_files`, the
     files that SMB sessions carry are followed too; not with `pseudonyms`, for names of files are not replaced.
 
-    So many processes make calls (`jobs`), None for as many as pay; the result is the same. One process reads what is no file of its
-    own (standard input, tshark's output), and for `pdus`, `pseudonyms`, `in_sessions` and `with_files`.
+    So many processes make calls (`jobs`), None for as many as pay; with other options than these and keys, one.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
     keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
     limits, own = limits or DEFAULTS, engine == "own"
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
-    is_plain = own and not pdus and pseudonyms is None and in_sessions == "all" and not with_files
+    is_named = pseudonyms is None
+    is_plain = own and not pdus and is_named and in_sessions == "all" and not with_files
     sharing = _sharing(sources, keyring, limits, jobs) if is_plain and jobs != 1 else None
-    while True:
-        segments, facts = (
+    read = partial(
+        _read, pdus=pdus, redactor=redactor, failed=failed, in_sessions=in_sessions, with_files=with_files and is_named
+    )
+    for shared in (sharing, None):
+        found = (
             _own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else _tshark_segments(sources)
         )
-        waiting = [segments]
-        del segments
-        analysis = _read(
-            waiting,
-            facts,
-            keyring,
-            limits,
-            pdus=pdus,
-            redactor=redactor,
-            failed=failed,
-            in_sessions=in_sessions,
-            with_files=with_files and pseudonyms is None,
-            tickets=sharing.tickets if sharing is not None else None,
-            sharing=sharing,
-        )
-        if analysis is not None:
+        waiting, facts = [found[0]], found[1]
+        del found
+        if (analysis := read(waiting, facts, keyring, limits, sharing=shared)) is not None:
             break
-        sharing = None
+    assert analysis is not None
     problems = [*analysis.problems, *notes_on_keys]
     capture = _with_digests(facts()) if hashing else facts()
     analysis = _filled(replace(analysis, capture=capture, problems=tuple(problems)), metadata, metadata_from)
@@ -267,7 +257,8 @@ def _read(
     above = (*redactor, *_decoders(pcq, follower))
     file_log = _file_log(limits) if with_files else None
     message_log = file_log.take if file_log is not None else None
-    below, rpc = _layers(keyring, limits, pdus=pdus, tickets=tickets, message_log=message_log)
+    known = sharing.tickets if sharing is not None else tickets
+    below, rpc = _layers(keyring, limits, pdus=pdus, tickets=known, message_log=message_log)
     around_rpc: Mapping[InSessions, list[Layer]] = {
         "all": [rpc],
         "naming": [rpc, NamingExchanges()],
@@ -278,24 +269,23 @@ def _read(
     if sharing is None:
         events: list[Iterator[Event]] = [_Chain([*below, *upper]).run(waiting.pop())]
     else:
-        from analyzer.pipeline.shards import Found
+        from analyzer.pipeline.shards import FoundInShards
 
         try:
             shared = sharing.read(_Chain(below[:_STREAMS]).groups(waiting.pop()), facts, learner, follower)
-        except InputError:
-            raise
-        except Exception:
+        except Exception as error:
+            if isinstance(error, InputError):
+                raise
             return None  # one process says how far it came
         if shared is None:
             return None
-        if isinstance(shared, Found):
+        if isinstance(shared, FoundInShards):
             events = [iter(shared.events)]
             collected.calls, collected.closed = shared.calls, set(shared.closed)
             collected.jobs = shared.jobs
             pcq.losses += shared.losses
         else:
             events = [_Chain([*below[_STREAMS:], *upper]).above(shared)]
-        del shared
     _collect(events, collected, facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
     collected.problems += notes

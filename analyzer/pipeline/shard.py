@@ -68,7 +68,7 @@ class TicketIssued(Event, frozen=True):
     issued: Issued
 
 
-class Clock:
+class EventClock:
     """The moment of the event that is being taken."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Clock:
 class NotedNumbers(Iterator[int]):
     """Numbers from `first` on, and the moment at which each was given."""
 
-    def __init__(self, clock: Clock, first: int) -> None:
+    def __init__(self, clock: EventClock, first: int) -> None:
         self._clock, self._first = clock, first
         self.moments = array("q")
 
@@ -87,7 +87,7 @@ class NotedNumbers(Iterator[int]):
         return self._first + len(self.moments) - 1
 
 
-class Shared(Struct, frozen=True):
+class SharedMatter(Struct, frozen=True):
     """What a shard has met or looked for that others may have too. A capture where any of it is in two shards is no sum of them:
     sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that were granted to last or
     asked for again, and handles of keys and services."""
@@ -102,7 +102,7 @@ class Shared(Struct, frozen=True):
 class _Sessions(KnownSessions):
     """Notes what may be a session of others too."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedMatter) -> None:
         super().__init__()
         self._shared = shared
 
@@ -118,7 +118,7 @@ class _Sessions(KnownSessions):
 class _Durable(DurableOpens):
     """Notes which opens may be taken up elsewhere."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedMatter) -> None:
         super().__init__()
         self._shared = shared
 
@@ -132,7 +132,7 @@ class _Durable(DurableOpens):
         return super().take(session, file_id)
 
 
-class _Search(SearchBudget):
+class _ShardSearch(SearchBudget):
     """Knows whether more was wanted of it than there was."""
 
     def __init__(self, tries: int, keystream: int) -> None:
@@ -174,7 +174,7 @@ class ShardFacts(Struct, frozen=True):
     values: SharedValues
     lessons: list[Lesson | NameLesson]
     taught: Sequence[int]
-    shared: Shared
+    shared: SharedMatter
     has_unbound: bool
     has_end: bool
     is_partial: bool
@@ -185,11 +185,11 @@ class Shard:
 
     def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
         of_each = limits_of_shard(limits, shares)
-        self._clock = Clock()
+        self._clock = EventClock()
         self._noted = {name: NotedNumbers(self._clock, first) for name, first in FIRST_NUMBERS.items()}
         numbers = Numbers(**self._noted)
-        self._shared, self._tickets = Shared(), Tickets()
-        self._search = _Search(of_each.search_tries, of_each.search_keystream)
+        self._shared, self._tickets = SharedMatter(), Tickets()
+        self._search = _ShardSearch(of_each.search_tries, of_each.search_keystream)
         channels = Channels(numbers.channels)
         smb = SmbLayer(
             keyring,

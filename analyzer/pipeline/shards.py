@@ -44,7 +44,7 @@ from analyzer.results.call import AuthFacts
 from analyzer.results.call_rows import Context, SharedValues
 from analyzer.results.call_table import CallTable
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Logon, SmbSession, logon_key
-from analyzer.results.merged_calls import CallBlock, CallMerger
+from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls
 from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 Group = Collection[Event]
@@ -81,7 +81,7 @@ class ShardTickets(Tickets):
             self.untold.append(TicketIssued(key, issued))
 
 
-class Found(Struct, frozen=True):
+class FoundInShards(Struct, frozen=True):
     """What all shards found, as one process would have."""
 
     events: list[Event]
@@ -119,7 +119,7 @@ class ProcessReader:
         found = self._receive()
         return found if isinstance(found, ShardFacts) else None
 
-    def blocks(self) -> Iterator[CallBlock]:
+    def blocks(self) -> Iterator[MovedCalls]:
         while (block := self._receive()) is not None:
             yield block
 
@@ -221,7 +221,7 @@ class Sharing:
         facts: Callable[[], CaptureFacts],
         learner: CatalogLearner,
         follower: KeyFollower,
-    ) -> Found | Generator[Group] | None:
+    ) -> FoundInShards | Generator[Group] | None:
         """What is found in the streams of a capture; the streams themselves where one process has to go on with them; None where
         one process has to read them from the beginning."""
         keyring, _, count = self._of_each
@@ -267,7 +267,7 @@ class Shards:
         for reader in self._readers:
             reader.stop()
 
-    def read(self, groups: Iterable[Group], learner: CatalogLearner, follower: KeyFollower) -> Found | None:
+    def read(self, groups: Iterable[Group], learner: CatalogLearner, follower: KeyFollower) -> FoundInShards | None:
         """What the capture holds; None where that is not the sum of its shards. Names are learnt by `learner` and `follower`.
         Raises `InputError` where a process has ended."""
         moment = 0
@@ -344,14 +344,14 @@ class Shards:
             return False
         return not any(_meet(one, other) or _meet(other, one) for one, other in combinations(facts, 2))
 
-    def _together(self, facts: Sequence[ShardFacts], learner: CatalogLearner, follower: KeyFollower) -> Found:
+    def _together(self, facts: Sequence[ShardFacts], learner: CatalogLearner, follower: KeyFollower) -> FoundInShards:
         places = _places_of([one.numbered for one in facts])
         renumbered = [_Renumbering(place) for place in places]
         events = [*self._own]
         for one, numbers in zip(facts, renumbered, strict=True):
             events += [(moment, numbers.event(event)) for moment, event in one.events]
         events.sort(key=lambda found: found[0])
-        calls = CallTable()
+        calls = MergedTable()
         merger = CallMerger(
             calls,
             [numbers.values(one.values) for one, numbers in zip(facts, renumbered, strict=True)],
@@ -360,7 +360,7 @@ class Shards:
         school = _School(facts, calls, learner, follower)
         for merged in merger.merge([reader.blocks() for reader in self._readers]):
             school.take(merged.begin, merged.tables, merged.rows)
-        return Found(
+        return FoundInShards(
             [event for _, event in events],
             [
                 int(place["channels"][channel])

@@ -242,38 +242,6 @@ class CallTable:
             self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
         return at
 
-    def take_rows(self, rows: npt.NDArray[Any], log: bytes) -> None:
-        """Takes calls that lay in other tables (`merged_calls`): rows with the numbers and places of this one, and their bytes."""
-        self.log.append(log)
-        at = len(self)
-        self._growing.extend(rows)
-        unbound = [context.interface.uuid is None for context in self.contexts]
-        if any(unbound):
-            for row, (context, context_id) in enumerate(
-                zip(rows["context"].tolist(), rows["context_id"].tolist(), strict=True)
-            ):
-                if unbound[context]:
-                    key = self.contexts[context].channel, context_id
-                    self.unbound.setdefault(key, array("I")).append(at + row)
-        self._tally_rows(rows)
-
-    def _tally_rows(self, rows: npt.NDArray[Any]) -> None:
-        """Counts the calls of rows."""
-        import numpy as np
-
-        kinds = np.stack([rows[name].astype(np.int64) for name in ("state", "context", "method", "opnum")], axis=1)
-        found, first, counts = np.unique(kinds, axis=0, return_index=True, return_counts=True)
-        for at in np.argsort(first).tolist():
-            state, context, method, opnum = found[at].tolist()
-            interface, name = self.contexts[context].interface, self.shared.texts[method]
-            kind = STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
-            self._tally[kind] += int(counts[at])
-
-    def number_of(self, name: str, value: Any) -> int:
-        """The number of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""
-        numbered: dict[Any, int] = getattr(self, f"_{name}")
-        return numbered[value]
-
     def replaced(self, at: int, call: Call) -> int:
         """What is known of a call now has another row, whose position this is."""
         self._tally[tally_of(self[at])] -= 1

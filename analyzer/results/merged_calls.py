@@ -7,6 +7,7 @@ is given the numbers and places that it has in the table of all: those in which 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from analyzer.results.call_rows import (
     APART,
     FORMATS,
     RARE_DECODER,
+    STATES,
     PackedPlains,
     PdusRow,
     RareOfCall,
@@ -37,7 +39,7 @@ _Rows = npt.NDArray[Any]
 _Numbers = npt.NDArray[np.int64]
 
 
-class CallBlock(Struct, array_like=True, frozen=True):
+class MovedCalls(Struct, array_like=True, frozen=True):
     """Rows of a table, the moment of each, and their bytes: those of row i end at `ends[i]` of the log, and the first begin at
     `begin`."""
 
@@ -48,7 +50,7 @@ class CallBlock(Struct, array_like=True, frozen=True):
     log: bytes
 
 
-def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[CallBlock]:
+def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[MovedCalls]:
     """A table in blocks."""
     first, begin = 0, 0
     while first < len(table):
@@ -56,7 +58,7 @@ def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[C
         stop = max(min(stop, first + _ROWS, len(table)), first + 1)
         end = int(ends[stop - 1])
         rows = table.rows(np.arange(first, stop))
-        yield CallBlock(
+        yield MovedCalls(
             moments[first:stop].tobytes(),
             ends[first:stop].tobytes(),
             rows.tobytes(),
@@ -75,20 +77,54 @@ class MergedRows(Struct, frozen=True):
     rows: _Numbers
 
 
+class MergedTable(CallTable):
+    """A table that takes the rows of others."""
+
+    def take_rows(self, rows: npt.NDArray[Any], log: bytes) -> None:
+        """Takes calls that lay in other tables (`merged_calls`): rows with the numbers and places of this one, and their bytes."""
+        self.log.append(log)
+        at = len(self)
+        self._growing.extend(rows)
+        unbound = [context.interface.uuid is None for context in self.contexts]
+        if any(unbound):
+            for row, (context, context_id) in enumerate(
+                zip(rows["context"].tolist(), rows["context_id"].tolist(), strict=True)
+            ):
+                if unbound[context]:
+                    key = self.contexts[context].channel, context_id
+                    self.unbound.setdefault(key, array("I")).append(at + row)
+        self._tally_rows(rows)
+
+    def _tally_rows(self, rows: npt.NDArray[Any]) -> None:
+        """Counts the calls of rows."""
+        kinds = np.stack([rows[name].astype(np.int64) for name in ("state", "context", "method", "opnum")], axis=1)
+        found, first, counts = np.unique(kinds, axis=0, return_index=True, return_counts=True)
+        for at in np.argsort(first).tolist():
+            state, context, method, opnum = found[at].tolist()
+            interface, name = self.contexts[context].interface, self.shared.texts[method]
+            kind = STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
+            self._tally[kind] += int(counts[at])
+
+    def number_of(self, name: str, value: Any) -> int:
+        """The number of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""
+        numbered: dict[Any, int] = getattr(self, f"_{name}")
+        return numbered[value]
+
+
 class CallMerger:
     """Puts tables together into an empty one."""
 
     def __init__(
-        self, table: CallTable, values: Sequence[SharedValues], numbers: Sequence[Mapping[str, _Numbers]]
+        self, table: MergedTable, values: Sequence[SharedValues], numbers: Sequence[Mapping[str, _Numbers]]
     ) -> None:
         """`values` are what the rows of each table point to, with the numbers of the whole capture; `numbers` has for each table
         the numbers that its `keys`, `services` and `reads` have there, by their own, of which the first is 1."""
         self._table, self._numbers = table, numbers
-        self._values = [_Values(table, each) for each in values]
+        self._values = [_SharedNumbers(table, each) for each in values]
 
-    def merge(self, sources: Sequence[Iterator[CallBlock]]) -> Iterator[MergedRows]:
+    def merge(self, sources: Sequence[Iterator[MovedCalls]]) -> Iterator[MergedRows]:
         """Takes the blocks of all tables; gives what was put into the table, some rows at a time."""
-        waiting = [_Waiting(number, blocks) for number, blocks in enumerate(sources)]
+        waiting = [_WaitingTable(number, blocks) for number, blocks in enumerate(sources)]
         while waiting := [one for one in waiting if one.has_rows()]:
             until = min(one.last for one in waiting)
             yield self._put([one.take(until) for one in waiting])
@@ -169,7 +205,7 @@ class CallMerger:
                 rows[name][pointing] = self._values[table].numbers[kind][rows[name][pointing]]
 
     @staticmethod
-    def _number_row(row: Any, values: _Values, rare: RareOfCall | None) -> None:
+    def _number_row(row: Any, values: _SharedNumbers, rare: RareOfCall | None) -> None:
         """Numbers the values of a row in the order in which `CallTable` numbers them."""
         for side in _SIDES:
             of_side = getattr(rare, side) if rare is not None else None
@@ -226,7 +262,7 @@ def _has_pdus(rows: _Rows, side: str) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _moved(side: RareOfSide, values: _Values, move: int) -> RareOfSide:
+def _moved(side: RareOfSide, values: _SharedNumbers, move: int) -> RareOfSide:
     apart: list[tuple[PdusRow, PackedPlains | None]] = []
     for row, plains in side.apart:
         steps, step = int(values.numbers["steps"][row.steps]), int(values.numbers["texts"][row.step])
@@ -255,10 +291,10 @@ def _bytes_of(
     return b"".join(found)
 
 
-class _Values:
+class _SharedNumbers:
     """What the rows of one table point to, and which number each has in the table of all, -1 while it has none."""
 
-    def __init__(self, table: CallTable, values: SharedValues) -> None:
+    def __init__(self, table: MergedTable, values: SharedValues) -> None:
         self._table = table
         self._values = {name: getattr(values, name) for name in SharedValues.__struct_fields__}
         self.interfaces = np.array([context.interface.uuid or "" for context in values.contexts], np.str_)
@@ -292,10 +328,10 @@ class _Part(Struct, frozen=True):
         return self.log[begin - self.origin : end - self.origin]
 
 
-class _Waiting:
+class _WaitingTable:
     """A table of which the next block waits to be merged."""
 
-    def __init__(self, table: int, blocks: Iterator[CallBlock]) -> None:
+    def __init__(self, table: int, blocks: Iterator[MovedCalls]) -> None:
         self._table, self._blocks = table, blocks
         self._count = self._at = 0
         self._part: _Part | None = None

@@ -11,7 +11,6 @@ import pytest
 
 from analyzer.core.processes import Copies
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no copies of processes")
 HERE = os.getpid()
 
 

@@ -27,7 +27,7 @@ from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.shard import Shard, ShardFacts
 from analyzer.results.call_table import CallTable
-from analyzer.results.merged_calls import CallBlock, CallMerger, blocks_of
+from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls, blocks_of
 from analyzer.results.record import Endpoint
 from analyzer.transport.tcp.events import Connection, StreamBatch
 from tests.collect.sets import CAPTURES, keyring_of
@@ -52,7 +52,7 @@ class HereReader:
         facts: ShardFacts = pickle.loads(pickle.dumps(self._shard.finish()))
         return facts
 
-    def blocks(self) -> Iterator[CallBlock]:
+    def blocks(self) -> Iterator[MovedCalls]:
         return map(pickle.loads, map(pickle.dumps, self._shard.blocks()))
 
     def stop(self) -> None:
@@ -185,7 +185,7 @@ def test_tables_of_parts_make_the_table_of_the_whole(data: st.DataObject) -> Non
         tables[part].append(call)
         moments[part].append(moment)
         ends[part].append(tables[part].log.end)
-    merged = CallTable()
+    merged = MergedTable()
     same = {name: np.arange(1, 1 << 10) for name in ("keys", "services", "reads")}
     merger = CallMerger(merged, [table.shared for table in tables], [same] * count)
     blocks = [

@@ -29,7 +29,7 @@ def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str 
     yield line(capture_record(analysis.capture))
     damages = Damages()
     count = -(-len(shown) // _CALLS)
-    copies = Copies(_Parts(analysis, shown).make, count, analysis.jobs)
+    copies = Copies(_LineParts(analysis, shown).make, count, analysis.jobs)
     for part, pieces in enumerate(copies.parts()):
         numbers = shown[part * _CALLS : (part + 1) * _CALLS]
         # What is known of the buffers comes last.
@@ -42,7 +42,7 @@ def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str 
     yield from lines(records_behind_calls(analysis, damages, len(shown), selected_by))
 
 
-class _Parts:
+class _LineParts:
     """Makes the lines of calls with some numbers, a part at a time."""
 
     def __init__(self, analysis: Analysis, shown: Sequence[int]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from msgspec.structs import replace
 
@@ -14,7 +12,6 @@ from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.timeline import Timeline
 from tests.collect.sets import CAPTURES, keyring_of
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no copies of processes")
 NAMES = (
     "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap",
     "v1_samba_impacket_smb311_ntlm_privacy.pcap",
