@@ -162,9 +162,8 @@ def analyze(
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were; with
     `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
     there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read. `with_files`, the
-    files that SMB sessions carry are followed too; not with `pseudonyms`, for names of files are not replaced.
-
-    So many processes make calls (`jobs`), None for as many as pay; with other options than these and keys, one.
+    files that SMB sessions carry are followed too; not with `pseudonyms`, for names of files are not replaced. So many processes
+    make calls (`jobs`), None for as many as pay; only one for standard input, tshark, `pdus`, `pseudonyms`, `in_sessions`, `with_files`.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
@@ -252,7 +251,7 @@ def _read(
     from analyzer.interfaces.winperf.layer import KeyFollower
     from analyzer.transport.channel.channels import OutsideSessions
 
-    learner, follower = CatalogLearner(), KeyFollower()
+    learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(limits)
     pcq = PerflibLayer(learner)
     above = (*redactor, *_decoders(pcq, follower))
     file_log = _file_log(limits) if with_files else None
@@ -265,7 +264,6 @@ def _read(
         "none": [OutsideSessions(), rpc],
     }
     upper = [*around_rpc[in_sessions], *above]
-    collected = _Collector(limits)
     if sharing is None:
         events: list[Iterator[Event]] = [_Chain([*below, *upper]).run(waiting.pop())]
     else:
