@@ -163,7 +163,7 @@ def analyze(
     `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
     there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read. `with_files`, the
     files that SMB sessions carry are followed too; not with `pseudonyms`, for names of files are not replaced. So many processes
-    make calls (`jobs`), None for as many as pay; only one for standard input, tshark, `pdus`, `pseudonyms`, `in_sessions`, `with_files`.
+    make calls (`jobs`), None for as many as pay; only one for standard input, tshark, `pdus` and the last three above.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
