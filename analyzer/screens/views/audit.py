@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
 
 _SHOWN = 3
+# Where no column of so many characters is left beside the counts, lines of coverage are longer than the screen.
+_LEAST_SECTION = 15
 _TITLES = {
     Severity.ERROR: ("bold red", "errors"),
     Severity.WARNING: ("bold yellow", "warnings"),
@@ -181,6 +183,8 @@ class AuditView(Struct, OfCapture, frozen=True):
             sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
         wide = max(map(len, sections), default=len("coverage"))
         heads = "".join(f"{verdict.replace('-', ' '):>{len(verdict) + 2}}" for verdict in VERDICTS)
+        if width is not None and width - len(heads) - 2 >= _LEAST_SECTION:
+            wide = min(wide, width - len(heads) - 2)
         yield f"[bold]{'coverage':<{wide}}  {heads}[/]"
         absent = []
         for section, counts in sections.items():
@@ -188,6 +192,9 @@ class AuditView(Struct, OfCapture, frozen=True):
                 absent.append(section)
                 continue
             cells = (_cell(verdict, counts[verdict]) for verdict in VERDICTS)
+            if len(section) > wide:
+                yield section
+                section = ""
             yield f"{section:<{wide}}  {''.join(cells)}"
         if absent:
             yield from folded(f"not exercised by the capture: {', '.join(absent)}", 4, width)
