@@ -163,7 +163,7 @@ def test_a_part_of_a_part_is_of_both_and_says_so() -> None:
     assert numbers(whole.only([25, 3, 99], "some")) == [3, 25]
     assert repr(whole) == "Capture(a.pcap, b.pcap: 100 frames, 25 calls)"
     assert [call["number"] for call in smaller.iter_calls()] == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert smaller.calls["number"].to_list() == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert smaller.calls["call"].to_list() == [1, 2, 3, 4, 5, 6, 7, 8]
     for wrong, words in (("opnum ==", "column 9 of the filter"), ("statsu == 1", "no field is called statsu")):
         with pytest.raises(InputError, match=words):
             whole.filter(wrong)
@@ -217,14 +217,14 @@ def test_a_small_dataset_in_a_notebook(tmp_path: Path) -> None:
     assert conversations.select("conversation", "server", "hosts", "calls").rows() == [
         (1, "127.0.0.1", ["127.0.0.1"], 10)
     ]
-    calls = whole.calls.collect().sort("number")
-    assert calls["number"].to_list() == [(1 << 32) + number for number in range(1, 11)]
+    calls = whole.calls.collect().sort("call")
+    assert calls["call"].to_list() == [(1 << 32) + number for number in range(1, 11)]
     first = whole.call((1 << 32) + 3)
     assert first["number"] == 3
     assert [call["number"] for call in whole.iter_calls()] == list(range(1, 11))
     part = whole.filter("opnum == 17 and status == 0")
-    chosen = calls.filter((pl.col("opnum") == 17) & (pl.col("status") == 0))["number"].to_list()
-    assert part.calls.collect()["number"].sort().to_list() == chosen != []
+    chosen = calls.filter((pl.col("opnum") == 17) & (pl.col("status") == 0))["call"].to_list()
+    assert part.calls.collect()["call"].sort().to_list() == chosen != []
     assert set(part.samples.collect()["call"]) <= set(chosen)
     assert "; shown: filter opnum == 17 and status == 0)" in repr(part)
     assert part.hosts.collect()["ip"].to_list() == whole.hosts.collect()["ip"].to_list() == ["127.0.0.1"]
@@ -257,7 +257,7 @@ def test_tables_of_a_capture_are_those_of_its_views() -> None:
         (whole.sessions, Sessions(analysis)),
         (whole.hosts, Hosts(analysis)),
         (whole.samples, Samples(analysis)),
-        (whole.calls, Timeline(analysis)),
+        (whole.calls.rename({"call": "number", "logon": "auth_logon"}), Timeline(analysis)),
     ):
         assert found.equals(table_of(view))
         assert found.height > 0 or isinstance(view, Samples)
