@@ -175,7 +175,7 @@ def test_messages_that_were_not_kept_are_counted(tmp_path: Path) -> None:
         (("export", CLEAR), 2, "--pcapng OUT"),
         (("export", CLEAR, "--slice", "x", "--engine", "tshark"), 2, "gives no packets"),
         (("export", "-", "--slice", "x"), 2, "read twice"),
-        (("export", CLEAR, "--slice", "x", "--pcapng", "x"), 2, "too"),
+        (("export", CLEAR, "--slice", "x", "--pcapng", "x"), 2, "--pcapng writes to this file already"),
         (("export", CLEAR, "--slice", "x", "-Y", "opnum == 999"), 3, "nothing is written"),
     ],
 )

@@ -231,7 +231,7 @@ def test_tshark_numbers_what_was_written_as_we_do(trace: Path, tmp_path: Path) -
     ("arguments", "words"),
     [
         (("x.etl", "y.etl", "--frames", "OUT"), "name one capture"),
-        (("x.etl", "--frames", "OUT", "--slice", "OUT2"), "it is written alone"),
+        (("x.etl", "--frames", "OUT", "--slice", "OUT2"), "frames are written alone"),
         (("-", "--frames", "OUT"), "cannot be read twice"),
         (("x.etl", "--frames", "OUT", "--redact"), "frames are written as they were captured"),
     ],

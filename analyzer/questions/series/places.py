@@ -149,7 +149,7 @@ def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: C
     return sample.counterset, sample.counter_id
 
 
-class WinperfRow(Struct):
+class WinperfRow(Struct, frozen=True):
     """The values of an instance that are read, and their DefaultScales, by their positions among its values. These begin at the
     place `begin` among all values of the answer; `item` is the position of its object."""
 

@@ -77,6 +77,7 @@ def test_keys_are_as_they_are_documented() -> None:
         ("1", "tab('of-calls')", "calls", True),
         ("2", "tab('of-series')", "series", True),
         ("3", "tab('of-findings')", "findings", True),
+        ("4", "tab('of-host')", "host", True),
         ("escape", "leave", "no filter", False),
         ("question_mark", "help", "help", True),
         ("q", "quit", "quit", True),
@@ -348,12 +349,14 @@ def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: 
     stubs = Stubs()
     app = stubs.app
     many = [series((1.0,)), replace(series((2.0,)), hidden=True)]
-    monkeypatch.setattr(module, "series_views", lambda analysis, most: (many, 0))
+    monkeypatch.setattr(module, "series_views", lambda analysis, most, take: (many, 0))
     monkeypatch.setattr(module, "finding_views", lambda analysis, audit: ["finding"])
     made: list[Any] = []
     app.call_from_thread = lambda function, *given: made.append((function, *given))
+    app.query_one = lambda kind: SimpleNamespace(watch_films="films")
     app._derive()
-    assert made == [(app._show_findings, ("finding",)), (app._show_series, (many[0],))]
+    assert made[:2] == [(app._show_findings, ("finding",)), (app._show_series, (many[0],))]
+    assert [function for function, *_ in made[2:]] == ["films"]
     pane = SimpleNamespace(show=stubs.noted("show"))
     app.query_one = lambda kind: pane
     app._show_findings(["a", "b"])

@@ -172,7 +172,7 @@ def test_an_interval_is_text_seconds_or_a_span(interval: Any, ns: int) -> None:
 
 def test_calls_come_one_by_one_from_any_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pcq.analyze(SMALL)
-    expected = whole.calls["number"].to_list()
+    expected = whole.calls["call"].to_list()
     assert expected
     case = whole.save(tmp_path / "x.pcq")
     for given in (SMALL, str(SMALL), [SMALL], (str(SMALL),), case, [case]):

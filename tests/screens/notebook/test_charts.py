@@ -181,7 +181,7 @@ def calls(*rows: tuple[Any, ...]) -> pl.DataFrame:
     return pl.DataFrame(
         [(at, BEGAN + timedelta(seconds=at), "interface", "NAME", *row) for at, row in enumerate(rows, 1)],
         schema={
-            "number": pl.Int64,
+            "call": pl.Int64,
             "time": pl.Datetime("ns", "UTC"),
             "interface_name": pl.String,
             "status_name": pl.String,
@@ -247,7 +247,7 @@ def test_polls_are_the_calls_with_samples_by_handle() -> None:
     table = calls(*(("M", 6, 5, handle, "complete", 0, None) for handle in ("q1", "q2", "q1", "q1", "q2", "q1")))
     samples = pl.DataFrame({"call": [1, 1, 2, 3, 5, 6]})
     drawn = plots(calls=table, samples=samples).polls().to_dict(validate=False)
-    assert [(row["number"], row["handle"], row["seconds"]) for row in values_of(drawn)] == [
+    assert [(row["call"], row["handle"], row["seconds"]) for row in values_of(drawn)] == [
         (3, "q1", 2.0),
         (5, "q2", 3.0),
         (6, "q1", 3.0),

@@ -58,7 +58,7 @@ def conversations(ds: Dataset) -> dict[int, Capture]:
 
 
 def numbers(ds: Dataset) -> list[int]:
-    return ds.calls.collect()["number"].sort().to_list()
+    return ds.calls.collect()["call"].sort().to_list()
 
 
 # -------------------------------------------------------------------------------------------------------------- parts
@@ -203,7 +203,7 @@ def test_only_servers_that_a_filter_asks_for_are_read(text: str, servers: tuple[
         "10.0.1.0": rows.filter((pl.col("server_ip") == "10.0.1.0") | (pl.col("status") == 0)),
         "10.9.9.9": rows.clear(),
     }.get(text[13:21], rows.filter(pl.col("status") == 0))
-    assert numbers(part) == chosen["number"].sort().to_list()
+    assert numbers(part) == chosen["call"].sort().to_list()
     assert set(part.samples.collect()["call"]) <= set(numbers(part))
 
 

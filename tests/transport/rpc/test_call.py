@@ -31,7 +31,7 @@ RPC, OVER_SMB = Identity(user="rpc", domain="LAB", workstation="PC1"), Identity(
     [
         (RPC, OVER_SMB, "LAB\\rpc", "rpc", "PC1"),
         (RPC, None, "LAB\\rpc", "rpc", "PC1"),
-        (Identity(workstation="PC1"), OVER_SMB, "smb", "smb", "PC2"),
+        (Identity(workstation="PC1"), OVER_SMB, None, None, None),
         (None, OVER_SMB, "smb", "smb", "PC2"),
         (None, Identity(workstation="PC2"), None, None, "PC2"),
         (None, None, None, None, None),
@@ -45,7 +45,7 @@ def test_who_called_is_said_by_rpc_before_the_smb_session(
     exchange = Calls().open_query()
     facts = plain_call(replace(exchange, auth=auth, channel=replace(exchange.channel, identity=session))).auth
     assert (facts.user, facts.user_from, facts.workstation) == (user, user_from, workstation)
-    assert facts.anonymous == (None if own is session is None else False)
+    assert facts.anonymous == (None if workstation is None else False)
     assert (facts.type, facts.level, facts.verified) == ("ntlm", "privacy", True)
     assert (facts.decryption, facts.decrypted_by) == (None, "the password of LAB\\rpc")
 
