@@ -84,10 +84,8 @@ _STREAMS = 2
 # A smaller capture is read by one process, whatever is in it.
 _LEAST_SHARED = 4 << 20
 
-_Feed = tuple[Callable[[Event], Iterable[Event]], frozenset[type[Event]]]
 
-
-class _Chain:
+class LayerChain:
     """Layers one above the other; what a layer yields is fed to the next."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
@@ -97,6 +95,22 @@ class _Chain:
     def open_since(self, since_ns: int) -> int | None:
         """When the first of what began at this time or later, and is not complete in some layer, began."""
         return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
+
+    def climb(self, events: Collection[Event], first: int = 0) -> Collection[Event]:
+        """What comes out on top of events that are fed to the layer `first`. A layer sees all that it takes of what the one below
+        yields, in the order of one by one."""
+        for feed, takes in self._feeds[first:] if first else self._feeds:
+            if takes.isdisjoint(map(type, events)):
+                continue
+            events = [higher for event in events for higher in (feed(event) if type(event) in takes else (event,))]
+            if not events:
+                break
+        return events
+
+    def finish(self) -> Generator[Collection[Event]]:
+        """What comes out on top at the end of the capture, together what one layer completes."""
+        for at, layer in enumerate(self._layers, 1):
+            yield self.climb(list(layer.finish()), at)
 
     def run(self, events: Iterable[Event]) -> Generator[Event]:
         """What comes out on top of all events of a capture."""
@@ -108,29 +122,17 @@ class _Chain:
         they are read from stay open no longer, whatever holds on to the error that ended it."""
         with closing(events) if isinstance(events, Generator) else nullcontext():
             for event in events:
-                yield self._climb((event,), self._feeds)
-            yield self._climb((CaptureEnds(),), self._feeds)
-            for at, layer in enumerate(self._layers, 1):
-                yield self._climb(list(layer.finish()), self._feeds[at:])
+                yield self.climb((event,))
+            yield self.climb((CaptureEnds(),))
+            yield from self.finish()
 
     def above(self, groups: Iterable[Collection[Event]]) -> Generator[Event]:
         """What comes out on top of what came out on top of another chain."""
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
             for group in groups:
-                yield from self._climb(group, self._feeds)
-            for at, layer in enumerate(self._layers, 1):
-                yield from self._climb(list(layer.finish()), self._feeds[at:])
-
-    @staticmethod
-    def _climb(events: Collection[Event], feeds: Sequence[_Feed]) -> Collection[Event]:
-        """What comes out on top. A layer sees all that it takes of what the one below it yields, in the order of one by one."""
-        for feed, takes in feeds:
-            if takes.isdisjoint(map(type, events)):
-                continue
-            events = [higher for event in events for higher in (feed(event) if type(event) in takes else (event,))]
-            if not events:
-                break
-        return events
+                yield from self.climb(group)
+            for group in self.finish():
+                yield from group
 
 
 def analyze(
@@ -224,7 +226,7 @@ def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Ticket
 
     kdc = KdcLayer()
     segments = _segments(frames, Dissector(limits=limits, tallies=Tallies()))
-    for _ in _Chain([Reassembler(limits), kdc]).run(segments):
+    for _ in LayerChain([Reassembler(limits), kdc]).run(segments):
         pass
     return kdc.tickets
 
@@ -265,12 +267,12 @@ def _read(
     }
     upper = [*around_rpc[in_sessions], *above]
     if sharing is None:
-        events: list[Iterator[Event]] = [_Chain([*below, *upper]).run(waiting.pop())]
+        events: list[Iterator[Event]] = [LayerChain([*below, *upper]).run(waiting.pop())]
     else:
         from analyzer.pipeline.shards import FoundInShards
 
         try:
-            shared = sharing.read(_Chain(below[:_STREAMS]).groups(waiting.pop()), facts, learner, follower)
+            shared = sharing.read(LayerChain(below[:_STREAMS]).groups(waiting.pop()), facts, learner, follower)
         except Exception as error:
             if isinstance(error, InputError):
                 raise
@@ -283,7 +285,7 @@ def _read(
             collected.jobs = shared.jobs
             pcq.losses += shared.losses
         else:
-            events = [_Chain([*below[_STREAMS:], *upper]).above(shared)]
+            events = [LayerChain([*below[_STREAMS:], *upper]).above(shared)]
     _collect(events, collected, facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
     collected.problems += notes
@@ -348,7 +350,7 @@ def stream(
     learner, follower = CatalogLearner(), KeyFollower(learning=False)
     pcq = PerflibLayer(learner, learning=False)
     below, rpc = _layers(keyring, limits, pdus=False)
-    chain = _Chain([*below, rpc, *_decoders(pcq, follower)])
+    chain = LayerChain([*below, rpc, *_decoders(pcq, follower)])
     return Stream(
         chain.run(segments),
         chain.open_since,
@@ -497,7 +499,7 @@ def smb_session_keys(
         _own_segments(sources, progress, limits, bound=bound) if engine == "own" else _tshark_segments(sources)
     )
     found: dict[int, bytes] = {}
-    chain = _Chain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
+    chain = LayerChain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
         if lost is not None and isinstance(event, Problem) and event.is_of_file:
             lost(event)
@@ -525,7 +527,7 @@ def follow_messages(
                 segment_log(event)
             yield event
 
-    for event in _Chain([Reassembler(limits), *_channels(keyring, limits, message_log=message_log)]).run(noted()):
+    for event in LayerChain([Reassembler(limits), *_channels(keyring, limits, message_log=message_log)]).run(noted()):
         if lost is not None and isinstance(event, Problem) and event.is_of_file:
             lost(event)
 

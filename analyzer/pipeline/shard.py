@@ -29,6 +29,7 @@ from analyzer.core.numbers import Numbers
 from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.layer import ServiceLayer
 from analyzer.interfaces.winperf.layer import KeyFollower, WinregLayer, holds_names
+from analyzer.pipeline.run import LayerChain
 from analyzer.results import scmr, winreg
 from analyzer.results.call import Call, handle_of
 from analyzer.results.call_rows import SharedValues
@@ -210,14 +211,16 @@ class Shard:
             shares=shares,
         )
         self._pcq = PerflibLayer(CatalogLearner(), learning=False)
-        self._layers: Sequence[Any] = [
-            smb,
-            TcpChannels(channels),
-            rpc,
-            self._pcq,
-            WinregLayer(KeyFollower(learning=False, numbers=numbers)),
-            ServiceLayer(numbers),
-        ]
+        self._chain = LayerChain(
+            [
+                smb,
+                TcpChannels(channels),
+                rpc,
+                self._pcq,
+                WinregLayer(KeyFollower(learning=False, numbers=numbers)),
+                ServiceLayer(numbers),
+            ]
+        )
         self._table = CallTable()
         self._moments, self._ends = array("q"), array("q")
         self._events: list[tuple[int, Event]] = []
@@ -232,13 +235,15 @@ class Shard:
             self._tickets.note(event.key, event.issued)
             return
         self._clock.now = moment
-        self._climb([event], 0)
+        for higher in self._chain.climb((event,)):
+            self._take(higher)
 
     def finish(self) -> ShardFacts:
         """The capture ends: what was found."""
         self._clock.now = AT_END
-        for at, layer in enumerate(self._layers, 1):
-            self._climb(list(layer.finish()), at)
+        for group in self._chain.finish():
+            for higher in group:
+                self._take(higher)
         return ShardFacts(
             self._events,
             self._closed,
@@ -256,16 +261,6 @@ class Shard:
     def blocks(self) -> Iterator[Any]:
         """Its calls."""
         return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
-
-    def _climb(self, events: list[Event], first: int) -> None:
-        for layer in self._layers[first:]:
-            if not events:
-                return
-            feed, takes = layer.feed, layer.takes
-            if not takes.isdisjoint(map(type, events)):
-                events = [higher for event in events for higher in (feed(event) if type(event) in takes else (event,))]
-        for event in events:
-            self._take(event)
 
     def _take(self, event: Event) -> None:
         self._has_end |= self._clock.now == AT_END

@@ -13,7 +13,7 @@ from analyzer.interfaces.redaction.layer import Redactor
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.svcctl.layer import ServiceLayer
 from analyzer.interfaces.winperf.layer import WinregLayer
-from analyzer.pipeline.run import Layer, _Chain, _layers
+from analyzer.pipeline.run import Layer, LayerChain, _layers
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.events import ChannelClosed, ChannelGap
 from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamClosed
@@ -62,6 +62,6 @@ def test_a_layer_is_given_all_of_what_it_takes_among_others_and_in_order() -> No
 
     problem = EVENTS[6]
     other = replace(problem, text="other")
-    out = list(_Chain([Doubling(), Doubling()]).run([EVENTS[0], problem, other]))
+    out = list(LayerChain([Doubling(), Doubling()]).run([EVENTS[0], problem, other]))
     assert out == [EVENTS[0], *[problem] * 4, *[other] * 4, CaptureEnds()]
     assert seen == [problem, problem, problem, other, other, other]

@@ -18,7 +18,7 @@ from analyzer.pipeline import run as module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import (
     _LISTED_COST,
-    _Chain,
+    LayerChain,
     _collect,
     _Collector,
     analyze,
@@ -71,7 +71,7 @@ class _Waiting(_Layer):
     ],
 )
 def test_a_chain_waits_since_the_first_of_its_layers_does(layers: list[Any], since: int | None) -> None:
-    assert _Chain(layers).open_since(3) == since
+    assert LayerChain(layers).open_since(3) == since
 
 
 # ------------------------------------------------------------------------------------------------ failures
