@@ -34,7 +34,7 @@ from msgspec.structs import replace
 from analyzer.auth.kdc import Issued, Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.core.events import CaptureEnds, ClockSetBack, Event
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss
 from analyzer.interfaces.winperf.layer import KeyFollower
@@ -182,6 +182,8 @@ def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_key
     share = share_read()
     for group in groups:
         held.append(group)
+        if not group:
+            continue
         # Captures are read a block at a time: what was counted is of all blocks before the one that begins here.
         if (now := share_read()) != share:
             if costly >= _LEAST_COSTLY or size >= _MOST_HELD:
@@ -189,11 +191,12 @@ def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_key
             share = now
         for event in group:
             if isinstance(event, StreamBatch):
-                found = len(_COSTLY.findall(event.data.data))
-                costly += 2 * (found + len(_TO_DECRYPT.findall(event.data.data))) if has_keys else found
-                size += len(event.data)
-                sizes[pair_of(event.connection)] += len(event.data)
-                connections[event.connection.number] += len(event.data)
+                data = event.data.data
+                found = len(_COSTLY.findall(data))
+                costly += 2 * (found + len(_TO_DECRYPT.findall(data))) if has_keys else found
+                size += len(data)
+                sizes[pair_of(event.connection)] += len(data)
+                connections[event.connection.number] += len(data)
     by_connection = len(sizes) == 1
     largest = max((connections if by_connection else sizes).values(), default=0)
     pays = costly >= _LEAST_COSTLY and costly >= _LEAST_IN_ALL * share and largest <= _MOST_OF_ONE * size
@@ -330,7 +333,7 @@ class Shards:
         """Whether one process would have found the same."""
         if any(one.is_partial for one in facts):
             return False
-        if any(getattr(event, "kind", None) == "limit" for one in facts for _, event in one.events):
+        if any(isinstance(event, Problem) and event.kind == "limit" for one in facts for _, event in one.events):
             return False
         # What only the end completes comes layer by layer, and so do channels that are met there.
         if sum(one.has_end for one in facts) > 1:
