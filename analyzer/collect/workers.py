@@ -11,7 +11,6 @@ import resource
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -21,15 +20,14 @@ from msgspec import Struct
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.keys import hold
 from analyzer.core.errors import InputError
-from analyzer.core.processes import environment, interrupts_ignored, works_for_parent
+from analyzer.core.processes import ONE_THREAD, StartedProcess, works_for_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 # numpy and polars would start a thread for each core in each worker, and there is a worker for each core already. Memory of a table
 # that is written goes back at once: that of the next table is asked for elsewhere.
 _ENVIRONMENT = {
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
+    **ONE_THREAD,
     "POLARS_MAX_THREADS": "1",
     "MALLOC_TRIM_THRESHOLD_": "65536",
     "_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0",
@@ -81,28 +79,18 @@ class _Attempt(Struct, frozen=True):
     failures: int = 0
 
 
-class _Worker:
+class _Worker(StartedProcess):
     """A process, the task that it has, and whether it has started to the end."""
 
     def __init__(self, keyring: Keyring, keys: str, memory: int) -> None:
-        context = get_context("spawn")
-        self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_work, args=(other, keyring, keys, memory), daemon=True)
+        super().__init__(_work, keyring, keys, memory, variables=_ENVIRONMENT)
         self.attempt: _Attempt | None = None
         self.is_ready = False
-        with interrupts_ignored():
-            self.process.start()
-        other.close()
 
     def give(self, function: Callable[[Any], Any], attempt: _Attempt) -> None:
         self.attempt = attempt
         with suppress(OSError):  # it has ended; the next read says so
             self.pipe.send((function, attempt.task))
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
 
 
 class LocalWorkers:
@@ -166,8 +154,7 @@ class LocalWorkers:
                 worker = idle.pop()
             elif len(self._workers) < self._most:
                 try:
-                    with environment(_ENVIRONMENT):
-                        worker = _Worker(*self._of_each)
+                    worker = _Worker(*self._of_each)
                 except OSError as error:
                     if self._workers:
                         return  # those that there are go on alone

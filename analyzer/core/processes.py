@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from struct import Struct
 from threading import Thread, active_count, current_thread, main_thread
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
+# Libraries of numpy would start a thread for each core in each process.
+ONE_THREAD: Mapping[str, str] = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def works_for_parent() -> None:
@@ -29,8 +36,31 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+class StartedProcess:
+    """A process that does `work`, a function that is given one end of a pipe (the other is `pipe`) and the arguments, and first of
+    all calls `works_for_parent`. It has the variables, where nobody has set them."""
+
+    def __init__(self, work: Callable[..., None], *arguments: Any, variables: Mapping[str, str]) -> None:
+        """Raises `OSError` where no process can be started."""
+        from multiprocessing import get_context  # slow to load, for those who start no process
+
+        context = get_context("spawn")
+        self.pipe: Connection
+        self.pipe, other = context.Pipe()
+        self.process: SpawnProcess = context.Process(target=work, args=(other, *arguments), daemon=True)
+        with _interrupts_ignored(), _environment(variables):
+            self.process.start()
+        other.close()
+
+    def end(self) -> None:
+        """Ends it, whatever it is doing."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
 @contextmanager
-def interrupts_ignored() -> Iterator[None]:
+def _interrupts_ignored() -> Iterator[None]:
     """What is started meanwhile never hears of Ctrl-C, which is for the command: it ends its workers."""
     if current_thread() is not main_thread():
         yield
@@ -43,7 +73,7 @@ def interrupts_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     """What is started meanwhile has these variables, where nobody has set them."""
     before: Mapping[str, str | None] = {name: os.environ.get(name) for name in variables}
     os.environ.update({name: value for name, value in variables.items() if before[name] is None})

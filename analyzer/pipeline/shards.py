@@ -36,6 +36,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.core.processes import ONE_THREAD, StartedProcess
 from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss
 from analyzer.interfaces.winperf.layer import KeyFollower
 from analyzer.pipeline.shard import AT_END, FIRST_NUMBERS, Place, ShardFacts, TicketIssued, work
@@ -63,8 +64,6 @@ _MOST_OF_ONE = 0.8
 _EVENTS_AT_ONCE, _BYTES_AT_ONCE, _MOST_WAITING = 4096, 2 << 20, 4
 # So many more handles than a layer remembers are forgotten by it.
 _MOST_HANDLES = 1 << 16
-# numpy would start a thread for each core in each process.
-_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 class ShardTickets(Tickets):
@@ -91,21 +90,12 @@ class FoundInShards(Struct, frozen=True):
     jobs: int
 
 
-class ProcessReader:
+class ProcessReader(StartedProcess):
     """Reads a shard in a process of its own. What waits for it waits in a thread, so that others get theirs meanwhile."""
 
     def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
         """Raises `OSError` where no process can be started."""
-        from multiprocessing import get_context  # few captures need processes
-
-        from analyzer.core.processes import environment, interrupts_ignored
-
-        context = get_context("spawn")
-        self._pipe, other = context.Pipe()
-        self._process = context.Process(target=work, args=(other, keyring, limits, shares), daemon=True)
-        with interrupts_ignored(), environment(_ENVIRONMENT):
-            self._process.start()
-        other.close()
+        super().__init__(work, keyring, limits, shares, variables=ONE_THREAD)
         self._waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
         self._sender = Thread(target=self._send, daemon=True)
         self._sender.start()
@@ -123,12 +113,12 @@ class ProcessReader:
         while (block := self._receive()) is not None:
             yield block
 
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.join()
+    def end(self) -> None:
+        """Ends it, whatever it is doing."""
+        self.process.kill()  # nothing waits for it any longer
         self._waiting.put(None)
         self._sender.join()
-        self._pipe.close()
+        super().end()
 
     def _send(self) -> None:
         """What the thread does."""
@@ -136,13 +126,13 @@ class ProcessReader:
         while (data := self._waiting.get()) is not None:
             if is_there:
                 try:
-                    self._pipe.send_bytes(data)
+                    self.pipe.send_bytes(data)
                 except (OSError, ValueError):  # it has ended, which shows when its answer is asked for
                     is_there = False
 
     def _receive(self) -> Any:
         try:
-            return self._pipe.recv()
+            return self.pipe.recv()
         except (EOFError, OSError):
             raise InputError(
                 "a process that decodes calls has ended before its time (out of memory, perhaps)",
@@ -268,7 +258,7 @@ class Shards:
 
     def __exit__(self, *_: object) -> None:
         for reader in self._readers:
-            reader.stop()
+            reader.end()
 
     def read(self, groups: Iterable[Group], learner: CatalogLearner, follower: KeyFollower) -> FoundInShards | None:
         """What the capture holds; None where that is not the sum of its shards. Names are learnt by `learner` and `follower`.

@@ -55,7 +55,7 @@ class HereReader:
     def blocks(self) -> Iterator[MovedCalls]:
         return map(pickle.loads, map(pickle.dumps, self._shard.blocks()))
 
-    def stop(self) -> None:
+    def end(self) -> None:
         """Nothing is left to be stopped."""
 
 
@@ -288,7 +288,7 @@ def test_a_process_that_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         def feed(self, events: list[tuple[int, Event]]) -> None:
             started.append(self)
             if len(started) == 1:
-                pid = self._process.pid
+                pid = self.process.pid
                 assert pid is not None
                 os.kill(pid, signal.SIGKILL)
             super().feed(events)
@@ -298,7 +298,7 @@ def test_a_process_that_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         analyze([CAPTURES / CLIENTS], jobs=2, pdus=False)
     assert raised.value.hint is not None
     assert "--jobs 1" in raised.value.hint
-    assert not any(reader._process.is_alive() for reader in started)
+    assert not any(reader.process.is_alive() for reader in started)
 
 
 def test_an_interrupted_reading_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +313,7 @@ def test_an_interrupted_reading_leaves_no_process(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(KeyboardInterrupt):
         analyze([CAPTURES / CLIENTS], jobs=2, pdus=False)
     assert started
-    assert not any(reader._process.is_alive() for reader in started)
+    assert not any(reader.process.is_alive() for reader in started)
 
 
 def test_where_no_process_can_be_started_one_reads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
