@@ -48,7 +48,7 @@ class StartedProcess:
         self.pipe: Connection
         self.pipe, other = context.Pipe()
         self.process: SpawnProcess = context.Process(target=work, args=(other, *arguments), daemon=True)
-        with _interrupts_ignored(), _environment(variables):
+        with _interrupts_ignored(), environment(variables):
             self.process.start()
         other.close()
 
@@ -73,7 +73,7 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
     """What is started meanwhile has these variables, where nobody has set them."""
     before: Mapping[str, str | None] = {name: os.environ.get(name) for name in variables}
     os.environ.update({name: value for name, value in variables.items() if before[name] is None})
