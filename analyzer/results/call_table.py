@@ -154,6 +154,11 @@ class CallTable:
         table.log, table._columns, table.shared = log, columns, shared
         return table
 
+    def kind_of(self, state: int, context: int, method: int, opnum: int) -> Tally:
+        """Where a row with these numbers is counted. Raises `LookupError` where they stand for nothing."""
+        interface, name = self.shared.contexts[context].interface, self.shared.texts[method]
+        return STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
+
     @property
     def tally(self) -> Mapping[Tally, int]:
         """How many calls there are of each state, interface and method."""

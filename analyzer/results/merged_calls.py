@@ -21,7 +21,6 @@ from analyzer.results.call_rows import (
     APART,
     FORMATS,
     RARE_DECODER,
-    STATES,
     PackedPlains,
     PdusRow,
     RareOfCall,
@@ -100,10 +99,7 @@ class MergedTable(CallTable):
         kinds = np.stack([rows[name].astype(np.int64) for name in ("state", "context", "method", "opnum")], axis=1)
         found, first, counts = np.unique(kinds, axis=0, return_index=True, return_counts=True)
         for at in np.argsort(first).tolist():
-            state, context, method, opnum = found[at].tolist()
-            interface, name = self.contexts[context].interface, self.shared.texts[method]
-            kind = STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
-            self._tally[kind] += int(counts[at])
+            self._tally[self.kind_of(*found[at].tolist())] += int(counts[at])
 
     def number_of(self, name: str, value: Any) -> int:
         """The number of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""

@@ -252,10 +252,8 @@ class SavedCalls(CallTable):
         columns = [self.column(name).tolist() for name in ("state", "context", "method", "opnum")]
         found: Counter[Tally] = Counter()
         try:
-            for (state, context, method, opnum), count in Counter(zip(*columns, strict=True)).items():
-                interface = self.shared.contexts[context].interface
-                what = self.shared.texts[method] or (opnum if opnum >= 0 else None)
-                found[STATES[state], interface.name or interface.uuid or "unknown", what] += count
+            for numbers, count in Counter(zip(*columns, strict=True)).items():
+                found[self.kind_of(*numbers)] += count
         except LookupError as error:
             raise CaseError(f"the case is damaged: {error}") from None
         return found
