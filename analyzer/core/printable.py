@@ -1,4 +1,4 @@
-"""Text on one line of a terminal, whatever is in it."""
+"""Text on one line of a terminal, whatever is in it; and numbers of things in words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else _shown(mark) for mark in text)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 call`, `2,000 calls`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def _shown(control: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import get_args
 
+from analyzer.core.printable import counted
 from analyzer.core.times import NS_PER_S
-from analyzer.questions.observations.scene import LESS, Draft, Scene, counted, listed, who_in
+from analyzer.questions.observations.scene import LESS, Draft, Scene, listed, who_in
 from analyzer.questions.statistics.activity import SEALED, Activity
 from analyzer.questions.statistics.handles import shown_lifetimes
 from analyzer.questions.statistics.summary import poll_stats, who_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analyzer.questions.observations.scene import Draft, Scene, counted, listed
+from analyzer.core.printable import counted
+from analyzer.questions.observations.scene import Draft, Scene, listed
 from analyzer.results.call import CallOutcome
 from analyzer.results.connection import SmbSession
 from analyzer.results.file import FileAction, FileRecord

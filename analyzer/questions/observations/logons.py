@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.questions.observations.scene import Draft, Scene, counted, listed
+from analyzer.core.printable import counted
+from analyzer.questions.observations.scene import Draft, Scene, listed
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.observation import ObservationKind
 from analyzer.results.statistics import Who

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.questions.observations.scene import Draft, Scene, counted, listed
+from analyzer.core.printable import counted
+from analyzer.questions.observations.scene import Draft, Scene, listed
 from analyzer.questions.processes.names import MARK_WORDS
 from analyzer.results.process import ProcessRecord
 from analyzer.results.statistics import Who

@@ -224,8 +224,3 @@ def listed(names: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(names))
     more = len(distinct) - _MOST_NAMES
     return ", ".join(distinct[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 call`, `2 calls`."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from analyzer.core.printable import counted
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.differences.calls import property_words
 from analyzer.questions.differences.records import Differences
@@ -61,7 +62,7 @@ class DifferencesView(Struct, frozen=True):
         for name in self.baseline:
             yield styled("bold", f"A  {name}: what is usual")
         for name, analysis in found.sides:
-            count = f"{len(analysis.shown):,} call" + ("s" if len(analysis.shown) != 1 else "")
+            count = counted(len(analysis.shown), "call")
             of_all = f" of {len(analysis.calls):,} ({analysis.part.words})" if analysis.part is not None else ""
             words = f"{name}  {', '.join(analysis.capture.files)}: {count}{of_all}"
             yield from (styled("bold", line) for line in folded(words, 3, width))

@@ -9,6 +9,7 @@ from msgspec import Struct, UnsetType
 from rich.cells import cell_len
 
 from analyzer.core.frames import frame_id
+from analyzer.core.printable import counted
 from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.questions.statistics.activity import ActivityFindings, activity_record, findings, omissions
@@ -127,13 +128,13 @@ def _method_lines(analysis: Analysis, damages: Damages, width: int | None) -> It
         yield line, None
     total = totals_of(methods)
     if total.unread:
-        words = f"  {total.unread:,} of {_counted(total.calls, 'call')} could not be read in whole (`timeline` says which, and why)"
+        words = f"  {total.unread:,} of {counted(total.calls, 'call')} could not be read in whole (`timeline` says which, and why)"
         yield f"{words}; of these, failed counts what is known", "yellow"
     if total.retried:
         yield f"  {total.retried:,} of the failed calls only asked with too small a buffer", None
     if total.unanswered:
         verb = "has" if total.unanswered == 1 else "have"
-        yield f"  {_counted(total.unanswered, 'call')} {verb} no answer in the capture", None
+        yield f"  {counted(total.unanswered, 'call')} {verb} no answer in the capture", None
 
 
 def _nested(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -176,10 +177,10 @@ def _identity_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str,
     for one in identity_stats(analysis, damages):
         machine = f"{one.workstation} ({one.client_ip})" if one.workstation else one.client_ip
         who = who_words(one.user, one.claimed_user, one.later_user)
-        words = f"  {who} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
+        words = f"  {who} from {machine} at {one.server_ip}: {counted(one.calls, 'call')}"
         words += f", {one.unread:,} not read" if one.unread else ""
         words += f", {one.failed:,} failed" if one.failed else ""
-        words += f", {_counted(one.polls, 'poll')}" if one.polls else ""
+        words += f", {counted(one.polls, 'poll')}" if one.polls else ""
         words += f"; {', '.join(one.security)}"
         words += (
             f"; session{'s' if len(one.sessions) > 1 else ''} {', '.join(_short(one.sessions))}" if one.sessions else ""
@@ -246,7 +247,7 @@ def _activity_words(one: ActivityRecord) -> str:
     else:
         words = verb.format(target)
         words += f" ({one.detail})" if one.kind == "list-countersets" and one.detail else ""
-    times = f" in {_counted(one.count, 'call')}"
+    times = f" in {counted(one.count, 'call')}"
     if without := sum(one.without_data.values()):
         endings = one.without_data
         why = endings if len(endings) == 1 else (f"{ending} {count:,}" for ending, count in endings.items())
@@ -300,10 +301,6 @@ def _calls(calls: Sequence[int], count: int) -> str:
 
 def _span(first_ns: int, last_ns: int) -> str:
     return shown_time(first_ns) if first_ns == last_ns else f"{shown_time(first_ns)} to {shown_time(last_ns)}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def duration(time_ns: int | None) -> str:
