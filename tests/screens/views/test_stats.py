@@ -23,11 +23,11 @@ from analyzer.screens.views.stats import (
     _activity_words,
     _calls,
     _columns,
-    _counted,
     _error_lines,
     _image_lines,
     _short,
     _span,
+    counted,
     duration,
 )
 from tests import truth
@@ -104,7 +104,7 @@ def test_sessions_are_named_and_counted(sessions: list[str], shown: list[str]) -
 
 
 def test_numbers_agree_with_their_nouns() -> None:
-    assert [_counted(number, "call") for number in (0, 1, 2, 1200)] == ["0 calls", "1 call", "2 calls", "1,200 calls"]
+    assert [counted(number, "call") for number in (0, 1, 2, 1200)] == ["0 calls", "1 call", "2 calls", "1,200 calls"]
 
 
 def test_a_moment_is_one_time() -> None:
