@@ -8,7 +8,12 @@ from msgspec import Struct
 
 from analyzer.questions.observations.attack import Attack, every_attack
 from analyzer.results.observation import AttackRecord
-from analyzer.screens.views.text import folded, safe
+from analyzer.screens.views.text import document_lines, folded, page_lines, safe
+
+_ABOUT = (
+    "An observation that looks like one of these names it, with the id of MITRE ATT&CK. It says what was seen, and how sure that "
+    "is. It never says that somebody attacks: each page states what else does the same."
+)
 
 
 class AttackList(Struct, frozen=True):
@@ -36,9 +41,7 @@ class AttackList(Struct, frozen=True):
                 yield ""
             yield f"[bold]{one.code} {one.name}[/] ({', '.join(one.techniques)})"
             yield ""
-            for paragraph in one.page.split("\n\n"):
-                yield from (safe(text) for text in folded(" ".join(paragraph.split()), 0, width))
-                yield ""
+            yield from map(safe, page_lines(one.page, width))
             yield "Sources:"
             for source in one.sources:
                 yield from (safe(text) for text in folded(f"  {source}", 4, width))
@@ -55,17 +58,14 @@ def attacks_document() -> str:
     out = [
         "# What looks like an attack",
         "",
-        "Written by `python -m tests.rules_document` from the program itself; `pcq docs CODE` prints the same pages.",
-        "",
-        "An observation that looks like one of these names it, with the id of MITRE ATT&CK. It says what was seen, and how sure",
-        "that is. It never says that somebody attacks: each page states what else does the same.",
-        "",
+        *document_lines(
+            "Written by `python -m tests.rules_document` from the program itself. `pcq docs CODE` prints the same pages."
+        ),
+        *document_lines(_ABOUT),
     ]
     for one in every_attack():
         techniques = ", ".join(one.techniques)
-        out += [f"## {one.code} {one.name}", "", f"*{techniques}*", "", one.page.replace("\\", "\\\\"), ""]
-        out += [
-            "Sources: " + ", ".join(f"<{source}>" if "://" in source else source for source in one.sources) + ".",
-            "",
-        ]
+        out += [f"## {one.code} {one.name}", "", f"*{techniques}*", ""]
+        out += document_lines(one.page.replace("\\", "\\\\"))
+        out += ["Sources:", "", *(f"- <{source}>" if "://" in source else f"- {source}" for source in one.sources), ""]
     return "\n".join(out)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.rule import Level, Rule, every_rule
 from analyzer.results.audit import RuleRecord
-from analyzer.screens.views.text import folded, safe
+from analyzer.screens.views.text import document_lines, folded, page_lines, safe
 
 _OF_LEVEL = {
     Level.TRANSPORT: "Transport: pipe, protocol sequence, SMB",
@@ -20,6 +20,12 @@ _OF_LEVEL = {
     Level.SEQUENCES: "Sequences: handles, adds and removals, what error codes are for",
     Level.WINPERF: "winperf blocks: PERF_DATA_BLOCK and what it holds",
 }
+
+
+_ABOUT_REQUIREMENTS = (
+    "A requirement is judged where its trigger occurs, else it is `not-exercised`. *provoked*: no conforming conversation that "
+    "provokes nothing has it. The side is the one that can bring the trigger about."
+)
 
 
 class RuleList(Struct, frozen=True):
@@ -63,9 +69,7 @@ class RuleList(Struct, frozen=True):
 def _page_lines(rule: Rule, width: int | None) -> Iterator[str]:
     yield f"[bold]{rule.code} {rule.name}[/] ({rule.severity.value}, {rule.level.value}, since {rule.since})"
     yield ""
-    for paragraph in rule.page.split("\n\n"):
-        yield from (safe(text) for text in folded(" ".join(paragraph.split()), 0, width))
-        yield ""
+    yield from map(safe, page_lines(rule.page, width))
     yield "Requirements judged:"
     for name in rule.requirements:
         requirement = catalogue()[name]
@@ -81,8 +85,9 @@ def rules_document() -> str:
     out = [
         "# The rules of the audit",
         "",
-        "Written by `python -m tests.rules_document` from the rules themselves; `pcq docs CODE` prints the same pages.",
-        "",
+        *document_lines(
+            "Written by `python -m tests.rules_document` from the rules themselves. `pcq docs CODE` prints the same pages."
+        ),
     ]
     judged: dict[str, list[str]] = {}
     for level, title in _OF_LEVEL.items():
@@ -96,17 +101,13 @@ def rules_document() -> str:
                 "",
                 f"*{rule.severity.value}, since {rule.since}*",
                 "",
-                rule.page,
-                "",
             ]
-            out += ["Judges " + ", ".join(f"`{name}`" for name in rule.requirements) + ".", ""]
+            out += document_lines(rule.page)
+            out += document_lines(f"Judges {', '.join(f'`{name}`' for name in rule.requirements)}.")
             for name in rule.requirements:
                 judged.setdefault(name, []).append(rule.code)
     out += ["## Requirements", ""]
-    out += [
-        "A requirement is judged where its trigger occurs, else it is `not-exercised`. *provoked*: no conforming conversation that"
-    ]
-    out += ["provokes nothing has it. The side is the one that can bring the trigger about.", ""]
+    out += document_lines(_ABOUT_REQUIREMENTS)
     out += ["| requirement | level | what it asks | trigger | side | judged by |", "|---|---|---|---|---|---|"]
     for requirement in catalogue().values():
         statement = requirement.statement.replace("|", "\\|")

@@ -71,6 +71,25 @@ def _shown(control: str) -> str:
     return control.encode("unicode_escape").decode()
 
 
+# Lines of documents are no wider.
+_DOCUMENT_WIDTH = 100
+
+
+def document_lines(page: str) -> Iterator[str]:
+    """The paragraphs of a page as Markdown, with an empty line behind each. Words with hyphens stay whole, for a line ends in a
+    space there."""
+    for paragraph in page.split("\n\n"):
+        yield from textwrap.wrap(paragraph, _DOCUMENT_WIDTH, break_long_words=False, break_on_hyphens=False)
+        yield ""
+
+
+def page_lines(page: str, width: int | None) -> Iterator[str]:
+    """The paragraphs of a page, folded, with an empty line behind each."""
+    for paragraph in page.split("\n\n"):
+        yield from folded(" ".join(paragraph.split()), 0, width)
+        yield ""
+
+
 def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
     """The plain line, folded at `width` with the later lines indented."""
     if width is None or len(line) <= width:
