@@ -14,29 +14,20 @@ from analyzer.results.call import Call, Side
 
 SAMR, LSARPC = "12345778-1234-abcd-ef00-0123456789ac", "12345778-1234-abcd-ef00-0123456789ab"
 
-_CREATING = (
-    10,
-    12,
-    14,
-    50,
-)  # SamrCreateGroupInDomain, SamrCreateUserInDomain, SamrCreateAliasInDomain, SamrCreateUser2InDomain
+# SamrCreateGroupInDomain, SamrCreateUserInDomain, SamrCreateAliasInDomain, SamrCreateUser2InDomain
+_CREATING = (10, 12, 14, 50)
 OPENING = (19, 27, 34)  # SamrOpenGroup, SamrOpenAlias, SamrOpenUser
 _LOOKUP_NAMES, _LOOKUP_IDS = 17, 18  # SamrLookupNamesInDomain, SamrLookupIdsInDomain
 # LsarLookupNames, LsarLookupNames2, LsarLookupNames3; LsarLookupNames4 has no handle.
 _LSA_NAMES, _LSA_NAMES_4 = (14, 58, 68), 77
 # Calls that hand over the handle of an account or a group.
 _OF_HANDLE = (
-    *(20, 21, 22, 23, 24, 25),  # SamrQueryInformationGroup to SamrGetMembersInGroup
-    *(28, 29, 30, 31, 32, 33),  # SamrQueryInformationAlias to SamrGetMembersInAlias
-    *(
-        35,
-        36,
-        37,
-        39,
-        47,
-        58,
-    ),  # SamrDeleteUser, SamrQueryInformationUser to SamrSetInformationUser2, SamrGetGroupsForUser
-    *(52, 53),  # SamrAddMultipleMembersToAlias, SamrRemoveMultipleMembersFromAlias
+    # SamrQueryInformationGroup to SamrGetMembersInGroup, SamrQueryInformationAlias to SamrGetMembersInAlias
+    *(*range(20, 26), *range(28, 34)),
+    # SamrDeleteUser, SamrQueryInformationUser to SamrSetInformationUser2, SamrGetGroupsForUser
+    *(35, 36, 37, 39, 47, 58),
+    # SamrAddMultipleMembersToAlias, SamrRemoveMultipleMembersFromAlias
+    *(52, 53),
 )
 NAMING = {
     SAMR: (*_CREATING, *OPENING, _LOOKUP_NAMES, _LOOKUP_IDS, *_OF_HANDLE),
@@ -126,16 +117,19 @@ class Accounts:
             return
 
 
-def _names(cursor: _NamingStub, *, varying: bool) -> list[str]:
-    """An array of RPC_UNICODE_STRING behind its Count; one that is `varying` states its offset and its length too."""
+def _count(cursor: _NamingStub, *, varying: bool) -> int:
+    """How many elements an array has behind its Count; one that is `varying` states its offset and its length too."""
     count = cursor.u32("Count")
-    cursor.word("max_count")
-    if varying:
-        cursor.word("offset")
-        cursor.word("actual_count")
+    for name in ("max_count", "offset", "actual_count") if varying else ("max_count",):
+        cursor.word(name)
     if count > _MOST_NAMES:
-        raise DecodeError("more names than there may be", field="Count")
-    return _strings(cursor, [_string_head(cursor) for _ in range(count)])
+        raise DecodeError("more elements than there may be", field="Count")
+    return count
+
+
+def _names(cursor: _NamingStub, *, varying: bool) -> list[str]:
+    """An array of RPC_UNICODE_STRING."""
+    return _strings(cursor, [_string_head(cursor) for _ in range(_count(cursor, varying=varying))])
 
 
 def _string_head(cursor: _NamingStub) -> tuple[int, int]:
@@ -165,9 +159,4 @@ def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]
 
 def _ids(cursor: _NamingStub) -> list[int]:
     """The relative ids of SamrLookupIdsInDomain."""
-    count = cursor.u32("Count")
-    for name in ("max_count", "offset", "actual_count"):
-        cursor.word(name)
-    if count > _MOST_NAMES:
-        raise DecodeError("more ids than there may be", field="Count")
-    return [cursor.u32("RelativeIds") for _ in range(count)]
+    return [cursor.u32("RelativeIds") for _ in range(_count(cursor, varying=True))]
