@@ -27,6 +27,7 @@ from tests.build import buffers, rpc, smb
 from tests.build.auth import ntlm_handshake
 from tests.build.buffers import Ndr
 from tests.build.calls import value_stub
+from tests.build.machine import NAMES, Machine
 
 MIB = 1 << 20
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
@@ -405,6 +406,19 @@ def winperf(path: Path, size: int) -> int:
         polls = ObjectPolls(300, 27, rng)
         while out.size < size:
             client.value("230", polls.answer())
+        return out.packets
+
+
+def watched(path: Path, size: int, processes: int = 300) -> int:
+    """A conversation in clear that polls a machine once a second, after the names of the counters: its processes work, one begins
+    and one ends every 20 seconds; 28,800 polls, which are eight hours, have 1,100 MB."""
+    machine = Machine(processes)
+    with Writer(path) as out:
+        client = RegistryClient(out, 0, random.Random(43))
+        client.value("Counter 009", buffers.name_table(NAMES))
+        while out.size < size:
+            client.value("230 238 4 2", machine.step().answer())
+            out.wait(1)
         return out.packets
 
 

@@ -67,10 +67,18 @@ class Run(Value, frozen=True):
 _start_of, _stop_of = attrgetter("at"), attrgetter("stop")
 
 
-# How a value follows from the bytes of a field that decides on no other: a number of either byte order, a GUID, or the bytes.
-Reads = Literal["", "le", "be", "guid-le", "guid-be", "bytes"]
+# How a value follows from the bytes of a field that decides on no other: a number of either byte order, with a sign or without, a
+# GUID, or the bytes.
+Reads = Literal["", "le", "be", "signed-le", "signed-be", "guid-le", "guid-be", "bytes"]
 # What a value stands for: a number in, or bytes where the value is no number.
 Words = Callable[[Any], str | None]
+
+NUMBERS: frozenset[Reads] = frozenset({"le", "be", "signed-le", "signed-be"})
+
+
+def number_read(raw: bytes, reads: Reads) -> int:
+    """The number that bytes are."""
+    return int.from_bytes(raw, "little" if reads.endswith("le") else "big", signed=reads.startswith("signed"))
 
 
 class Node(Value, frozen=True):
@@ -120,8 +128,7 @@ class Spot(Struct, frozen=True):
     def meaning(self, data: bytes) -> str | None:
         """What its value in the bytes of a layer stands for."""
         raw = data[self.start : self.stop]
-        order: Literal["little", "big"] = "little" if self.reads == "le" else "big"
-        return self.words(int.from_bytes(raw, order) if self.reads in ("le", "be") else raw)
+        return self.words(number_read(raw, self.reads) if self.reads in NUMBERS else raw)
 
 
 class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):

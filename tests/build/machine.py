@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime, timedelta
 from struct import pack
 
 import numpy as np
@@ -23,6 +24,13 @@ _COUNTERS = tuple(
 )
 _PROGRAMS = ("svchost", "chrome", "conhost", "msedge", "RuntimeBroker", "taskhostw", "sqlservr", "python", "w3wp")
 _TICK, _PAGE, _NO_PARENT = 156_250, 4096, (0, 0)
+
+
+def _systemtime(filetime: int) -> bytes:
+    """A FILETIME as SYSTEMTIME."""
+    time = datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=filetime // 10)
+    date = time.year, time.month, time.isoweekday() % 7, time.day
+    return pack("<8H", *date, time.hour, time.minute, time.second, time.microsecond // 1000)
 
 
 class Shown(Struct, frozen=True):
@@ -106,6 +114,7 @@ class Machine:
         head = bytearray(buffers.winperf([], clocks=(self.time, 10_000_000, self.time)))
         # TotalByteLength and NumObjectTypes.
         head[20:24], head[28:32] = pack("<I", len(body)), pack("<I", 4)
+        head[36:52] = _systemtime(self.time)
         return bytes(head) + body[len(head) :]
 
     def _start(self) -> None:

@@ -261,7 +261,7 @@ function treeOf(form: Form, data: Uint8Array, meanings: Map<number, string>, nex
   };
 }
 
-// The value of a field by how it follows from its bytes: a number of either byte order, a GUID ([MS-DTYP] section 2.3.4).
+// The value of a field by how it follows from its bytes: a number of either byte order, with a sign or without, a GUID ([MS-DTYP] section 2.3.4).
 function valueAt(bytes: Uint8Array, reads: Form[6]): Value {
   if (reads === "guid-le" || reads === "guid-be") {
     const little = reads === "guid-le" ? [3, 2, 1, 0, 5, 4, 7, 6] : [0, 1, 2, 3, 4, 5, 6, 7];
@@ -269,8 +269,9 @@ function valueAt(bytes: Uint8Array, reads: Form[6]): Value {
     return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join("-");
   }
   let number = 0n;
-  for (const byte of reads === "le" ? Array.from(bytes).reverse() : bytes) number = (number << 8n) | BigInt(byte);
-  return number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : { $int: String(number) };
+  for (const byte of reads.endsWith("le") ? Array.from(bytes).reverse() : bytes) number = (number << 8n) | BigInt(byte);
+  if (reads.startsWith("signed")) number = BigInt.asIntN(8 * bytes.length, number);
+  return BigInt.asIntN(54, number) === number ? Number(number) : { $int: String(number) };
 }
 
 export const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

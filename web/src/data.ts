@@ -36,7 +36,7 @@ export interface Series {
 export type Value = number | string | boolean | null | { $int: string };
 // A field of a tree. `reads` says how its value follows from its bytes; empty where the value is here.
 export type Form = [
-  name: string, spelling: string, type: string, start: number, length: number, reference: string, reads: "" | "le" | "be" | "guid-le" | "guid-be" | "bytes",
+  name: string, spelling: string, type: string, start: number, length: number, reference: string, reads: "" | "le" | "be" | "signed-le" | "signed-be" | "guid-le" | "guid-be" | "bytes",
   value: Value, meaning: string | null, fields: Form[],
 ];
 export type LayerKind = "frame" | "tcp" | "smb" | "pdu" | "sealed" | "stub" | "buffer";

@@ -12,7 +12,7 @@ from analyzer.interfaces.buffers.columns import (
 )
 from analyzer.interfaces.buffers.decode import KINDS, BufferDecode, decode_buffer, find_damage
 from analyzer.interfaces.buffers.derived import PerfColumns
-from analyzer.interfaces.buffers.fields import Field, FieldMap, StubKind, map_fields
+from analyzer.interfaces.buffers.fields import Field, FieldMap, StubKind, map_fields, map_head
 from analyzer.interfaces.buffers.guess import Guess, guess_kind
 from analyzer.interfaces.buffers.objects_v1 import (
     PERF_METADATA_MULTIPLE_INSTANCES,
@@ -55,6 +55,7 @@ __all__ = [
     "find_damage",
     "guess_kind",
     "map_fields",
+    "map_head",
     "perf_data_columns",
     "perf_data_rows",
     "stub_places",

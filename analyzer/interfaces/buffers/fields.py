@@ -7,8 +7,9 @@ damaged bytes up to the damage.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from kaitaistruct import KaitaiStruct
 from msgspec import Struct
@@ -36,12 +37,12 @@ from analyzer.interfaces.buffers.adapt import (
     v1_value,
 )
 from analyzer.interfaces.buffers.decode import ParsePlan, notes_on, parse_positions, plan_for
-from analyzer.interfaces.buffers.layout import CLOCK, SYSTEMTIME
+from analyzer.interfaces.buffers.layout import CLOCK, spans
 from analyzer.interfaces.buffers.regular import read_regular
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
 from analyzer.interfaces.buffers.text import utf16_length
 from analyzer.results.buffer import BufferKind
-from analyzer.results.view import Reads, Words
+from analyzer.results.view import Reads, Words, number_read
 
 StatusName = Callable[[int], str]
 
@@ -119,9 +120,8 @@ def map_fields(
     *,
     big_endian: bool | None = None,
     status_name: StatusName | None = None,
-    without: Collection[str] = (),
 ) -> FieldMap:
-    """The field tree, `without` buffer fields of some names and all in them. `status_name` turns Win32 codes into words."""
+    """The field tree. `status_name` turns Win32 codes into words."""
     if isinstance(kind, StubKind):
         return _map_stub(kind, data, status_name)
     try:
@@ -131,13 +131,20 @@ def map_fields(
     if (root := _root_of_blocks(plan, status_name)) is not None:
         return FieldMap(root, None, ())
     compiled, problem = parse_positions(plan)
-    mapper = _Mapper(data, compiled if problem else None, status_name, without, all_decide=kind == "winperf")
+    mapper = _Mapper(data, compiled if problem else None, status_name, free=_V1_FREE if kind == "winperf" else None)
     root = mapper.root(kind, compiled, plan.reading)
     problem, others = mapper.damage(compiled, problem)
     notes = (*notes_on(plan, compiled), *others)
     # See `decode._damaged`.
     vars(compiled).clear()
     return FieldMap(root, problem, notes)
+
+
+def map_head(data: bytes) -> FieldMap:
+    """The fields of a PERF_DATA_BLOCK before its objects, which are nearly all of it."""
+    at, size = spans("winperf", "header_length")[0]
+    big_endian = plan_for("winperf", data, None).reading.big_endian
+    return map_fields("winperf", data[: int.from_bytes(data[at : at + size], "big" if big_endian else "little")])
 
 
 def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:
@@ -185,9 +192,15 @@ def _reads(kind: str, value: JsonValue, reading: Encoding) -> Reads:
         return "bytes"
     if kind in _GUIDS:
         return "guid-be" if reading.big_endian else "guid-le"
-    if isinstance(value, int) and kind[0] == "u":
-        return "be" if reading.big_endian else "le"
+    if isinstance(value, int) and kind[0] in "us":
+        return _number_order(reading, is_signed=kind[0] == "s")
     return ""
+
+
+def _number_order(reading: Encoding, *, is_signed: bool = False) -> Reads:
+    if is_signed:
+        return "signed-be" if reading.big_endian else "signed-le"
+    return "be" if reading.big_endian else "le"
 
 
 class _Mapper:
@@ -198,16 +211,14 @@ class _Mapper:
         data: bytes,
         compiled: Any,
         status_name: StatusName | None,
-        without: Collection[str] = (),
         *,
-        all_decide: bool = False,
+        free: Collection[str] | None = None,
     ) -> None:
         self._data = data
-        self._without = without
         self._unfinished = set(unfinished_in(compiled) if compiled else ())
         self._status_name = status_name
-        # The readers of performance data of the first version look at many fields by themselves.
-        self._all_decide = all_decide
+        # The readers of performance data of the first version look at many fields by themselves: only these decide on no other.
+        self._free = free
         # What ended the tree, and what ended parts of it whose damage is contained.
         self._lazy: LazyError | None = None
         self._damage: list[LazyError] = []
@@ -219,10 +230,17 @@ class _Mapper:
 
     def root(self, name: str, compiled: Any, reading: Encoding) -> Field:
         children = tuple(self._children(compiled, 0, reading))
-        return self._node(name, type_of(compiled).spelling or name, compiled, 0, _end(children, 0), children)
+        return self._node(name, type_of(compiled).spelling or name, compiled, 0, _end(children, 0), children, reading)
 
     def _node(
-        self, name: str, spelling: str, compiled: Any, start: int, stop: int, children: tuple[Field, ...]
+        self,
+        name: str,
+        spelling: str,
+        compiled: Any,
+        start: int,
+        stop: int,
+        children: tuple[Field, ...],
+        reading: Encoding,
     ) -> Field:
         kind = type_of(compiled)
         of = {child.name: child.value for child in children} if kind.path.endswith(".systemtime") else {}
@@ -238,7 +256,7 @@ class _Mapper:
             children,
             kind.doc_ref,
             self._data,
-            words=_read_date if is_date and kind.path == "ms_dtyp.systemtime" else None,
+            words=_DATES[reading.big_endian] if is_date else None,
         )
 
     def _children(self, compiled: Any, base: int, reading: Encoding, outer: FieldSpec | None = None) -> Iterator[Field]:
@@ -259,8 +277,6 @@ class _Mapper:
         for spec in kind.fields:
             if self._lazy is not None:
                 break
-            if spec.name in self._without:
-                continue
             if outer is not None and spec.name in ("value", "data"):
                 spec = replace(spec, encoding=outer.encoding, names=outer.names or spec.names)
             place = compiled._debug.get(spec.name)
@@ -351,13 +367,14 @@ class _Mapper:
                 index = f"counter {value.definition.counter_name_title_index}"
                 start, stop = base + at["start"], base + at["end"]
                 leaf = self._leaf(spec, name, start, stop, shown, reading, kind="winperf.counter_value")
-                yield replace(leaf, meaning=index, reads="", words=None)
+                reads = _number_order(reading) if isinstance(shown, int) else ""
+                yield replace(leaf, meaning=index, reads=reads, words=None)
             return
         wraps = type_of(value).path in _WRAPPERS
         children = tuple(self._children(value, base, reading, spec if wraps else None))
         stop = start + place["end"] - place["start"] if "end" in place else _end(children, start)
         if stop > start or children:
-            yield self._node(name, spec.spelling, value, start, stop, children)
+            yield self._node(name, spec.spelling, value, start, stop, children, reading)
 
     def _bytes(
         self, spec: FieldSpec, name: str, value: bytes, start: int, stop: int, reading: Encoding
@@ -397,9 +414,13 @@ class _Mapper:
             (),
             "",
             self._data,
-            reads="" if spec.decides or self._all_decide else _reads(shown, value, reading),
+            reads=_reads(shown, value, reading) if self._is_free(spec) else "",
             words=words if words.has_any else None,
         )
+
+    def _is_free(self, spec: FieldSpec) -> bool:
+        """Whether no other field depends on a field."""
+        return not spec.decides and (self._free is None or spec.name in self._free)
 
     def _gaps(self, spec: FieldSpec, start: int, stop: int, made: list[Field]) -> list[Field]:
         """What of the bytes around fields with positions of their own no such field covers."""
@@ -482,12 +503,12 @@ def _read_again(field: Field, data: bytes, by: int) -> Field:
 def _value_of(raw: bytes, reads: Reads) -> str | int:
     """The value of a field as it follows from its bytes."""
     match reads:
-        case "le" | "be":
-            return int.from_bytes(raw, "little" if reads == "le" else "big")
         case "guid-le" | "guid-be":
             return guid_text(raw, "little" if reads == "guid-le" else "big")
-        case _:
+        case "bytes":
             return raw.hex()
+        case _:
+            return number_read(raw, reads)
 
 
 def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
@@ -503,6 +524,8 @@ def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
     return bytes(mask)
 
 
+# What of performance data of the first version decides on no other field, beside the values of counters.
+_V1_FREE = frozenset({*CLOCK, "perf_time", "perf_freq", "perf_time_100ns"})
 # Types whose `value` or `data` is what the field that has them is about.
 _WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4", "ms_scmr_stubs.optional_u4"}
 _GUIDS = {"ms_dtyp.guid", "ndr.uuid"}
@@ -519,6 +542,12 @@ def _date(of: dict[str, Any]) -> str:
     return f"{date}T{of['hour']:02}:{of['minute']:02}:{of['second']:02}.{of['milliseconds']:03}Z"
 
 
-def _read_date(raw: bytes) -> str:
-    """A little-endian SYSTEMTIME as date and time."""
-    return _date(dict(zip(CLOCK, SYSTEMTIME.unpack(raw), strict=True)))
+def _read_date(raw: bytes, *, big_endian: bool) -> str:
+    """The bytes of a SYSTEMTIME as date and time."""
+    width = len(raw) // len(CLOCK)
+    order: Literal["little", "big"] = "big" if big_endian else "little"
+    numbers = [int.from_bytes(raw[at : at + width], order) for at in range(0, len(raw), width)]
+    return _date(dict(zip(CLOCK, numbers, strict=True)))
+
+
+_DATES: dict[bool, Words] = {order: partial(_read_date, big_endian=order) for order in (False, True)}

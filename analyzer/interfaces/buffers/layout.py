@@ -43,7 +43,6 @@ COUNTER_IDS = record("ms_pcq_perf_data.counter_ids")
 INSTANCES_HEADER = record("ms_pcq_perf_data.instances")
 INSTANCE_HEADER = record("ms_pcq.instance_header")
 INSTANCE_SIZE = record("ms_pcq.instance_header", "size")
-SYSTEMTIME = record("ms_dtyp.systemtime")
 CLOCK: tuple[str, ...] = names("ms_dtyp.systemtime")
 # 2.2.4.1 _PERF_COUNTERSET_REG_INFO, 2.2.4.2 _PERF_COUNTER_REG_INFO, 2.2.4.3 _STRING_BUFFER_HEADER and 2.2.4.4
 # _STRING_COUNTER_HEADER, 2.2.4.6 _PERF_COUNTER_IDENTIFIER.

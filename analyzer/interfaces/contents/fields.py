@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import FieldMap, Interface, StubKind, map_fields
@@ -41,17 +39,11 @@ def stub_fields(call: Call, name: SideName) -> FieldMap | None:
     return fields if fields.root.children else None
 
 
-def buffer_fields(side: Side, without: Collection[str] = ()) -> FieldMap | None:
-    """The fields of `lpData`, `without` those of some names; None where there is none, or it is of no known kind."""
+def buffer_fields(side: Side) -> FieldMap | None:
+    """The fields of `lpData`; None where there is none, or it is of no known kind."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
-    return map_fields(
-        side.buffer_kind,
-        side.buffer_data,
-        big_endian=buffer_order(side),
-        status_name=status_name,
-        without=without,
-    )
+    return map_fields(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side), status_name=status_name)
 
 
 def status_name(status: int) -> str:

@@ -14,7 +14,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import FrameExtent, TracedBytes
-from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub
+from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub, map_head
 from analyzer.interfaces.contents.damages import buffer_order
 from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
 from analyzer.questions.audit.answers import AnswerReader, DataAnswer
@@ -216,9 +216,7 @@ class SideEvidence:
     @cached_property
     def _head_fields(self) -> Field:
         """Those of a PERF_DATA_BLOCK that are of no object: most findings point at one of them, and few fields are."""
-        fields = buffer_fields(self.side, without=(_OBJECTS,))
-        assert fields is not None
-        return fields.root
+        return map_head(self.side.buffer_data).root
 
 
 # What a PERF_DATA_BLOCK has many of.

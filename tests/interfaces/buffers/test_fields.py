@@ -124,15 +124,6 @@ def test_a_cut_shows_the_fields_before_it(name: str) -> None:
             assert 0 <= mapped.problem.start <= length
 
 
-@pytest.mark.parametrize("name", ["perf_time_stamp", "perf_freq", "system_time", "blocks"])
-def test_one_field_left_out_costs_no_other(name: str) -> None:
-    data = data_of("data_mixed_five_blocks")
-    whole = map_fields("perf-data", data).root
-    without = map_fields("perf-data", data, without=(name,)).root
-    assert without.children == tuple(child for child in whole.children if child.name.partition("[")[0] != name)
-    assert len(without.children) < len(whole.children)
-
-
 # [MS-RRP] section 3.1.5.17: lpType, lpData, lpcbData and lpcbLen behind unique pointers, and the status of the answer.
 VALUE_ANSWER = """\
 response (response) 0+48

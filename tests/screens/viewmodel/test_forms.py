@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.core.guid import guid_text
@@ -21,6 +21,8 @@ from analyzer.screens.viewmodel.frame import frame_tree
 from analyzer.screens.viewmodel.layers import _form, side_view, sides_of
 from analyzer.screens.viewmodel.pdu import pdu_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
+from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
+from tests.build.machine import Machine
 from tests.page import THREE, analysis_named
 
 Fields = list[tuple[Any, ...]]
@@ -58,6 +60,8 @@ def _read(node: Node, data: bytes) -> Any:
     match node.reads:
         case "le" | "be":
             return int.from_bytes(raw, "little" if node.reads == "le" else "big")
+        case "signed-le" | "signed-be":
+            return int.from_bytes(raw, "little" if node.reads == "signed-le" else "big", signed=True)
         case "guid-le" | "guid-be":
             return guid_text(raw, "little" if node.reads == "guid-le" else "big")
         case "bytes":
@@ -181,3 +185,37 @@ def test_what_is_damaged_alike_is_taken_apart_once() -> None:
         f"cut behind {data!r}" for data in given
     ]
     assert made == [b"abcd", b"abce", b"abcd", b"abc"]
+
+
+@given(at=st.integers(0, 500), bits=st.sampled_from((1, 2, 16, 128, 255)))
+@settings(max_examples=40)
+def test_polls_of_a_machine_share_a_form(at: int, bits: int) -> None:
+    """They differ in clocks and values. What differs elsewhere has the form of its own bytes."""
+    forms, machine = Forms(), Machine(2, changes=0)
+    made: list[bytes] = []
+
+    def show(data: bytes) -> None:
+        key, make = remade(("winperf", None), data)
+
+        def counted() -> Form | None:
+            made.append(data)
+            return make()
+
+        assert shown(forms.form(key, data, counted), data) == said(make())
+
+    for _ in range(3):
+        show(machine.step().answer())
+    assert len(made) == 1
+    changed = bytearray(machine.answer())
+    changed[at] ^= bits
+    show(bytes(changed))
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_numbers_with_a_sign_are_read_by_a_form(order: Order) -> None:
+    forms = Forms()
+    for clock in (5, -1, -(1 << 60)):
+        item = PerfObject(230, (Counter(784, 0x00010000, 4),), (Instance("a", -1, (0, 0), (clock & 0xFF,)),))
+        data = winperf([item], order, clocks=(clock, 10_000_000, 133_541_156_967_890_000))
+        form = forms.form("winperf", data, lambda data=data: _form(map_fields("winperf", data)))  # type: ignore[misc]
+        assert shown(form, data) == said(_form(map_fields("winperf", data)))
