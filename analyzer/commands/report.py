@@ -121,8 +121,8 @@ def _serve(
             )
 
         try:
-            say(f"open {page.url}", "Ctrl-C ends it")
             with ending_well():
+                say(f"open {page.url}", "Ctrl-C ends it")
                 while not page.is_ended:
                     capture.wait(1.0)
                     is_last = capture.is_ended
