@@ -23,7 +23,7 @@ from analyzer.results.evidence import FileDigest
 from analyzer.results.rows import CONTRADICTIONS
 from analyzer.results.saved import ENTRIES, CaseFacts, TableFacts, dump, load
 
-FORMAT, VERSION = "pcq-case", 6
+FORMAT, VERSION = "pcq-case", 7
 
 
 class CaseManifest(Struct, frozen=True, kw_only=True):

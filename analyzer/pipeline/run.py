@@ -27,8 +27,9 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTables
+from analyzer.results.record import Endpoint
 from analyzer.transport.channel.events import ChannelClosed
 from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.events import Exchange
@@ -569,6 +570,7 @@ class _Collector:
         self.logons: list[Logon] = []
         self.bounds: list[Bound] = []
         self.features: list[FeaturesOffered] = []
+        self.marks: dict[tuple[Endpoint, Endpoint, tuple[str, ...]], ClientMarks] = {}
         self.closed: set[int] = set()
         self.has_ended = False
         self.connections: Counter[str] = Counter()
@@ -581,6 +583,12 @@ class _Collector:
             self._listed_memory += _LISTED_COST + 2 * len(msgspec.msgpack.encode(item, enc_hook=str))
         else:
             self._unlisted[what] += 1
+
+    def _mark(self, event: ClientMarks) -> None:
+        """A client shows the same on each connection again and again: the first of each is kept."""
+        key = event.client, event.server, event.marks
+        if key not in self.marks and len(self.marks) < self._limits.listed:
+            self.marks[key] = event
 
     def ends_early(self, error: Exception, frames: int) -> None:
         """States that the program failed behind so many frames."""
@@ -608,6 +616,7 @@ class _Collector:
             name_tables=names,
             secrets_given=secrets_given,
             features=tuple(self.features),
+            marks=tuple(self.marks.values()),
             closed=frozenset(self.closed),
             connections=self.connections,
             jobs=self.jobs,
@@ -642,6 +651,8 @@ class _Collector:
                 self.has_ended = True
             case FeaturesOffered():
                 self._list(self.features, event, "feature negotiations", self._limits.listed)
+            case ClientMarks():
+                self._mark(event)
             case Pdu():
                 self.pdus.append(event)
 

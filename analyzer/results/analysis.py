@@ -15,7 +15,7 @@ from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.evidence import FileDigest
 from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.name_tables import NameTables
@@ -122,6 +122,7 @@ class Analysis(Struct, frozen=True, eq=False):
     secrets_given: bool = False
     jobs: int = 1
     features: Sequence[FeaturesOffered] = ()
+    marks: Sequence[ClientMarks] = ()
     logons: Sequence[Logon] = ()
     closed: frozenset[int] = frozenset()
     connections: Mapping[str, int] = field(default_factory=dict)

@@ -192,6 +192,16 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
         tuple[str, ...],
         doc("accounts that logged on to it later, in that order", source="[MS-SMB2] section 3.3.5.5.2"),
     ] = ()
+    program: Annotated[
+        str | None,
+        doc(
+            "the program that its client is like, several with `or` between them; null where it is like none that is known"
+        ),
+    ] = None
+    program_marks: Annotated[
+        tuple[str, ...],
+        doc("the marks of its connection that are those of this program, by their names in docs/programs.md"),
+    ] = ()
 
 
 # What a server did with an account that it did not grant.
@@ -279,6 +289,20 @@ class HostMark(Value, frozen=True):
     frame_files: FrameFiles = UNSET
 
 
+class HostProgram(Value, frozen=True):
+    """A program that connections of a machine are like, as a client."""
+
+    name: Annotated[str, doc("the program, several with `or` between them")]
+    alike: Annotated[
+        tuple[str, ...],
+        doc("the marks that are those of the program, of the connection that shows most, by their names"),
+    ]
+    marks: Annotated[int, doc("how many marks this connection shows")]
+    connections: Annotated[int, doc("how many connections are like it")]
+    frames: Annotated[tuple[int, ...], doc("numbers of the first frames that show the marks")]
+    frame_files: FrameFiles = UNSET
+
+
 class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     """One machine at one address, with everything that the traffic states about who it is. An address that was several machines
     has several records."""
@@ -304,6 +328,9 @@ class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     ] = None
     other_ips: Annotated[tuple[str, ...], doc("other addresses of this machine, at most 64")] = ()
     joined_by: Annotated[str | None, doc("what shows that these are of one machine")] = None
+    programs: Annotated[
+        tuple[HostProgram, ...], doc("the programs that its clients are like, as docs/programs.md has them")
+    ] = ()
 
 
 class OmissionRecord(Record, frozen=True, kw_only=True, tag="omission"):

@@ -168,6 +168,20 @@ class Bound(Event, frozen=True):
     joins_group: bool = False
 
 
+class ClientMarks(Event, frozen=True):
+    """What a message of a client shows of its program: a negotiation, a session setup, or a bind and the calls after it.
+
+    A mark is `name=value`; its name begins with what it is of: `smb1`, `smb2`, `smb` (the logon of SMB) or `rpc`. Which programs
+    leave which marks is asked of `questions.programs`.
+    """
+
+    client: Endpoint
+    server: Endpoint
+    time_ns: int
+    frames: tuple[int, ...]
+    marks: tuple[str, ...]
+
+
 class FeaturesOffered(Event, frozen=True):
     """A bind offered bind-time features in the place of a presentation context ([MS-RPCE] 3.3.1.5.3).
 

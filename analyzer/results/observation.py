@@ -58,6 +58,7 @@ ObservationKind = Literal[
     "encrypted",
     "counters",
     "polling",
+    "client-program",
     "losses",
     "other-calls",
 ]

@@ -34,7 +34,7 @@ from analyzer.results.call_rows import (
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
-from analyzer.results.connection import Bound, FeaturesOffered, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTable, NameTables
 from analyzer.results.query import Held, Identifier, InOrder, QueryView
 from analyzer.results.record import Endpoint
@@ -182,6 +182,7 @@ RECORDS: Mapping[str, type[Struct]] = {
     "binds": Bound,
     "pdus": Pdu,
     "features": FeaturesOffered,
+    "marks": ClientMarks,
     "closed": _Number,
     "names": _HostName,
     "countersets": _Counterset,
@@ -219,6 +220,7 @@ def dump(analysis: Analysis) -> CaseContents:
         "binds": analysis.bounds,
         "pdus": analysis.pdus,
         "features": analysis.features,
+        "marks": analysis.marks,
         "closed": [_Number(number) for number in sorted(analysis.closed)],
         "names": [_HostName(ip, name) for ip, name in capture.names.items()],
         **_packed_catalogs(analysis.catalogs),
@@ -298,7 +300,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         source = entries[f"tables/{name}.arrow"]
         return Rows(name, kind, source, table.rows, table.widths, check=check, at_once=at_once)
 
-    def check_place(one: Problem | SmbSession | Logon | Bound | Pdu | FeaturesOffered) -> None:
+    def check_place(one: Problem | SmbSession | Logon | Bound | Pdu | FeaturesOffered | ClientMarks) -> None:
         check_frames(one.frames, len(facts.files))
 
     def check_session(one: SmbSession | Logon) -> None:
@@ -342,6 +344,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         name_tables=_SavedNameTables(rows("titles", _Title)),
         secrets_given=facts.secrets_given,
         features=rows("features", FeaturesOffered, check_place),
+        marks=rows("marks", ClientMarks, check_place),
         closed=frozenset([one.number for one in rows("closed", _Number, at_once=ROWS_OF_BATCH)]),
         connections=facts.connections,
     )

@@ -28,7 +28,7 @@ from analyzer.results.saved import ENTRIES, LOG
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, written
 
-KEPT = Path(__file__).parent / "case-6.pcq"
+KEPT = Path(__file__).parent / "case-7.pcq"
 
 
 def made(path: Path, **entries: bytes) -> dict[str, EntryReader]:
@@ -208,6 +208,7 @@ def read_whole(analysis: Analysis) -> None:
         analysis.bounds,
         analysis.pdus,
         analysis.features,
+        analysis.marks,
         analysis.logons,
     ):
         list(values)  # type: ignore[call-overload]

@@ -12,6 +12,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.traced import FrameExtent
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.programs import ClientPrograms
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, Side, SideName
@@ -134,8 +135,8 @@ def _sorted(counts: Counter[str]) -> dict[str, int]:
     return {name: count for name, count in sorted(counts.items()) if count}
 
 
-def session_record(session: SmbSession, facts: CaptureFacts) -> SessionRecord:
-    identity = session.identity
+def session_record(session: SmbSession, facts: CaptureFacts, programs: ClientPrograms) -> SessionRecord:
+    identity, likeness = session.identity, programs.of_session(session)
     frames, files = facts.numbered(session.frames)
     return SessionRecord(
         session=session.number,
@@ -180,6 +181,8 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> SessionRecord:
         trees=session.trees,
         pipes=session.pipes,
         later_users=tuple(one.account for one in session.later if one.account is not None),
+        program=likeness.name if likeness is not None else None,
+        program_marks=likeness.alike if likeness is not None else (),
     )
 
 

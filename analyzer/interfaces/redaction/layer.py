@@ -18,7 +18,7 @@ from analyzer.interfaces.redaction.stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Side
 from analyzer.results.capture import EventTrace
-from analyzer.results.connection import Bound, Channel, FeaturesOffered, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, Channel, ClientMarks, FeaturesOffered, Logon, Pdu, SmbSession
 from analyzer.results.metadata import Metadata
 from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.record import Endpoint
@@ -49,7 +49,19 @@ class Redactor:
     """The layer above RPC that gives everybody and everything pseudonyms."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset(
-        (Exchange, Problem, SmbSession, Logon, Bound, ChannelGap, ChannelClosed, FeaturesOffered, Pdu, Recognised)
+        (
+            Exchange,
+            Problem,
+            SmbSession,
+            Logon,
+            Bound,
+            ChannelGap,
+            ChannelClosed,
+            ClientMarks,
+            FeaturesOffered,
+            Pdu,
+            Recognised,
+        )
     )
 
     def __init__(self, names: Pseudonyms) -> None:
@@ -74,6 +86,8 @@ class Redactor:
                 yield replace(event, channel=self._channel(event.channel), reason=names.free(event.reason))
             case ChannelClosed() | FeaturesOffered() | Pdu():
                 yield replace(event, channel=self._channel(event.channel))
+            case ClientMarks():
+                yield replace(event, client=self._end(event.client), server=self._end(event.server))
             case Recognised(connection=connection):
                 ends = {"a": self._end(connection.a), "b": self._end(connection.b)}
                 yield replace(event, connection=replace(connection, **ends))

@@ -13,6 +13,7 @@ from analyzer.questions.observations.deeds import deed_drafts
 from analyzer.questions.observations.files import file_drafts
 from analyzer.questions.observations.logons import logon_drafts
 from analyzer.questions.observations.processes import process_drafts
+from analyzer.questions.observations.programs import program_drafts
 from analyzer.questions.observations.scene import Draft, Scene, listed
 from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
 
@@ -58,6 +59,7 @@ _WHY: Mapping[ObservationKind, str] = {
     "program-written": "services and tasks run programs that were brought so; tools that distribute software do the same",
     "registry-write": "it changes what is configured, or what starts; management tools do so too",
     "registry-delete": "it changes what is configured; management tools do so too",
+    "client-program": "who calls by it shows beside it; programs of which no capture was at hand may leave the same marks",
     "registry-save": "a hive can be read elsewhere at leisure; backups save hives too",
 }
 
@@ -76,6 +78,7 @@ def _drafts(scene: Scene) -> Iterator[Draft]:
     yield from logon_drafts(scene)
     yield from deed_drafts(scene)
     yield from file_drafts(scene)
+    yield from program_drafts(scene)
     yield from _losses(scene)
 
 

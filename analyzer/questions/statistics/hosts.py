@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.interfaces.contents.machines import Named, names_stated
+from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms
 from analyzer.questions.statistics.machines import Machine, Machines, Seen, mark_records
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.capture import ClaimOutcome, HostClaim, HostName, HostRecord
+from analyzer.results.capture import ClaimOutcome, HostClaim, HostName, HostProgram, HostRecord
 from analyzer.results.security import Identity
 
 
@@ -18,6 +19,7 @@ class _Host:
         self.claims: dict[HostClaim, None] = {}
         self.os_versions: dict[str, None] = {}
         self.dialects: dict[str, None] = {}
+        self.programs: dict[str, list[ClientConnection]] = {}
 
 
 class _Hosts:
@@ -90,6 +92,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
             _name_user(client, call.identity)
         if call.security.identity is not None:
             _note_systems(client, server, call.security.identity)
+    _add_programs(hosts, analysis)
     if analysis.part is None:
         for ip in names:
             hosts.name(ip)
@@ -110,6 +113,27 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
             apart=machine.apart if machine is not None else None,
             other_ips=machine.others if machine is not None else (),
             joined_by=machine.by if machine is not None and machine.others else None,
+            programs=tuple(_program_records(found.programs, analysis)),
+        )
+
+
+def _add_programs(hosts: _Hosts, analysis: Analysis) -> None:
+    """What the clients of connections are like, at the machines that these are of."""
+    sessions = {(one.client, one.server): one.number for one in analysis.shown_sessions}
+    for connection, likeness in ClientPrograms(analysis).shown():
+        seen = sessions.get((connection.client, connection.server), "")
+        host = hosts.of(connection.client.ip, (seen, True), connection.seen[0].time_ns)
+        host.programs.setdefault(likeness.name, []).append(connection)
+
+
+def _program_records(programs: Mapping[str, Sequence[ClientConnection]], analysis: Analysis) -> Iterator[HostProgram]:
+    for name, connections in programs.items():
+        first = max(connections, key=lambda one: len(one.likeness.alike) if one.likeness is not None else 0)
+        assert first.likeness is not None
+        frames, files = analysis.capture.numbered(first.frames())
+        alike, marks = first.likeness.alike, first.likeness.marks
+        yield HostProgram(
+            name=name, alike=alike, marks=marks, connections=len(connections), frames=frames, frame_files=files
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.lines import session_record
+from analyzer.interfaces.contents.programs import ClientPrograms
 from analyzer.questions.statistics.activity import activity_record, findings, omissions
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
 from analyzer.results.analysis import Analysis
@@ -19,8 +20,9 @@ def stats_records(analysis: Analysis) -> Iterator[Record]:
     found = findings(analysis, damages)
     yield from method_stats(analysis, damages)
     yield from poll_stats(analysis)
+    programs = ClientPrograms(analysis)
     for session in analysis.sessions:
-        yield session_record(session, analysis.capture)
+        yield session_record(session, analysis.capture, programs)
     yield from identity_stats(analysis, damages)
     yield from error_stats(analysis)
     for activity in found.activities:

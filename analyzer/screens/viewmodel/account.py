@@ -69,6 +69,7 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "encrypted": ("stayed encrypted", "", "call or message"),
     "counters": ("counters read", "", "answer"),
     "polling": ("polled", "", "poll"),
+    "client-program": ("client program like", "", "connection"),
     "losses": ("could not be read", "", "place"),
     "other-calls": ("other calls", "", "call"),
 }

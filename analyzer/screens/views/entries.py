@@ -16,6 +16,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.output.json import document
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.lines import session_record
+from analyzer.interfaces.contents.programs import ClientPrograms
 from analyzer.questions.audit.findings import Finding
 from analyzer.questions.audit.records import finding_record
 from analyzer.results.analysis import Analysis
@@ -67,8 +68,9 @@ def entries(view: Entries) -> Iterator[Entry]:
         for (_, call), head in zip(shown, CallRecords(analysis).heads(shown.numbers), strict=True):
             yield _of_call(call, head, analysis)
     elif isinstance(view, Sessions):
+        programs = ClientPrograms(analysis)
         for session in analysis.sessions:
-            yield _of_session(session, analysis)
+            yield _of_session(session, analysis, programs)
     else:
         for finding in view.findings():
             yield _of_finding(finding, analysis)
@@ -103,8 +105,8 @@ def _of_call(call: Call, head: CallRecord, analysis: Analysis) -> Entry:
     )
 
 
-def _of_session(session: SmbSession, analysis: Analysis) -> Entry:
-    record = document(session_record(session, analysis.capture))
+def _of_session(session: SmbSession, analysis: Analysis, programs: ClientPrograms) -> Entry:
+    record = document(session_record(session, analysis.capture, programs))
     who = session.identity.who if session.identity.account is not None else "an unknown user"
     how = ", ".join(
         word for word in (record["mechanism"], f"SMB {session.dialect}" if session.dialect else None) if word

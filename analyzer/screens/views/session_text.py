@@ -7,7 +7,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.printable import counted
 from analyzer.core.times import shown_time
+from analyzer.interfaces.contents.programs import ClientPrograms, Likeness
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import HostRecord
@@ -19,10 +21,11 @@ from analyzer.screens.views.text import folded, opening_lines, part_lines, safe,
 
 def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each SMB session with everything known of it."""
-    logons = analysis.logons_by_session
+    logons, programs = analysis.logons_by_session, ClientPrograms(analysis)
     for session in analysis.shown_sessions:
         yield from (safe(line) for line in folded(session_words(session), 4, width))
-        for name, value in (*_session_details(session), *_logon_details(logons.get(session.number, ()))):
+        details = (*_session_details(session), *_program_details(programs.of_session(session)))
+        for name, value in (*details, *_logon_details(logons.get(session.number, ()))):
             yield from (safe(line) for line in folded(f"    {name}: {value}", 8, width))
     yield from opening_lines(analysis, width)
     yield from part_lines(analysis, width)
@@ -47,6 +50,11 @@ def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
     yield "signatures", f"{session.verified_messages} verified of {session.signed_messages} signed messages"
     if session.refused is None:
         yield "keys", session.decryption.value + (f": {session.reason}" if session.reason else "")
+
+
+def _program_details(likeness: Likeness | None) -> Iterable[tuple[str, str]]:
+    if likeness is not None:
+        yield "client program", f"{likeness.words}: {', '.join(likeness.alike)}"
 
 
 _OUTCOMES: dict[LogonOutcome, str] = {
@@ -130,3 +138,7 @@ def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         for what, values in (("OS version", host.os_versions), ("SMB dialect", host.dialects)):
             for value in values:
                 yield safe(f"    {what} {value}")
+        for program in host.programs:
+            many = counted(program.connections, "connection")
+            words = f"client program like {program.name} ({len(program.alike)} marks of {program.marks}), {many}"
+            yield from (safe(line) for line in folded(f"    {words}", 8, width))

@@ -148,7 +148,7 @@ class Smb1Reader:
         self._remember(header, command, message)
         request = self._pending[header.pid, header.mid]
         if command == NEGOTIATE:
-            self._sessions.negotiate_request(block)
+            self._sessions.negotiate_request(block, message)
         elif command == SESSION_SETUP_ANDX:
             request.setup = self._sessions.setup_request(header, block, message)
         elif command == TREE_CONNECT_ANDX:

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from analyzer.auth.context import Handshake
 from analyzer.auth.handshake import is_first_token
+from analyzer.auth.marks import token_marks
 from analyzer.core.guid import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.marks import smb1_negotiate_marks, smb1_setup_marks
 from analyzer.transport.smb.smb1_message import Smb1Block, Smb1Header, text_of
 from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon
 
@@ -62,8 +64,9 @@ class Smb1Sessions:
             self._ends_unanswered(uid, setup)
         self._setups.clear()
 
-    def negotiate_request(self, block: Smb1Block) -> None:
+    def negotiate_request(self, block: Smb1Block, message: Message) -> None:
         dialects = [entry.rstrip(b"\0") for entry in block.data.rest().split(b"\x02")]
+        self._state.note_marks(smb1_negotiate_marks(dialects), message, self._out)
         if any(dialect.startswith(b"SMB 2") for dialect in dialects):
             self._offers_smb2()
 
@@ -104,8 +107,11 @@ class Smb1Sessions:
                 setup = Smb1Setup(self._state.shared.handshake(), message.time_ns, begins=header.uid == 0 or None)
             setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
             setup.handshake.feed("initiator", token)
+            marks = [*token_marks(token, "smb")]
             if data.left:
                 setup.client_os = text_of(data, header.unicode) or None
+                marks += smb1_setup_marks(setup.client_os or "", text_of(data, header.unicode) if data.left else "")
+            self._state.note_marks(marks, message, self._out)
             session = self._state.sessions.get(header.uid)
             if session is not None and not setup.begins:
                 logon = self._logon(setup, message.time_ns, message.frames)
@@ -120,6 +126,8 @@ class Smb1Sessions:
         user = text_of(data, header.unicode)
         domain = text_of(data, header.unicode) if data.left else ""
         system = text_of(data, header.unicode) if data.left else ""
+        manager = text_of(data, header.unicode) if data.left else ""
+        self._state.note_marks(smb1_setup_marks(system, manager), message, self._out)
         return Identity("ntlm", user or None, domain or None, client_os_version=system or None, is_anonymous=not user)
 
     def setup_response(

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from analyzer.auth.context import Handshake
 from analyzer.auth.handshake import is_first_token
+from analyzer.auth.marks import token_marks
 from analyzer.core.cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
@@ -27,6 +28,7 @@ from analyzer.transport.smb.crypto import (
 )
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.marks import smb2_negotiate_marks, smb2_setup_marks
 from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
 from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon, SessionTimes
 from analyzer.transport.smb.transforms import report
@@ -171,6 +173,7 @@ class Smb2Sessions:
         state.preauth_hash = preauth_update(bytes(64), part.head.data) if part.whole else None
         cur.skip("negotiate.fixed", 12)
         state.client_guid = guid_text(cur.take("negotiate.client_guid", 16))
+        state.note_marks(smb2_negotiate_marks(part.head.data), part, self._out)
 
     def negotiate_response(self, cur: Cursor, part: Message) -> None:
         state = self._state
@@ -212,11 +215,12 @@ class Smb2Sessions:
 
     def setup_request(self, header: Smb2Header, cur: Cursor, part: Message) -> Smb2Setup:
         """Takes a request of session setup; gives the setup that its response belongs to."""
+        marks = [*smb2_setup_marks(Cursor(cur.data, cur.pos, cur.stop))]
         cur.skip("session_setup.structure_size", 2)
         binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
         cur.skip("session_setup.fixed", 9)
         token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
-        session_id = header.session_id
+        state, session_id = self._state, header.session_id
         is_first = token is not None and is_first_token(token.data)
         is_new = is_first or session_id == 0
         setup = self._setups.get(session_id) if session_id else None
@@ -233,6 +237,8 @@ class Smb2Sessions:
             setup.handshake.missed("initiator")
         elif len(token):
             setup.handshake.feed("initiator", token.data)
+            marks += token_marks(token.data, "smb")
+        state.note_marks(marks, part, self._out)
         self._asks(session_id, setup)
         return setup
 

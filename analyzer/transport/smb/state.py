@@ -53,7 +53,7 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.numbers import Numbers
 from analyzer.core.traced import FrameTable, Source, TracedBytes
-from analyzer.results.connection import Channel, Logon, SmbSession
+from analyzer.results.connection import Channel, ClientMarks, Logon, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity
 from analyzer.transport.channel.channels import Channels
@@ -242,6 +242,11 @@ class ConnectionState(Struct):
             tally.count += 1
             if len(tally.frames) < MAX_FRAMES:
                 tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
+
+    def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
+        """Emits what a message of the client shows of its program."""
+        if found := tuple(marks):
+            out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
 
     def report(self, out: Emitter) -> None:
         """Emits what was counted."""

@@ -237,7 +237,7 @@ def test_any_bytes_have_fields_that_cover_them(data: bytes, magic: bytes, is_fra
 @pytest.mark.parametrize(
     ("sources", "engine", "reason"),
     [
-        (["tests/pipeline/case-6.pcq"], "own", "a case does not hold captured packets"),
+        (["tests/pipeline/case-7.pcq"], "own", "a case does not hold captured packets"),
         ([BytesIO(b"")], "own", "the capture came through a pipe, which is read once"),
         (["x.pcap"], "tshark", "tshark gives no captured bytes"),
     ],

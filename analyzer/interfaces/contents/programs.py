@@ -1,0 +1,219 @@
+"""Which programs the clients of a capture are like: marks of connections in, names of programs that are known to leave them out.
+
+`programs.toml` is the table of programs with their marks. It is written from captures of the programs themselves by
+`python -m tests.programs`, and nothing of it is from memory. A connection is like a program where every mark that both have is the
+same, where these are enough, and where no other program has more of them. Programs of which as many are the same are all named.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+from msgspec import Struct
+
+from analyzer.core.cached import cached_property
+from analyzer.results.analysis import Analysis
+from analyzer.results.connection import ClientMarks, SmbSession
+from analyzer.results.record import Endpoint
+
+# A program is named for so many marks, and so many of them of other kinds than `_PLAIN`: what the specification proposes, or a user
+# chooses, many programs have alike.
+_FEWEST_MARKS, _FEWEST_OWN = 4, 2
+_PLAIN = frozenset(
+    (
+        "rpc.fragments",
+        "rpc.bind",
+        "rpc.bind_call",
+        "rpc.contexts",
+        "rpc.first_call",
+        "rpc.next_call",
+        "rpc.mechanisms",
+        "smb.mechanisms",
+        "smb2.security_mode",
+    )
+)
+# What differs with settings, or with what is called: such a mark counts where it is alike, and contradicts nothing where it is not.
+_BY_SETTING = _PLAIN - {"rpc.fragments", "rpc.next_call"}
+# What depends on what a user asks for, or on the connections before: no program has it.
+NOT_LEARNT = frozenset(("rpc.auth", "rpc.group", "rpc.auth_padding"))
+# Of all marks, as a divisor: so many of those of a connection a program must have.
+_LEAST_SHARE = 2 / 3
+_MOST_FRAMES = 16
+
+Marks = Mapping[str, str]
+# What each mark is, and where it stands.
+MEANINGS: Mapping[str, str] = {
+    "smb1.dialects": "the dialects of an SMB1 negotiation, in their order ([MS-CIFS] section 2.2.4.52.1)",
+    "smb1.native_os": "the text for the operating system in an SMB1 session setup ([MS-CIFS] section 2.2.4.53.1)",
+    "smb1.lan_manager": "the text for the LAN manager beside it",
+    "smb2.header": "CreditCharge, CreditRequest and the process id of the negotiation ([MS-SMB2] section 2.2.1.2)",
+    "smb2.dialects": "the dialects of the negotiation, in their order ([MS-SMB2] section 2.2.3)",
+    "smb2.security_mode": "SecurityMode of the negotiation: 1 signing is enabled, 2 required",
+    "smb2.capabilities": "Capabilities of the negotiation",
+    "smb2.client_guid": "how ClientGuid is made: a UUID of version 1 or 4, letters and digits, zeros, other bytes",
+    "smb2.contexts": "types of the negotiate contexts in their order, with the algorithms of each ([MS-SMB2] section 2.2.3.1)",
+    "smb2.setup_capabilities": "Capabilities of the session setup ([MS-SMB2] section 2.2.5)",
+    "smb.mechanisms": "the mechanisms that SPNEGO offers for the logon by SMB, or NTLM without SPNEGO (RFC 4178 section 4.2.1)",
+    "smb.ntlm_flags": "NegotiateFlags of NEGOTIATE_MESSAGE without those for signing, sealing and identification "
+    "([MS-NLMP] section 2.2.2.5)",
+    "smb.ntlm_version": "major and minor version in NEGOTIATE_MESSAGE ([MS-NLMP] section 2.2.2.10)",
+    "smb.ntlm_names": "whether NEGOTIATE_MESSAGE has the names of domain and workstation ([MS-NLMP] section 2.2.1.1)",
+    "smb.ntlm_workstation": "whether AUTHENTICATE_MESSAGE names the workstation ([MS-NLMP] section 2.2.1.3)",
+    "smb.ntlm_mic": "whether AUTHENTICATE_MESSAGE has a MIC",
+    "smb.ntlm_authenticate_version": "major and minor version in AUTHENTICATE_MESSAGE",
+    "smb.ntlm_client_challenge": "whether the client's challenge is of letters and digits ([MS-NLMP] section 2.2.2.7)",
+    "rpc.mechanisms": "the same as `smb.mechanisms`, for a logon by RPC; so are the other marks `rpc.ntlm_...`",
+    "rpc.fragments": "max_xmit_frag and max_recv_frag of the first bind (C706 section 12.6.4.3)",
+    "rpc.bind": "version and flags of the first bind",
+    "rpc.bind_call": "call id of the first bind",
+    "rpc.contexts": "ids of the presentation contexts of the first bind, and the transfer syntaxes that each offers",
+    "rpc.auth_context": "auth_context_id of the first bind ([MS-RPCE] section 2.2.2.11)",
+    "rpc.first_call": "how far the call id of the first request is from that of the bind",
+    "rpc.next_call": "how far the call id of the second request is from that of the first",
+}
+
+
+class Program(Struct, frozen=True):
+    """A program, the values of the marks that it is known to leave, and the captures that show it."""
+
+    name: str
+    marks: Mapping[str, tuple[str, ...]]
+    sources: tuple[str, ...] = ()
+
+    def agrees(self, marks: Marks) -> tuple[str, ...] | None:
+        """The names of the marks that it has alike; None where one contradicts."""
+        alike = []
+        for name, value in marks.items():
+            known = self.marks.get(name)
+            if known is None:
+                continue
+            if value in known:
+                alike.append(name)
+            elif name not in _BY_SETTING:
+                return None
+        return tuple(alike)
+
+
+class Likeness(Struct, frozen=True):
+    """The programs that a connection is like, and which of its marks say so."""
+
+    names: tuple[str, ...]
+    alike: tuple[str, ...]
+    marks: int
+
+    @property
+    def name(self) -> str:
+        return " or ".join(self.names)
+
+    @property
+    def words(self) -> str:
+        return f"like {self.name} ({len(self.alike)} marks of {self.marks})"
+
+
+def recognized(marks: Marks, programs: Iterable[Program]) -> Likeness | None:
+    """What the marks of one connection are like, None where they are too few or like none that is known."""
+    counted = {name: value for name, value in marks.items() if name not in NOT_LEARNT}
+    found = [(one.name, alike) for one in programs if (alike := one.agrees(counted))]
+    most = max((len(alike) for _, alike in found), default=0)
+    best = [(name, alike) for name, alike in found if len(alike) == most]
+    if not best or most < _FEWEST_MARKS or most < _LEAST_SHARE * len(counted):
+        return None
+    alike = best[0][1]
+    if len([name for name in alike if name not in _PLAIN]) < _FEWEST_OWN:
+        return None
+    return Likeness(tuple(name for name, _ in best), alike, len(counted))
+
+
+@cache
+def known_programs() -> tuple[Program, ...]:
+    """The table."""
+    text = files(__package__).joinpath("programs.toml").read_text("utf-8")
+    return tuple(
+        Program(one["name"], {name: tuple(values) for name, values in one["marks"].items()}, tuple(one["sources"]))
+        for one in tomllib.loads(text)["program"]
+    )
+
+
+class ClientConnection(Struct, dict=True):
+    """What was seen of the client of one connection."""
+
+    client: Endpoint
+    server: Endpoint
+    seen: list[ClientMarks]
+
+    @property
+    def marks(self) -> Marks:
+        """Its marks; where it shows several values of one, the first: a later logon may be of another kind."""
+        found: dict[str, str] = {}
+        for one in self.seen:
+            for mark in one.marks:
+                name, _, value = mark.partition("=")
+                found.setdefault(name, value)
+        return found
+
+    @cached_property
+    def likeness(self) -> Likeness | None:
+        return recognized(self.marks, known_programs())
+
+    def frames(self) -> tuple[int, ...]:
+        """The first frames that show its marks."""
+        return tuple(dict.fromkeys(frame for one in self.seen for frame in one.frames))[:_MOST_FRAMES]
+
+
+class ClientPrograms:
+    """What the clients of an analysis are like."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._connections: dict[tuple[Endpoint, Endpoint], ClientConnection] = {}
+        for one in analysis.marks:
+            ends = one.client, one.server
+            known = self._connections.get(ends)
+            if known is None:
+                known = self._connections[ends] = ClientConnection(*ends, [])
+            known.seen.append(one)
+
+    def __iter__(self) -> Iterator[ClientConnection]:
+        return iter(self._connections.values())
+
+    def of_session(self, session: SmbSession) -> Likeness | None:
+        """What the client of a session is like."""
+        found = self._connections.get((session.client, session.server))
+        return found.likeness if found is not None else None
+
+    def shown(self) -> Iterator[tuple[ClientConnection, Likeness]]:
+        """The connections that are like a program, of the sessions and logons that were asked for."""
+        analysis = self._analysis
+        ends = None
+        if analysis.part is not None:
+            ends = {(one.client, one.server) for one in analysis.shown_sessions}
+            ends |= {(one.client, one.server) for one in analysis.shown_logons}
+        for one in self:
+            if (ends is None or (one.client, one.server) in ends) and one.likeness is not None:
+                yield one, one.likeness
+
+
+def _is_random(mark: str, values: Iterable[str]) -> bool:
+    """A GUID of random bytes looks like each of the others now and then."""
+    return mark == "smb2.client_guid" and "bytes" in values
+
+
+def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> Program:
+    """A program of which these are the marks of connections. What differs on nearly every connection is no mark."""
+    values: dict[str, dict[str, None]] = {}
+    counts: dict[str, int] = {}
+    for marks in connections:
+        for mark, value in marks.items():
+            values.setdefault(mark, {})[value] = None
+            counts[mark] = counts.get(mark, 0) + 1
+    kept = {
+        mark: tuple(sorted(found))
+        for mark, found in sorted(values.items())
+        if mark not in NOT_LEARNT
+        and (len(found) == 1 or len(found) * 2 <= counts[mark])
+        and not _is_random(mark, found)
+    }
+    return Program(name, kept, tuple(sources))

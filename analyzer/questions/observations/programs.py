@@ -1,0 +1,45 @@
+"""Which programs clients are like, by the marks that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.core.printable import counted
+from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms, Likeness
+from analyzer.questions.observations.scene import Draft, Scene
+from analyzer.results.statistics import Who
+
+
+def program_drafts(scene: Scene) -> Iterator[Draft]:
+    """One observation for each account, client, server and program, of connections with a logon."""
+    analysis = scene.analysis
+    named = {(one.client, one.server): one.identity for one in analysis.shown_sessions}
+    named |= {(one.client, one.server): one.identity for one in analysis.shown_logons if one.session is None}
+    groups: dict[tuple[Who, str], list[tuple[ClientConnection, Likeness]]] = {}
+    for connection, likeness in ClientPrograms(analysis).shown():
+        identity = named.get((connection.client, connection.server))
+        if identity is None:
+            # It only asked what the server speaks; `hosts` has it.
+            continue
+        who = Who(identity.account, connection.client.ip, connection.server.ip, identity.claimed_otherwise)
+        groups.setdefault((who, likeness.name), []).append((connection, likeness))
+    for (who, name), found in groups.items():
+        first, likeness = max(found, key=lambda one: len(one[1].alike))
+        marks = f"{len(likeness.alike)} marks of {likeness.marks}"
+        times = [one.time_ns for connection, _ in found for one in connection.seen]
+        text = f"{scene.caller(who)} called {scene.host(who.server_ip)} by a program like {name} ({marks}: "
+        text += f"{', '.join(likeness.alike)}), {counted(len(found), 'connection')}"
+        yield Draft(
+            severity="info",
+            kind="client-program",
+            text=text,
+            command=scene.command("sessions"),
+            who=who,
+            objects=(name,),
+            detail=f"({marks})",
+            count=len(found),
+            frames=first.frames(),
+            first_time_ns=min(times),
+            last_time_ns=max(times),
+            confidence="likely" if len(likeness.alike) == likeness.marks else "possible",
+        )
