@@ -68,11 +68,11 @@ def judgements(
 OfAnswers = Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
 
 
-def of_data(requirements: OfMethods, *, of_values: bool = False) -> Callable[[OfAnswers], Look[CallEvidence]]:
+def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAnswers], Look[CallEvidence]]:
     """Decorates what judges data answers, whether damaged or not; where the stub itself is, nothing can be stated."""
 
     def take(check: OfAnswers) -> Look[CallEvidence]:
-        @of_calls(requirements, DATA, of_values=of_values)
+        @of_calls(requirements, DATA, of_each=of_each)
         @wraps(check)
         def look(call: CallEvidence) -> Iterator[Judgement]:
             if call.reply.is_readable:

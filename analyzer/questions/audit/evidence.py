@@ -257,40 +257,48 @@ class AskedEvidence:
     """What a client sent: the request of one call, without anything of its answer.
 
     `security` is that of the association, `handle` the number of the query handle, `catalog` what the server reported about its
-    countersets, over the whole capture. `whole` is for the audit, not for rules.
+    countersets and `knowledge` what servers stated, both over the whole capture. `whole` is for the audit, not for rules.
     """
 
     # Where a finding stands whose path names no side.
     judged_side: SideName = "request"
 
     def __init__(self, call: CallEvidence) -> None:
-        self.number, self.opnum, self.server, self.catalog = call.number, call.opnum, call.server, call.catalog
+        self.number, self.opnum, self.server = call.number, call.opnum, call.server
         self.request, self.asked = call.request, call.asked
         self.security, self.time_ns = call.decoded.security, call.decoded.time_ns
-        query = call.decoded.query if call.decoded.is_perflib else None
-        self.handle = query.number if query is not None else None
+        self.handle = call.query.number if call.query is not None else None
         self.whole = call
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.whole.catalog
+
+    @property
+    def knowledge(self) -> Knowledge:
+        return self.whole.knowledge
 
     @property
     def sent(self) -> SideEvidence:
         """The request, for looks that read it."""
-        assert self.request is not None
-        return self.request
+        return self.whole.sent
 
 
 class CallEvidence:
-    """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it."""
+    """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it.
+
+    `query` is the query handle that it works on, where that is known.
+    """
 
     # Where a finding stands whose path names no side.
     judged_side: SideName = "response"
 
-    def __init__(
-        self, number: int, call: Call, catalog: Catalog | None = None, answers: AnswerReader | None = None
-    ) -> None:
-        self.number, self.decoded = number, call
-        answers = answers if answers is not None else AnswerReader()
-        # What the server reported about its countersets, over the whole capture.
-        self.catalog = catalog if catalog is not None else Catalog()
+    def __init__(self, number: int, call: Call, capture: Evidence | None = None) -> None:
+        self.number, self.decoded, self._capture = number, call, capture
+        self.opnum, self.status, self.fault = call.opnum, call.status, call.fault
+        self.server = call.server.ip
+        self.query = call.query if call.is_perflib else None
+        answers = capture.answers if capture is not None else AnswerReader()
         self.request = SideEvidence(call, "request", call.request, answers) if call.request is not None else None
         self.response = SideEvidence(call, "response", call.response, answers) if call.response is not None else None
         # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
@@ -302,16 +310,7 @@ class CallEvidence:
         self._found: dict[At, Place | None] = {}
 
     def __repr__(self) -> str:
-        return f"CallEvidence(#{self.number}, {self.decoded.method})"
-
-    @property
-    def as_asked(self) -> AskedEvidence:
-        """The request alone."""
-        return AskedEvidence(self)
-
-    @property
-    def opnum(self) -> int | None:
-        return self.decoded.opnum
+        return f"CallEvidence(#{self.number}, {self.method})"
 
     @property
     def method(self) -> str | None:
@@ -319,21 +318,14 @@ class CallEvidence:
         return self.decoded.method
 
     @property
-    def server(self) -> str:
-        return self.decoded.server.ip
+    def catalog(self) -> Catalog:
+        """What the server reported about its countersets, over the whole capture."""
+        return self._capture.analysis.catalogs.of(self.decoded.server) if self._capture is not None else Catalog()
 
     @property
-    def status(self) -> int | None:
-        return self.decoded.status
-
-    @property
-    def fault(self) -> int | None:
-        return self.decoded.fault
-
-    @property
-    def frames(self) -> tuple[int, ...]:
-        """Ids of all frames of both messages, ascending."""
-        return self.decoded.frames
+    def knowledge(self) -> Knowledge:
+        """What the servers stated, over the whole capture."""
+        return self._capture.knowledge if self._capture is not None else Knowledge(())
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -424,7 +416,7 @@ class Evidence:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
-        self._answers = AnswerReader()
+        self.answers = AnswerReader()
         # The places that each call shares with others, by their number; 0 for calls that were not met yet, or are like none.
         self._shares = array("H", bytes(2 * (len(analysis.calls) + 1)))
         self._places: list[Places] = [{}]
@@ -453,8 +445,7 @@ class Evidence:
 
     def call(self, number: int) -> CallEvidence:
         """The call of this number."""
-        call = self.analysis.calls[number - 1]
-        made = CallEvidence(number, call, self.analysis.catalogs.of(call.server), self._answers)
+        made = CallEvidence(number, self.analysis.calls[number - 1], self)
         if (share := self._shares[number]) > 0:
             made.places = self._places[share]
         return made

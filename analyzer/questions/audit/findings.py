@@ -99,7 +99,7 @@ class Finding(Struct, frozen=True):
         if call is None:
             return ()
         side = call.side(at.side) if at is not None else None
-        return side.side.frames if side is not None else call.frames
+        return side.side.frames if side is not None else call.decoded.frames
 
 
 class Coverage(Struct):

@@ -44,6 +44,7 @@ class Knowledge:
         self._instances: dict[tuple[str, str], list[InstanceList]] = {}
         # The same in the order of their times, as far as they were asked for.
         self._sorted: dict[tuple[str, str], list[InstanceList]] = {}
+        self._ids: dict[tuple[str, str], frozenset[int]] = {}
         # By number of the handle: what was added with success, and the first call that added one of these again.
         self._added: dict[int, set[tuple[str, int, int, str | None]]] = {}
         self._doubled: dict[int, int] = {}
@@ -97,6 +98,13 @@ class Knowledge:
     def instances(self, server: str, guid: str) -> list[InstanceList]:
         """Every list of the instances of a counterset, in the order of the calls."""
         return self._instances.get((server, guid), [])
+
+    def instance_ids(self, server: str, guid: str) -> frozenset[int] | None:
+        """Every instance id that was listed for a counterset; None where no list is in the capture."""
+        key = server, guid
+        if key in self._instances and key not in self._ids:
+            self._ids[key] = frozenset(number for one in self._instances[key] for number in one.ids)
+        return self._ids.get(key)
 
     def instances_about(self, server: str, guid: str, time_ns: int) -> InstanceList | None:
         """The list nearest in time, None where none is within a minute."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -149,8 +150,8 @@ class Plans:
                 continue
             ask = look.check or self._watches[id(look)].feed
             if rule.request is look:
-                ask = _of_request(ask)
-            is_of_each = look.check is None or look.of_values
+                ask = partial(_of_request, ask)
+            is_of_each = look.check is None or look.of_each
             steps.append((rule, look, ask if is_of_each else tuple(answered_by(rule, look, ask(call), opnum))))
         names_handle = _names_handle(call.decoded.query, steps, unknown)
         is_displaced = any(one.displaces for *_, found in steps if not callable(found) for one in found)
@@ -172,9 +173,9 @@ class Plans:
         )
 
 
-def _of_request(ask: Callable[[Any], Iterable[Judgement]]) -> Callable[[CallEvidence], Iterable[Judgement]]:
+def _of_request(ask: Callable[[Any], Iterable[Judgement]], call: CallEvidence) -> Iterable[Judgement]:
     """Asks about a call, of which a look at requests is shown the request alone."""
-    return lambda call: ask(call.as_asked)
+    return ask(AskedEvidence(call))
 
 
 def _names_handle(

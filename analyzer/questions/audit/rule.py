@@ -97,7 +97,8 @@ class Look(Struct, Generic[Shown], frozen=True):
     """What a rule judges of one side, and how: `made` is the function or class that was decorated.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. Of calls that are alike
-    (see `likeness`), `check` is shown the first alone, unless it judges times, clocks or values (`of_values`). `by_method` states
+    (see `likeness`), `check` is shown the first alone, unless it judges `of_each` what these differ in: times, clocks, values, what
+    came before. `by_method` states
     which of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
 
     `about` is what its findings are of beside the call they point at: they stay where another call of the same query handle,
@@ -114,7 +115,7 @@ class Look(Struct, Generic[Shown], frozen=True):
     check: Check[Shown] | None = None
     watch: Callable[[Evidence], Watch[Shown]] | None = None
     by_method: Mapping[int, tuple[str, ...]] | None = None
-    of_values: bool = False
+    of_each: bool = False
     about: About = "call"
     needs_answer: str | None = None
 

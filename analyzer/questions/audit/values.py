@@ -12,7 +12,6 @@ from analyzer.interfaces.buffers.layout import ERROR
 from analyzer.questions.audit.answers import Block, DataAnswer
 from analyzer.questions.audit.checks import NO_REGISTRATION
 from analyzer.questions.audit.evidence import CallEvidence
-from analyzer.questions.audit.knowledge import Knowledge
 from analyzer.results.query import Identifier, QueryView
 
 
@@ -46,24 +45,20 @@ class Unknown(Struct, frozen=True):
     reason: str
 
 
-def query_of(call: CallEvidence) -> QueryView | None:
-    return call.decoded.query if call.decoded.is_perflib else None
-
-
 NO_HANDLE = "the handle of the call is not in the capture"
 NO_COUNTER = "which counter the block is of is not in the capture"
 NO_LIST = "no list of the instances near in time is in the capture"
 UNKNOWN_QUERY = "what the handle holds is not in the capture"
 
 
-def held_of(call: CallEvidence, knowledge: Knowledge) -> tuple[QueryView, Sequence[Identifier]] | str:
+def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
     """The query of a call with what it holds; why that cannot be stated, where it cannot."""
-    query = query_of(call)
+    query = call.query
     if query is None:
         return NO_HANDLE
     if query.held is None:
         return query.unknown or UNKNOWN_QUERY
-    if knowledge.is_doubled(query.number, call.number):
+    if call.knowledge.is_doubled(query.number, call.number):
         return "the same counter was added twice, and may be held once or twice"
     return query, query.held
 
@@ -73,33 +68,28 @@ def counter_of(query: QueryView, block: Block) -> Identifier | None:
     return query.blocks.get(block.number)
 
 
-def columns(call: CallEvidence, answer: DataAnswer) -> Sequence[ValueColumn | Unknown]:
-    """Every column of the blocks that can be read, in their order; error blocks have none."""
-    found: Sequence[ValueColumn | Unknown] | None = call.shared.get("columns")
+class Columns(Struct, frozen=True):
+    """The columns of the blocks of an answer that can be read, in their order (error blocks have none): all, and those of which the
+    capture states what they hold; why it does not state it of the others, each reason once."""
+
+    all: tuple[ValueColumn | Unknown, ...]
+    known: tuple[ValueColumn, ...]
+    reasons: tuple[str, ...]
+
+
+def columns_of(call: CallEvidence, answer: DataAnswer) -> Columns:
+    """The columns of an answer, worked out once for calls that are alike."""
+    found: Columns | None = call.shared.get("columns")
     if found is None:
-        found = call.shared["columns"] = tuple(_columns(call, answer))
-    return found
-
-
-def known_columns(call: CallEvidence, answer: DataAnswer) -> Sequence[ValueColumn]:
-    """Those of which the capture states what they hold."""
-    found: Sequence[ValueColumn] | None = call.shared.get("known")
-    if found is None:
-        found = call.shared["known"] = tuple(one for one in columns(call, answer) if isinstance(one, ValueColumn))
-    return found
-
-
-def unknown_columns(call: CallEvidence, answer: DataAnswer) -> Sequence[str]:
-    """Why the capture does not state of the others what they hold, each reason once."""
-    found: Sequence[str] | None = call.shared.get("unknown")
-    if found is None:
-        reasons = {one.reason for one in columns(call, answer) if isinstance(one, Unknown)}
-        found = call.shared["unknown"] = tuple(sorted(reasons))
+        every = tuple(_columns(call, answer))
+        known = tuple(one for one in every if isinstance(one, ValueColumn))
+        reasons = {one.reason for one in every if isinstance(one, Unknown)}
+        found = call.shared["columns"] = Columns(every, known, tuple(sorted(reasons)))
     return found
 
 
 def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[ValueColumn | Unknown]:
-    query = query_of(call)
+    query = call.query
     for block in answer.blocks:
         if block.kind == ERROR:
             continue

@@ -99,7 +99,7 @@ def test_polls_are_judged_as_if_none_were_like_another(made: list[bytes]) -> Non
     assert records(analysis) == records_one_by_one(analysis)
 
 
-def asked(*events: Event, of_values: bool = False) -> list[int]:
+def asked(*events: Event, of_each: bool = False) -> list[int]:
     """The calls that a rule is asked about."""
     numbers: list[int] = []
 
@@ -107,7 +107,7 @@ def asked(*events: Event, of_values: bool = False) -> list[int]:
         numbers.append(call.number)
         return [passed("PCQ-6-R03")]
 
-    look: Look[CallEvidence] = Look("call", check, ("PCQ-6-R03",), Reads((6,)), check, of_values=of_values)
+    look: Look[CallEvidence] = Look("call", check, ("PCQ-6-R03",), Reads((6,)), check, of_each=of_each)
     rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR, call=look)
     audit = Audit(analysis_of(*events), rules=[rule])
     list(audit.findings())
@@ -119,7 +119,7 @@ def test_a_rule_about_layouts_is_asked_about_one_of_the_calls_that_are_alike() -
     calls = Calls()
     polls = [calls.counter_data(data((1, number, 2), (number, TIME_100NS, 1))) for number in range(5)]
     assert asked(*polls) == [1]
-    assert asked(*polls, of_values=True) == [1, 2, 3, 4, 5]
+    assert asked(*polls, of_each=True) == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(

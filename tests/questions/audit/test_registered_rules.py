@@ -25,7 +25,7 @@ def words(rule: Rule) -> str:
             opnums, codes = (" ".join(str(int(one)) for one in given) for given in (reads.opnums, reads.codes))
             lines.append(f"    reads {reads.interface} {opnums}; codes {codes}; {' '.join(reads.parts)} {flags}")
         way = "check" if look.check is not None else "watch"
-        lines.append(f"    {way}{', of values' if look.of_values else ''}")
+        lines.append(f"    {way}{', of each' if look.of_each else ''}")
         lines += [f"    with the answer: {look.needs_answer}"] if look.needs_answer else []
         for opnum, requirements in sorted((look.by_method or {}).items()):
             lines.append(f"    opnum {opnum}: {' '.join(requirements)}")

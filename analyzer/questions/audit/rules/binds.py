@@ -61,7 +61,7 @@ def not_on_winreg_pipe(evidence: Evidence) -> Iterator[Judgement]:
         channels.setdefault(bound.channel.number, (bound.channel, bound.frames, None))
     for number, first_call in evidence.index.first.items():
         call = evidence.call(first_call)
-        channels[number] = call.decoded, channels[number][1] if number in channels else call.frames, call
+        channels[number] = call.decoded, channels[number][1] if number in channels else call.decoded.frames, call
     for channel, frames, first in channels.values():
         yield passed(KNOWN)
         at = At("request", "pdu") if first is not None and first.request is not None else None
@@ -251,7 +251,7 @@ def called_after_refusal(evidence: Evidence) -> Iterator[Judgement]:
             continue
         at = At("request", "pdu.20:22")
         message = "the client called on a presentation context that the server had refused"
-        yield failed(CallEvidence(number, later), at, message, "a context that was accepted", before.reason)
+        yield failed(evidence.call(number), at, message, "a context that was accepted", before.reason)
 
 
 @rule("PCQ115", Level.RPC, Severity.ERROR, "features-taken-for-a-context")
@@ -291,4 +291,4 @@ def bind_time_features_used_as_context(evidence: Evidence) -> Iterator[Judgement
         if (call.channel, call.context_id) in contexts and call.request is not None:
             at, message = At("request", "pdu.20:22"), "a call was made on the context id of bind-time features"
             expected = "the id of a presentation context"
-            yield failed(CallEvidence(number, call), at, message, expected, call.context_id)
+            yield failed(evidence.call(number), at, message, expected, call.context_id)

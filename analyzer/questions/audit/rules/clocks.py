@@ -152,7 +152,7 @@ _YEAR_2000, _YEAR_2100 = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for 
 
 
 @rule("PCQ521", Level.VALUES, Severity.WARNING)
-@of_data((EPOCH, DATE, SAME), of_values=True)
+@of_data((EPOCH, DATE, SAME), of_each=True)
 def system_time_implausible(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     """The time in the header of a data answer cannot be right.
 

@@ -13,17 +13,7 @@ from analyzer.questions.audit.checks import DATA, NO_REGISTRATION, UNREADABLE, c
 from analyzer.questions.audit.counter_types import LISTED
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
-from analyzer.questions.audit.values import (
-    NO_COUNTER,
-    NO_HANDLE,
-    Unknown,
-    ValueColumn,
-    columns,
-    counter_of,
-    known_columns,
-    query_of,
-    unknown_columns,
-)
+from analyzer.questions.audit.values import NO_COUNTER, NO_HANDLE, Unknown, ValueColumn, columns_of, counter_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -69,7 +59,7 @@ def value_size_against_its_type(call: CallEvidence, answer: DataAnswer) -> Itera
     wrong: dict[tuple[str, ...], list[Flaw]] = defaultdict(list)
     doubtful: dict[tuple[str, ...], list[Flaw]] = defaultdict(list)
     unknown: dict[str, set[str]] = defaultdict(set)
-    for column in columns(call, answer):
+    for column in columns_of(call, answer).all:
         order = (ORDER[column.block.kind],) if column.block.kind in ORDER else ()
         if isinstance(column, Unknown):
             unknown[column.reason].update(order)
@@ -127,7 +117,7 @@ def unregistered_counter_answered(call: CallEvidence, answer: DataAnswer) -> Ite
 
     Silent: where the counterset's registration (request code 1) or the meaning of the block is not in the capture.
     """
-    query = query_of(call)
+    query = call.query
     for block in answer.blocks:
         if block.ids is None or not block.is_whole:
             continue
@@ -158,7 +148,7 @@ def _foreign_ids(block: Block, ids: tuple[int, ...], registered: frozenset[int])
 
 
 @rule("PCQ605", Level.VALUES, Severity.ERROR)
-@of_data("PCQ-2.2.4.2-R38", of_values=True)
+@of_data("PCQ-2.2.4.2-R38", of_each=True)
 def sample_base_of_zero(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     """The base of a sampled fraction is zero.
 
@@ -175,7 +165,8 @@ def sample_base_of_zero(call: CallEvidence, answer: DataAnswer) -> Iterator[Judg
 
     Silent: where the capture does not state which counter a block is of, or of which type the counter is.
     """
-    for column in known_columns(call, answer):
+    columns = columns_of(call, answer)
+    for column in columns.known:
         if column.type != _SAMPLE_BASE:
             continue
         violations: list[Violation] = []
@@ -185,7 +176,7 @@ def sample_base_of_zero(call: CallEvidence, answer: DataAnswer) -> Iterator[Judg
                 path = value_path(column.block, number, column.place)
                 violations.append(Violation(path, (at, at + held), "above 0", "0"))
         yield from judgements(call, len(column.block.rows), violations, "the base of a sampled fraction is zero")
-    for reason in unknown_columns(call, answer):
+    for reason in columns.reasons:
         yield inconclusive(reason, call)
 
 
@@ -237,7 +228,7 @@ class AddressInsteadOfValue(Watch[CallEvidence]):
         if not call.reply.is_readable:
             yield inconclusive(UNREADABLE, call)
             return
-        found = known_columns(call, call.reply.answer)
+        found = columns_of(call, call.reply.answer).known
         sets = {column.counterset for column in found if column.info["attributes"] & _BY_REFERENCE}
         for column in found:
             if column.counterset in sets:
@@ -304,12 +295,12 @@ class RateCounterPolledOnce(Watch[CallEvidence]):
         self._answers: dict[int, int] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        query = query_of(call)
+        query = call.query
         if query is not None and call.reply.is_readable:
             self._answers[query.number] = self._answers.get(query.number, 0) + 1
             if not self._holds.get(query.number):
-                columns = known_columns(call, call.reply.answer)
-                self._holds[query.number] = any(column.type in _OF_TWO_VALUES for column in columns)
+                known = columns_of(call, call.reply.answer).known
+                self._holds[query.number] = any(column.type in _OF_TWO_VALUES for column in known)
         return iter(())
 
     def finish(self) -> Iterator[Judgement]:

@@ -9,7 +9,6 @@ from analyzer.questions.audit.checks import NO_REGISTRATION, instance_type_of, s
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.identifiers import HEADER, SIZE, STATUS, chained
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, rule
-from analyzer.questions.audit.values import query_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -155,8 +154,8 @@ _GUID_NOT_FOUND = "ERROR_WMI_GUID_NOT_FOUND (0x1068)"
 
 
 @rule("PCQ702", Level.SEQUENCES, Severity.ERROR)
-@of_calls(COUNTERSET_FOUND, Reads(tuple(COUNTERSET_FOUND), ("request", "response")))
-class UnknownCountersetServed(Watch[CallEvidence]):
+@of_calls(COUNTERSET_FOUND, Reads(tuple(COUNTERSET_FOUND), ("request", "response")), of_each=True)
+def unknown_counterset_served(call: CallEvidence) -> Iterator[Judgement]:
     """A server answered about a counterset that it does not list, or denied one that it does.
 
     Looks for: registration information and instances of countersets that none of the server's lists in the capture contains, and
@@ -174,31 +173,26 @@ class UnknownCountersetServed(Watch[CallEvidence]):
     Silent: where no list of the server was captured. A counterset may be registered after the list was made, so this is not
     certain.
     """
-
-    def __init__(self, evidence: Evidence) -> None:
-        self._knowledge = evidence.knowledge
-
-    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        if call.status in _ELSEWHERE or call.asked.get("RequestCode", 1) not in range(1, 11):
-            return
-        guid, sure = call.asked["CounterSetGuid"], Confidence.MEDIUM
-        is_listed = self._knowledge.lists_counterset(call.server, guid)
-        if is_listed is None:
-            yield inconclusive("no list of the server's countersets is in the capture", call)
-        elif is_listed and call.status == GUID_NOT_FOUND:
-            message = "the server does not find a counterset that it lists, or not its provider"
-            yield warned(call, "status", message, "an answer", _GUID_NOT_FOUND, confidence=Confidence.LOW)
-        elif is_listed:
-            return
-        # Success, and a buffer that is too small for the answer: the counterset was found.
-        elif call.status in (0, ERROR_NOT_ENOUGH_MEMORY):
-            at = At("request", "CounterSetGuid")
-            message = "the server answered about a counterset that it does not list"
-            yield failed(call, at, message, _GUID_NOT_FOUND, guid, confidence=sure)
-        else:
-            is_kept = call.status == GUID_NOT_FOUND
-            message = "the server denied a counterset that it does not list by another error"
-            yield judge(is_kept, call, "status", message, _GUID_NOT_FOUND, returned(call), confidence=sure)
+    if call.status in _ELSEWHERE or call.asked.get("RequestCode", 1) not in range(1, 11):
+        return
+    guid, sure = call.asked["CounterSetGuid"], Confidence.MEDIUM
+    is_listed = call.knowledge.lists_counterset(call.server, guid)
+    if is_listed is None:
+        yield inconclusive("no list of the server's countersets is in the capture", call)
+    elif is_listed and call.status == GUID_NOT_FOUND:
+        message = "the server does not find a counterset that it lists, or not its provider"
+        yield warned(call, "status", message, "an answer", _GUID_NOT_FOUND, confidence=Confidence.LOW)
+    elif is_listed:
+        return
+    # Success, and a buffer that is too small for the answer: the counterset was found.
+    elif call.status in (0, ERROR_NOT_ENOUGH_MEMORY):
+        at = At("request", "CounterSetGuid")
+        message = "the server answered about a counterset that it does not list"
+        yield failed(call, at, message, _GUID_NOT_FOUND, guid, confidence=sure)
+    else:
+        is_kept = call.status == GUID_NOT_FOUND
+        message = "the server denied a counterset that it does not list by another error"
+        yield judge(is_kept, call, "status", message, _GUID_NOT_FOUND, returned(call), confidence=sure)
 
 
 @rule("PCQ703", Level.SEQUENCES, Severity.ERROR)
@@ -363,7 +357,7 @@ class NeededSizeNotEnough(Watch[CallEvidence]):
         self._needed: dict[int, int] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        query = query_of(call)
+        query = call.query
         if query is None or call.status is None:
             return
         needed, offered = self._needed.pop(query.number, None), call.asked["dwInSize"]
@@ -411,7 +405,7 @@ class UndefinedSizeUsed(Watch[CallEvidence]):
         self._undefined: dict[int, tuple[int, int]] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        query = query_of(call)
+        query = call.query
         if query is None:
             return
         offered = call.asked["dwInSize"]

@@ -21,7 +21,7 @@ from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, Evide
 from analyzer.questions.audit.identifiers import IdentifierBlock
 from analyzer.questions.audit.knowledge import InstanceList
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_requests, rule
-from analyzer.questions.audit.values import NO_LIST, counter_of, query_of
+from analyzer.questions.audit.values import NO_LIST, counter_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -202,8 +202,8 @@ def instances_not_distinct(call: CallEvidence) -> Iterator[Judgement]:
 
 
 @rule("PCQ440", Level.SEQUENCES, Severity.WARNING)
-@of_requests("PCQ-2.2.4.6-R08", ADDING)
-class InstanceIdNeverListed(Watch[AskedEvidence]):
+@of_requests("PCQ-2.2.4.6-R08", ADDING, of_each=True)
+def instance_id_never_listed(call: AskedEvidence) -> Iterator[Judgement]:
     """A client asks for an instance id that the server did not list.
 
     Looks for: identifiers that add a counter of a counterset with instances, with an InstanceId other than 0xFFFFFFFF (any) that no
@@ -220,37 +220,21 @@ class InstanceIdNeverListed(Watch[AskedEvidence]):
 
     Silent: where the instances of the counterset were not listed, or its registration is not in the capture.
     """
-
-    def __init__(self, evidence: Evidence) -> None:
-        self._knowledge = evidence.knowledge
-        self._listed: dict[tuple[str, str], frozenset[int]] = {}
-
-    def feed(self, call: AskedEvidence) -> Iterator[Judgement]:
-        if not call.asked["dwAdd"]:
-            return
-        violations: list[Violation] = []
-        looked_at = 0
-        for block in call.sent.identifiers.blocks:
-            if block.instance_id != NONE_ID and has_instances(call, block.counterset) is not False:
-                listed = self._ids(call.server, block.counterset)
-                if listed is None:
-                    yield inconclusive("the instances of the counterset were not listed in the capture", call)
-                    continue
-                if block.instance_id not in listed:
-                    violations.append(block.wrong("instance_id", "an id that was listed", block.instance_id))
-            looked_at += 1
-        message = "a client asks for an instance id that the server did not list"
-        yield from judgements(call, looked_at, violations, message, warn=True, confidence=Confidence.MEDIUM)
-
-    def _ids(self, server: str, counterset: str) -> frozenset[int] | None:
-        """Every instance id that was listed for a counterset; None where no list is in the capture."""
-        key = server, counterset
-        if key not in self._listed:
-            lists = self._knowledge.instances(server, counterset)
-            if not lists:
-                return None
-            self._listed[key] = frozenset(number for one in lists for number in one.ids)
-        return self._listed[key]
+    if not call.asked["dwAdd"]:
+        return
+    violations: list[Violation] = []
+    looked_at = 0
+    for block in call.sent.identifiers.blocks:
+        if block.instance_id != NONE_ID and has_instances(call, block.counterset) is not False:
+            listed = call.knowledge.instance_ids(call.server, block.counterset)
+            if listed is None:
+                yield inconclusive("the instances of the counterset were not listed in the capture", call)
+                continue
+            if block.instance_id not in listed:
+                violations.append(block.wrong("instance_id", "an id that was listed", block.instance_id))
+        looked_at += 1
+    message = "a client asks for an instance id that the server did not list"
+    yield from judgements(call, looked_at, violations, message, warn=True, confidence=Confidence.MEDIUM)
 
 
 OVER_ALL = (4, 0xC)
@@ -277,7 +261,6 @@ class AggregateOfSomeInstances(Watch[AskedEvidence]):
     """
 
     def __init__(self, evidence: Evidence) -> None:
-        self._knowledge = evidence.knowledge
         # By handle, counterset and counter: the first identifier that added it, and the names added.
         self._added: dict[tuple[int, str, int], tuple[AskedEvidence, IdentifierBlock, set[str]]] = {}
 
@@ -295,7 +278,7 @@ class AggregateOfSomeInstances(Watch[AskedEvidence]):
             if "*" in names or names == {""}:
                 yield passed()
                 continue
-            listed = self._knowledge.instances_about(call.server, block.counterset, call.time_ns)
+            listed = call.knowledge.instances_about(call.server, block.counterset, call.time_ns)
             if listed is None:
                 yield inconclusive(NO_LIST, call)
                 continue
@@ -306,8 +289,8 @@ class AggregateOfSomeInstances(Watch[AskedEvidence]):
 
 
 @rule("PCQ550", Level.SEQUENCES, Severity.WARNING, "instances-unlike-those-listed")
-@of_calls("PCQ-3.1.4.1.6-R29", DATA)
-class InstancesNotThoseListed(Watch[CallEvidence]):
+@of_calls("PCQ-3.1.4.1.6-R29", DATA, of_each=True)
+def instances_not_those_listed(call: CallEvidence) -> Iterator[Judgement]:
     """The instances in a data answer are not those the server lists.
 
     Looks for: blocks that answer the instance name "*", and the answer of EnumerateCounterSetInstances for the same counterset
@@ -326,24 +309,19 @@ class InstancesNotThoseListed(Watch[CallEvidence]):
 
     Silent: where nothing was listed within a minute, or the capture does not state what the block answers.
     """
-
-    def __init__(self, evidence: Evidence) -> None:
-        self._knowledge = evidence.knowledge
-
-    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        query, answer = query_of(call), call.reply.answer
-        for block in answer.of_type(INSTANCES, COUNTERSET):
-            if not block.is_whole or block.instances_at is None:
-                continue
-            known = counter_of(query, block) if query is not None else None
-            if known is None:
-                yield inconclusive("which counter the block is of is not in the capture", call)
-            elif known.instance == "*":
-                listed = self._knowledge.instances_about(call.server, known.counterset, call.decoded.time_ns)
-                if listed is None:
-                    yield inconclusive(NO_LIST, call)
-                else:
-                    yield from _compared(call, answer.data, block, listed)
+    query, answer = call.query, call.reply.answer
+    for block in answer.of_type(INSTANCES, COUNTERSET):
+        if not block.is_whole or block.instances_at is None:
+            continue
+        known = counter_of(query, block) if query is not None else None
+        if known is None:
+            yield inconclusive("which counter the block is of is not in the capture", call)
+        elif known.instance == "*":
+            listed = call.knowledge.instances_about(call.server, known.counterset, call.decoded.time_ns)
+            if listed is None:
+                yield inconclusive(NO_LIST, call)
+            else:
+                yield from _compared(call, answer.data, block, listed)
 
 
 def _compared(call: CallEvidence, data: bytes, block: Block, listed: InstanceList) -> Iterator[Judgement]:

@@ -20,11 +20,11 @@ from analyzer.questions.audit.checks import (
     judgements,
     of_data,
 )
-from analyzer.questions.audit.evidence import CallEvidence, Evidence
+from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.identifiers import IdentifierBlock
 from analyzer.questions.audit.knowledge import InstanceList
-from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, rule
-from analyzer.questions.audit.values import NO_COUNTER, NO_HANDLE, NO_LIST, UNKNOWN_QUERY, counter_of, held_of, query_of
+from analyzer.questions.audit.rule import Level, Reads, of_calls, rule
+from analyzer.questions.audit.values import NO_COUNTER, NO_HANDLE, NO_LIST, UNKNOWN_QUERY, counter_of, held_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -50,8 +50,9 @@ Key = tuple[str, int, int, str]
 @of_calls(
     (ADDED, NO_SET, NO_COUNTER_FOUND, NO_INSTANCE, THERE_ALREADY, CORRUPT, NO_MEMORY, SINGLY),
     VALIDATED,
+    of_each=True,
 )
-class IdentifierStatusContradicted(Watch[CallEvidence]):
+def identifier_status_contradicted(call: CallEvidence) -> Iterator[Judgement]:
     """The status of a counter that was added or removed contradicts what the server stated before.
 
     Looks for: each Status in answers of ValidateCounters, held against the capture: countersets the server listed or described,
@@ -75,129 +76,130 @@ class IdentifierStatusContradicted(Watch[CallEvidence]):
     Silent: where the capture does not hold what the status is to be held against. 0x57 for an identifier in which nothing is wrong
     that could be seen is inconclusive, since errors of a provider are passed on.
     """
+    asked, answered = call.sent.identifiers.blocks, call.reply.identifiers.blocks
+    if any(block.status for block in answered):
+        yield passed(SINGLY)
+    query = call.query
+    held = _held(query)
+    in_this_call: set[Key] = set()
+    covering = _Covering(held or ())
+    for before, after in zip(asked, answered, strict=False):
+        judge_status = _BY_STATUS.get(after.status)
+        if judge_status is not None:
+            yield judge_status(_Case(call, before, after.status, query, held, in_this_call, covering))
+        if after.status == 0:
+            in_this_call.add(before.key)
+            covering.add(before.key)
 
-    def __init__(self, evidence: Evidence) -> None:
-        self._knowledge = evidence.knowledge
-        self._by_status: dict[int, Callable[[_Case], Judgement]] = {
-            0: self._success,
-            0x1068: self._no_set,
-            0x106A: self._no_counter,
-            3: self._no_instance,
-            0xB7: self._there_already,
-            0x57: self._corrupt,
-            0xE: lambda case: passed(NO_MEMORY),
-        }
 
-    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        asked, answered = call.sent.identifiers.blocks, call.reply.identifiers.blocks
-        if any(block.status for block in answered):
-            yield passed(SINGLY)
-        query = query_of(call)
-        held = _held(query)
-        in_this_call: set[Key] = set()
-        covering = _Covering(held or ())
-        for before, after in zip(asked, answered, strict=False):
-            judge_status = self._by_status.get(after.status)
-            if judge_status is not None:
-                yield judge_status(_Case(call, before, after.status, query, held, in_this_call, covering))
-            if after.status == 0:
-                in_this_call.add(before.key)
-                covering.add(before.key)
+def _success(case: _Case) -> Judgement:
+    block, call = case.block, case.call
+    if not case.adds:
+        return _removed(case)
+    registered = counters_of_set(call, block.counterset)
+    if registered is None and call.knowledge.lists_counterset(call.server, block.counterset) is False:
+        message = "a counter was added of a counterset that the server does not list"
+        return case.against(NO_SET, "0x1068, no such counterset", message)
+    if registered is not None and not block.asks_all_counters and block.counter_id not in registered:
+        message = "a counter was added that its counterset does not have"
+        return case.against(ADDED, "0x106a, no such counter", message)
+    if case.held is not None and block.key in case.held:
+        return case.against(THERE_ALREADY, "0xb7, added already", "a counter was added that a call before had added")
+    if (listed := _list_without(case)) is not None:
+        message = f"a counter was added of an instance that is not among those call {listed.call} listed"
+        return case.against(NO_INSTANCE, "3, no such instance", message, warn=True)
+    return inconclusive(case.unknown, call, ADDED) if case.held is None else passed(ADDED)
 
-    def _success(self, case: _Case) -> Judgement:
-        block, call = case.block, case.call
-        if not case.adds:
-            return self._removed(case)
-        registered = counters_of_set(call, block.counterset)
-        if registered is None and self._knowledge.lists_counterset(call.server, block.counterset) is False:
-            message = "a counter was added of a counterset that the server does not list"
-            return case.against(NO_SET, "0x1068, no such counterset", message)
-        if registered is not None and not block.asks_all_counters and block.counter_id not in registered:
-            message = "a counter was added that its counterset does not have"
-            return case.against(ADDED, "0x106a, no such counter", message)
-        if case.held is not None and block.key in case.held:
-            return case.against(
-                THERE_ALREADY, "0xb7, added already", "a counter was added that a call before had added"
-            )
-        if (listed := self._list_without(case)) is not None:
-            message = f"a counter was added of an instance that is not among those call {listed.call} listed"
-            return case.against(NO_INSTANCE, "3, no such instance", message, warn=True)
-        return inconclusive(case.unknown, call, ADDED) if case.held is None else passed(ADDED)
 
-    def _list_without(self, case: _Case) -> InstanceList | None:
-        """The list of instances nearest in time, where it lacks the instance that was added."""
-        call, block = case.call, case.block
-        if not block.name or "*" in block.name or not has_instances(call, block.counterset):
-            return None
-        listed = self._knowledge.instances_about(call.server, block.counterset, call.decoded.time_ns)
-        return listed if listed is not None and block.name.casefold() not in listed.folded else None
+def _list_without(case: _Case) -> InstanceList | None:
+    """The list of instances nearest in time, where it lacks the instance that was added."""
+    call, block = case.call, case.block
+    if not block.name or "*" in block.name or not has_instances(call, block.counterset):
+        return None
+    listed = call.knowledge.instances_about(call.server, block.counterset, call.decoded.time_ns)
+    return listed if listed is not None and block.name.casefold() not in listed.folded else None
 
-    def _removed(self, case: _Case) -> Judgement:
-        if case.held is None:
-            return inconclusive(case.unknown, case.call, ADDED)
-        if case.is_held:
-            return passed(ADDED)
-        if case.may_be_held_otherwise:
-            return inconclusive("whether a wildcard removes what it covers is not specified", case.call, ADDED)
-        return case.against(CORRUPT, "0x57, not in the query", "a counter was removed that the query does not hold")
 
-    def _no_set(self, case: _Case) -> Judgement:
-        call, guid = case.call, case.block.counterset
-        is_listed = self._knowledge.lists_counterset(call.server, guid)
-        if is_listed or instance_type_of(call, guid) is not None:
-            message = "a counterset was not found that the server listed or described"
-            return case.against(NO_SET, "another status: the counterset exists", message)
-        if is_listed is None:
-            return inconclusive("no list of the server's countersets is in the capture", call, NO_SET)
-        return passed(NO_SET)
+def _removed(case: _Case) -> Judgement:
+    if case.held is None:
+        return inconclusive(case.unknown, case.call, ADDED)
+    if case.is_held:
+        return passed(ADDED)
+    if case.may_be_held_otherwise:
+        return inconclusive("whether a wildcard removes what it covers is not specified", case.call, ADDED)
+    return case.against(CORRUPT, "0x57, not in the query", "a counter was removed that the query does not hold")
 
-    def _no_counter(self, case: _Case) -> Judgement:
-        registered = counters_of_set(case.call, case.block.counterset)
-        if registered is None:
-            return inconclusive(NO_REGISTRATION, case.call, NO_COUNTER_FOUND)
-        if case.block.counter_id in registered or (case.block.asks_all_counters and registered):
-            message = "a counter was not found that the server registered"
-            return case.against(NO_COUNTER_FOUND, "another status: the counter exists", message)
-        return passed(NO_COUNTER_FOUND)
 
-    def _no_instance(self, case: _Case) -> Judgement:
-        call, block = case.call, case.block
-        listed = self._knowledge.instances_about(call.server, block.counterset, call.decoded.time_ns)
-        if listed is None:
-            return inconclusive(NO_LIST, call, NO_INSTANCE)
-        if (block.name or "").casefold() in listed.folded or (block.asks_all_instances and listed.names):
-            message = f"an instance was not found that call {listed.call} listed"
-            return case.against(NO_INSTANCE, "another status: the instance was there", message, warn=True)
-        return passed(NO_INSTANCE)
+def _no_set(case: _Case) -> Judgement:
+    call, guid = case.call, case.block.counterset
+    is_listed = call.knowledge.lists_counterset(call.server, guid)
+    if is_listed or instance_type_of(call, guid) is not None:
+        message = "a counterset was not found that the server listed or described"
+        return case.against(NO_SET, "another status: the counterset exists", message)
+    if is_listed is None:
+        return inconclusive("no list of the server's countersets is in the capture", call, NO_SET)
+    return passed(NO_SET)
 
-    def _there_already(self, case: _Case) -> Judgement:
-        if not case.adds:
-            message = "a counter to be removed was stated to have been added already"
-            return case.against(THERE_ALREADY, "0 or 0x57", message)
-        if case.is_held:
-            return passed(THERE_ALREADY)
-        if case.held is None:
-            return inconclusive(case.unknown, case.call, THERE_ALREADY)
-        if case.may_be_held_otherwise:
-            reason = "whether a wildcard is the same counter as what it covers is not specified"
-            return inconclusive(reason, case.call, THERE_ALREADY)
-        message = "a counter was stated to have been added already that the query does not hold"
-        return case.against(THERE_ALREADY, "0 or another error", message)
 
-    def _corrupt(self, case: _Case) -> Judgement:
-        block = case.block
-        if block.reserved or block.size % 8 or (block.room and not block.has_nul):
-            return passed(CORRUPT)
-        if case.adds:
-            reason = (
-                "nothing is wrong with the identifier that could be seen, and a provider may have returned the code"
-            )
-            return inconclusive(reason, case.call, CORRUPT)
-        if case.held is None:
-            return inconclusive(case.unknown, case.call, CORRUPT)
-        if case.is_held:
-            return case.against(CORRUPT, "0, removed", "a counter was not removed though the query holds it")
+def _no_counter(case: _Case) -> Judgement:
+    registered = counters_of_set(case.call, case.block.counterset)
+    if registered is None:
+        return inconclusive(NO_REGISTRATION, case.call, NO_COUNTER_FOUND)
+    if case.block.counter_id in registered or (case.block.asks_all_counters and registered):
+        message = "a counter was not found that the server registered"
+        return case.against(NO_COUNTER_FOUND, "another status: the counter exists", message)
+    return passed(NO_COUNTER_FOUND)
+
+
+def _no_instance(case: _Case) -> Judgement:
+    call, block = case.call, case.block
+    listed = call.knowledge.instances_about(call.server, block.counterset, call.decoded.time_ns)
+    if listed is None:
+        return inconclusive(NO_LIST, call, NO_INSTANCE)
+    if (block.name or "").casefold() in listed.folded or (block.asks_all_instances and listed.names):
+        message = f"an instance was not found that call {listed.call} listed"
+        return case.against(NO_INSTANCE, "another status: the instance was there", message, warn=True)
+    return passed(NO_INSTANCE)
+
+
+def _there_already(case: _Case) -> Judgement:
+    if not case.adds:
+        message = "a counter to be removed was stated to have been added already"
+        return case.against(THERE_ALREADY, "0 or 0x57", message)
+    if case.is_held:
+        return passed(THERE_ALREADY)
+    if case.held is None:
+        return inconclusive(case.unknown, case.call, THERE_ALREADY)
+    if case.may_be_held_otherwise:
+        reason = "whether a wildcard is the same counter as what it covers is not specified"
+        return inconclusive(reason, case.call, THERE_ALREADY)
+    message = "a counter was stated to have been added already that the query does not hold"
+    return case.against(THERE_ALREADY, "0 or another error", message)
+
+
+def _corrupt(case: _Case) -> Judgement:
+    block = case.block
+    if block.reserved or block.size % 8 or (block.room and not block.has_nul):
         return passed(CORRUPT)
+    if case.adds:
+        reason = "nothing is wrong with the identifier that could be seen, and a provider may have returned the code"
+        return inconclusive(reason, case.call, CORRUPT)
+    if case.held is None:
+        return inconclusive(case.unknown, case.call, CORRUPT)
+    if case.is_held:
+        return case.against(CORRUPT, "0, removed", "a counter was not removed though the query holds it")
+    return passed(CORRUPT)
+
+
+_BY_STATUS: dict[int, Callable[[_Case], Judgement]] = {
+    0: _success,
+    0x1068: _no_set,
+    0x106A: _no_counter,
+    3: _no_instance,
+    0xB7: _there_already,
+    0x57: _corrupt,
+    0xE: lambda case: passed(NO_MEMORY),
+}
 
 
 class _Covering:
@@ -264,8 +266,8 @@ def _held(query: QueryView | None) -> frozenset[Key] | None:
 
 
 @rule("PCQ445", Level.SEQUENCES, Severity.ERROR)
-@of_calls(("PCQ-3.1.4.1.5-R11", "PCQ-3.1.1.5-R02"), INFO)
-class CountersOfHandleMisreported(Watch[CallEvidence]):
+@of_calls(("PCQ-3.1.4.1.5-R11", "PCQ-3.1.1.5-R02"), INFO, of_each=True)
+def counters_of_handle_misreported(call: CallEvidence) -> Iterator[Judgement]:
     """QueryCounterInfo reports other counters than were added to the handle.
 
     Looks for: answers of QueryCounterInfo whose identifiers are not those that ValidateCounters added to the handle, less those it
@@ -283,25 +285,20 @@ class CountersOfHandleMisreported(Watch[CallEvidence]):
 
     Silent: where the handle's opening or a change of it is not in the capture, or the same counter was added twice with success.
     """
-
-    def __init__(self, evidence: Evidence) -> None:
-        self._knowledge = evidence.knowledge
-
-    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        found = held_of(call, self._knowledge)
-        if isinstance(found, str):
-            yield inconclusive(found, call)
-            return
-        blocks, sure = call.reply.identifiers.blocks, Confidence.MEDIUM
-        missing, extra = _compared(found[1], blocks)
-        violations = [Violation(one.path, one.whole, "a counter that was added", one.described) for one in extra]
-        message = "a counter is reported that was not added to the handle, or was removed from it"
-        looked_at = len(blocks) if not missing else 0
-        yield from judgements(call, looked_at, violations, message, confidence=sure)
-        span = (0, len(call.reply.data))
-        violations = [Violation("lpData", span, _named(one), "not among those reported") for one in missing]
-        message = "a counter that was added to the handle is not reported"
-        yield from judgements(call, 0, violations, message, confidence=sure)
+    found = held_of(call)
+    if isinstance(found, str):
+        yield inconclusive(found, call)
+        return
+    blocks, sure = call.reply.identifiers.blocks, Confidence.MEDIUM
+    missing, extra = _compared(found[1], blocks)
+    violations = [Violation(one.path, one.whole, "a counter that was added", one.described) for one in extra]
+    message = "a counter is reported that was not added to the handle, or was removed from it"
+    looked_at = len(blocks) if not missing else 0
+    yield from judgements(call, looked_at, violations, message, confidence=sure)
+    span = (0, len(call.reply.data))
+    violations = [Violation("lpData", span, _named(one), "not among those reported") for one in missing]
+    message = "a counter that was added to the handle is not reported"
+    yield from judgements(call, 0, violations, message, confidence=sure)
 
 
 def _compared(
@@ -384,7 +381,7 @@ def _indices_reported(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _indices_answered(call: CallEvidence) -> Iterator[Judgement]:
-    query, answer = query_of(call), call.reply.answer
+    query, answer = call.query, call.reply.answer
     if query is None or query.id_source != "index":
         return
     if not _can_be_counted(answer):
@@ -398,8 +395,8 @@ def _indices_answered(call: CallEvidence) -> Iterator[Judgement]:
 
 
 @rule("PCQ546", Level.SEQUENCES, Severity.ERROR, "blocks-unlike-the-query")
-@of_calls("PCQ-3.1.1.5-R03", DATA)
-class BlockCountNotOfQuery(Watch[CallEvidence]):
+@of_calls("PCQ-3.1.1.5-R03", DATA, of_each=True)
+def block_count_not_of_query(call: CallEvidence) -> Iterator[Judgement]:
     """A data answer has more or fewer blocks than the query holds counters.
 
     Looks for: answers of QueryCounterData on handles whose counters the capture states, and the number of their blocks.
@@ -416,27 +413,22 @@ class BlockCountNotOfQuery(Watch[CallEvidence]):
     Silent: where the capture does not state what the handle holds, or the same counter was added to it twice with success: then it
     may count once or twice.
     """
-
-    def __init__(self, evidence: Evidence) -> None:
-        self._knowledge = evidence.knowledge
-
-    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        found = held_of(call, self._knowledge)
-        if isinstance(found, str):
-            yield inconclusive(found, call)
-            return
-        (query, held), answer = found, call.reply.answer
-        if query.id_source == "index" and len(query.blocks) != len(held):
-            yield inconclusive("QueryCounterInfo reported the same counter, or the same position, twice", call)
-        elif not _can_be_counted(answer):
-            yield inconclusive(_UNCOUNTABLE, call)
-        else:
-            is_kept, message = (
-                len(answer.blocks) == len(held),
-                "the answer has another number of blocks than the query holds counters",
-            )
-            expected, seen = f"{len(held)}, one for each counter held", f"{len(answer.blocks)} blocks"
-            yield judge(is_kept, call, _NUM_BLOCKS, message, expected, seen, confidence=Confidence.MEDIUM)
+    found = held_of(call)
+    if isinstance(found, str):
+        yield inconclusive(found, call)
+        return
+    (query, held), answer = found, call.reply.answer
+    if query.id_source == "index" and len(query.blocks) != len(held):
+        yield inconclusive("QueryCounterInfo reported the same counter, or the same position, twice", call)
+    elif not _can_be_counted(answer):
+        yield inconclusive(_UNCOUNTABLE, call)
+    else:
+        is_kept, message = (
+            len(answer.blocks) == len(held),
+            "the answer has another number of blocks than the query holds counters",
+        )
+        expected, seen = f"{len(held)}, one for each counter held", f"{len(answer.blocks)} blocks"
+        yield judge(is_kept, call, _NUM_BLOCKS, message, expected, seen, confidence=Confidence.MEDIUM)
 
 
 OF_TYPE = {
@@ -476,7 +468,7 @@ def block_type_not_of_counter(call: CallEvidence, answer: DataAnswer) -> Iterato
     Silent: where the capture does not connect blocks and counters. By the order of adding alone nothing can contradict: then the
     order is not known.
     """
-    query = query_of(call)
+    query = call.query
     if query is None or query.id_source is None:
         reason = query.unknown if query is not None else NO_HANDLE
         yield inconclusive(reason or NO_COUNTER, call)
