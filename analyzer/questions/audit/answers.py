@@ -15,8 +15,9 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct, field
 
+from analyzer.core.cached import cached_property
 from analyzer.core.kept import Kept
-from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of
+from analyzer.interfaces.buffers.derived import block_parts, instances_of
 from analyzer.interfaces.buffers.layout import (
     BLOCK,
     BLOCK_SIZE,
@@ -114,8 +115,9 @@ class InstanceRow(NamedTuple):
         return data[at : at + self.shape.data_sizes[column]]
 
 
-class Block(Struct):
-    """One counter header block. `ids` is None where its type has none; `is_whole`: everything in it is where it should be."""
+class Block(Struct, dict=True):
+    """One counter header block. `ids` is None where its type has none; `is_whole`: everything in it is where it should be. What
+    disagrees in it goes to the `flaws` of its answer."""
 
     number: int
     at: int
@@ -124,6 +126,7 @@ class Block(Struct):
     size: int
     reserved: int
     stop: int
+    flaws: list[Flaw]
     ids: tuple[int, ...] | None = None
     ids_at: int = 0
     ids_size: int = 0
@@ -134,22 +137,30 @@ class Block(Struct):
     # Offsets of structures inside that are not multiples of 8; of those, whether counter ids that are not padded moved them.
     misplaced: tuple[tuple[str, int], ...] = ()
     moved_by_ids: bool = False
-    _shapes: list[tuple[Sizes, int]] | None = None
 
-    @property
+    @cached_property
     def shapes(self) -> list[tuple[Sizes, int]]:
         """The different shapes of its rows, and how many rows have each; nearly always one."""
-        if self._shapes is None:
-            found: dict[int, tuple[Sizes, int]] = {}
-            for row in self.rows:
-                shape, number = found.get(id(row.shape), (row.shape, 0))
-                found[id(row.shape)] = shape, number + 1
-            self._shapes = list(found.values())
-        return self._shapes
+        found: dict[int, tuple[Sizes, int]] = {}
+        for row in self.rows:
+            shape, number = found.get(id(row.shape), (row.shape, 0))
+            found[id(row.shape)] = shape, number + 1
+        return list(found.values())
 
     @property
     def path(self) -> str:
         return f"lpData.blocks[{self.number}]"
+
+    @property
+    def content_at(self) -> int:
+        """Where what follows its header begins."""
+        return self.at + BLOCK_HEADER
+
+    def note(self, kind: FlawKind, name: str, at: int, expected: object, seen: object, stop: int | None = None) -> None:
+        """Adds a flaw of what `name` leads to, by default a number of 4 bytes at `at`."""
+        path, span = f"{self.path}.{name}" if name else self.path, (at, at + 4 if stop is None else stop)
+        self.flaws.append(Flaw(kind, path, span, f"{expected}", f"{seen}", self.kind))
+        self.is_whole &= kind in _PADDING
 
     def wrong(self, name: str, expected: object, seen: object) -> Violation:
         """A number of its header, where another is expected."""
@@ -233,12 +244,21 @@ def read_answer(data: bytes) -> DataAnswer:
 
 
 def _of_layout(data: bytes, layout: Layout) -> DataAnswer:
-    """An answer in which every byte belongs to something."""
+    """An answer in which every byte belongs to something; what is left to look at is padding."""
     answer = DataAnswer(b"")
-    for number, block in enumerate(block_parts(data, layout)):
-        before = len(answer.flaws)
-        answer.blocks.append(_of_regular(data, answer, number, block))
-        _belong(answer, before, block.kind)
+    for number, parts in enumerate(block_parts(data, layout)):
+        block = _block_at(data, number, parts.start, answer.flaws)
+        ids_size, ids = parts.ids if parts.ids is not None else (0, None)
+        content = _Content(block.stop, tuple(ids) if ids is not None else None, ids_size)
+        start = block.content_at + ids_size
+        if parts.kind in (SINGLE, COUNTERS):
+            content.rows = [InstanceRow(0, -1, start, start, planned(parts.pairs))]
+        elif parts.kind != ERROR:
+            content.rows = [row for grid in parts.grids for row in _grid_rows(data, grid)]
+            content.instances_at, content.total_size = start, block.stop - start
+            content.stated_instances = len(content.rows)
+        _take(data, block, content, is_regular=True)
+        answer.blocks.append(block)
     return answer
 
 
@@ -257,40 +277,9 @@ def _irregular(data: bytes) -> DataAnswer:
     return answer
 
 
-def _belong(answer: DataAnswer, before: int, block_type: int) -> None:
-    """The flaws noted since belong to a block of this type."""
-    answer.flaws[before:] = [flaw._replace(block_type=block_type) for flaw in answer.flaws[before:]]
-
-
 def rounded(size: int) -> int:
     """A size rounded up to a multiple of 8."""
     return size + -size % 8
-
-
-def _of_regular(data: bytes, answer: DataAnswer, number: int, regular: BlockParts) -> Block:
-    """A block in which every byte belongs to something; what is left to look at is padding."""
-    at = regular.start
-    block = Block(number, at, regular.status, regular.kind, regular.size, regular.reserved, at + regular.size)
-    if regular.kind == ERROR:  # nothing is in it
-        block.misplaced = ((block.path, at),) if at % 8 else ()
-        return block
-    position = at + BLOCK_HEADER
-    if regular.ids is not None:
-        block.ids_at, block.ids_size, block.ids = position, regular.ids[0], tuple(regular.ids[1])
-        position += block.ids_size
-        natural = 8 + 4 * len(block.ids)
-        if block.ids_size not in (natural, rounded(natural)):
-            _ids_size(answer, block, natural)
-    if regular.kind in (SINGLE, COUNTERS):
-        block.rows = [InstanceRow(0, -1, position, position, planned(regular.pairs))]
-    else:
-        block.rows = [row for grid in regular.grids for row in _grid_rows(data, grid)]
-        block.instances_at, block.num_instances = position, len(block.rows)
-    before = len(answer.flaws)
-    _look_at_values(answer, block)
-    block.is_whole = not any(flaw.kind not in _PADDING for flaw in answer.flaws[before:])
-    _look_at_alignment(block)
-    return block
 
 
 def _grid_rows(data: bytes, grid: Grid) -> Iterator[InstanceRow]:
@@ -299,40 +288,35 @@ def _grid_rows(data: bytes, grid: Grid) -> Iterator[InstanceRow]:
         yield InstanceRow(size, number, start + INSTANCE_HEADER.size, begin, grid.shape)
 
 
-def _ids_size(answer: DataAnswer, block: Block, natural: int) -> None:
-    wanted = f"{natural} or {rounded(natural)}" if natural % 8 else natural
-    answer.note(FlawKind.IDS_SIZE, f"{block.path}.body.counters.size", block.ids_at, wanted, block.ids_size)
+def _row_name(block: Block, number: int) -> str:
+    return "body" if block.instances_at is None else f"body.instances.instances[{number}]"
 
 
-def _row_path(block: Block, number: int) -> str:
-    if block.instances_at is None:
-        return f"{block.path}.body"
-    return f"{block.path}.body.instances.instances[{number}]"
+def _value_name(block: Block, row: int, column: int) -> str:
+    return "body.data" if block.kind == SINGLE else f"{_row_name(block, row)}.data[{column}]"
 
 
 def value_path(block: Block, row: int, column: int) -> str:
     """The path of a value's PERF_COUNTER_DATA."""
-    if block.kind == SINGLE:
-        return f"{block.path}.body.data"
-    return f"{_row_path(block, row)}.data[{column}]"
+    return f"{block.path}.{_value_name(block, row, column)}"
 
 
-def _look_at_values(answer: DataAnswer, block: Block) -> None:
+def _look_at_values(block: Block) -> None:
     """Notes values whose dwSize leaves out their padding, and instances whose Size does; each shape is looked at once."""
     seen: set[int] = set()
     for number, row in enumerate(block.rows):
         if row.header_size % 8:
-            path, wanted = f"{_row_path(block, number)}.header.size", rounded(row.header_size)
-            answer.note(FlawKind.INSTANCE_UNPADDED, path, row.name_at - 8, wanted, row.header_size)
+            name, wanted = f"{_row_name(block, number)}.header.size", rounded(row.header_size)
+            block.note(FlawKind.INSTANCE_UNPADDED, name, row.name_at - 8, wanted, row.header_size)
         shape = row.shape
         if id(shape) in seen:
             continue
         seen.add(id(shape))
         for column, (held, size) in enumerate(zip(shape.data_sizes, shape.sizes, strict=True)):
             if size % 8 or size < 8 + held:
-                kind = FlawKind.VALUE_SIZE if size < 8 + held or size != 8 + held else FlawKind.VALUE_UNPADDED
-                path = f"{value_path(block, number, column)}.size"
-                answer.note(kind, path, row.value_at(column) - 4, rounded(8 + held), size)
+                kind = FlawKind.VALUE_UNPADDED if size == 8 + held else FlawKind.VALUE_SIZE
+                name = f"{_value_name(block, number, column)}.size"
+                block.note(kind, name, row.value_at(column) - 4, rounded(8 + held), size)
 
 
 def _look_at_alignment(block: Block) -> None:
@@ -349,7 +333,7 @@ def _look_at_alignment(block: Block) -> None:
         if len(misplaced) > 8:
             break
         if row.header_size and (row.name_at - 8) % 8:
-            misplaced.append((f"{_row_path(block, number)}.header", row.name_at - 8))
+            misplaced.append((f"{block.path}.{_row_name(block, number)}.header", row.name_at - 8))
         if row.begin % 8 == 0 and padded:
             continue
         at = row.begin
@@ -378,9 +362,7 @@ def _walk(answer: DataAnswer, promised: int) -> None:
             )
             answer.is_walked = False
             return
-        before = len(answer.flaws)
         block = _block(answer, found, at)
-        _belong(answer, before, block.kind)
         answer.blocks.append(block)
         found += 1
         if block.stop <= at:
@@ -467,52 +449,51 @@ _WAYS = sorted(
 )
 
 
+def _block_at(data: bytes, number: int, at: int, flaws: list[Flaw]) -> Block:
+    """The header of a block."""
+    status, kind, size, reserved = BLOCK.unpack_from(data, at)
+    return Block(number, at, status, kind, size, reserved, at + size, flaws)
+
+
 def _block(answer: DataAnswer, number: int, at: int) -> Block:
     data = answer.data
-    status, kind, size, reserved = BLOCK.unpack_from(data, at)
-    block = Block(number, at, status, kind, size, reserved, at + size)
-    path = block.path
-    fits = BLOCK_HEADER <= size <= len(data) - at
-    if kind not in KINDS:
-        answer.note(FlawKind.BLOCK_TYPE, f"{path}.block_type", at + 4, "0, 1, 2, 4 or 6", kind)
-        block.is_whole = False
-        if not fits:
-            block.stop = at
+    block = _block_at(data, number, at, answer.flaws)
+    size, stop, left = block.size, block.stop, len(data) - at
+    fits = BLOCK_HEADER <= size <= left
+    if block.kind not in KINDS:
+        block.note(FlawKind.BLOCK_TYPE, "block_type", at + 4, "0, 1, 2, 4 or 6", block.kind)
+        block.stop = stop if fits else at
         return block
-    leads_on = fits and _is_block(data, at + size)
-    if not leads_on and fits and size % 8 and at + rounded(size) <= len(data) and _is_block(data, at + rounded(size)):
-        stops = (at + size, at + rounded(size))
-        found = (_filling(answer, block, stop, only_as_stated=False) for stop in stops)
+    leads_on = fits and _is_block(data, stop)
+    padded = at + rounded(size)
+    if fits and not leads_on and size % 8 and padded <= len(data) and _is_block(data, padded):
+        found = (_filling(answer, block, end, only_as_stated=False) for end in (stop, padded))
         content = next((one for one in found if one is not None), None)
         if content is not None:
-            answer.note(FlawKind.BLOCK_UNPADDED, f"{path}.size", at + 8, rounded(size), size)
-            _take(answer, block, content)
-            block.stop = at + rounded(size)
+            block.note(FlawKind.BLOCK_UNPADDED, "size", at + 8, rounded(size), size)
+            _take(data, block, content)
+            block.stop = padded
             return block
     # Where nothing follows that looks like a block, only a content that needs no correction vouches for its end.
-    content = _filling(answer, block, at + size, only_as_stated=not leads_on) if fits else None
+    content = _filling(answer, block, stop, only_as_stated=not leads_on) if fits else None
     if content is not None:
-        _take(answer, block, content)
+        _take(data, block, content)
         return block
     # Its content may say where it ends.
-    content = _content(data, block, len(data), _Way(), by_count=True)
-    if content is not None and content.end != at + size and _is_block(data, content.end) and not leads_on:
+    content = _content(data, block, len(data), _AS_SAID, by_count=True)
+    if content is not None and content.end != stop and _is_block(data, content.end) and not leads_on:
         block.stop = content.end
-        answer.note(FlawKind.BLOCK_SIZE, f"{path}.size", at + 8, content.end - at, size)
-        _take(answer, block, content)
-        block.is_whole = False
-        return block
-    block.is_whole = False
-    if not fits:
-        answer.note(FlawKind.BLOCK_SIZE, f"{path}.size", at + 8, f"{BLOCK_HEADER} to {len(data) - at}", size)
+        block.note(FlawKind.BLOCK_SIZE, "size", at + 8, content.end - at, size)
+        _take(data, block, content)
+    elif not fits:
+        block.note(FlawKind.BLOCK_SIZE, "size", at + 8, f"{BLOCK_HEADER} to {left}", size)
         block.stop = at
-        return block
-    # The whole content, or where the part of it that can be read ends.
-    seen = f"{size} bytes that end elsewhere"
-    if content is not None:
-        seen = f"{size} bytes, of which its content takes {content.end - at}"
-    start = at + BLOCK_HEADER
-    answer.flaws.append(Flaw(FlawKind.CONTENT, path, (min(start, block.stop), block.stop), _WANTED[kind], seen))
+    else:
+        # The whole content, or where the part of it that can be read ends.
+        takes = f"of which its content takes {content.end - at}" if content is not None else ""
+        seen = f"{size} bytes, {takes}" if takes else f"{size} bytes that end elsewhere"
+        start = min(block.content_at, stop)
+        block.note(FlawKind.CONTENT, "", start, _WANTED[block.kind], seen, stop)
     return block
 
 
@@ -542,7 +523,7 @@ def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: boo
 
 def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content | None:
     """The reading in which one instance has another number of values than there are counter ids, and all else is as stated."""
-    at = block.at + BLOCK_HEADER
+    at = block.content_at
     if at + 8 > stop:
         return None
     ids_size, count = COUNTER_IDS.unpack_from(answer.data, at)
@@ -587,7 +568,7 @@ def _content(
 ) -> _Content | None:
     """Reads the content of a block in one way, or its first `most_rows` instances; None where it cannot be. `by_count`: counts say
     where it ends, else `stop` does."""
-    at = block.at + BLOCK_HEADER
+    at = block.content_at
     content = _Content(at)
     kind = block.kind
     if kind == ERROR:
@@ -663,67 +644,63 @@ def _row(data: bytes, at: int, stop: int, count: int | None, way: _Way) -> _Size
     return _Sizes(tuple(held_sizes), tuple(sizes))
 
 
-def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
-    """What a reading found, and where it departs from what the block says."""
-    before = len(answer.flaws)
-    path = f"{block.path}.body"
-    at = block.at + BLOCK_HEADER
+def _take(data: bytes, block: Block, content: _Content, *, is_regular: bool = False) -> None:
+    """What a reading found, and where it departs from what the block says. Of a regular one, all sizes lead on."""
     block.rows = content.rows
     if content.ids is not None:
-        stated = COUNTER_IDS.unpack_from(answer.data, at)[1]
+        at, found = block.content_at, len(content.ids)
         block.ids, block.ids_at, block.ids_size = content.ids, at, content.ids_size
-        natural = 8 + 4 * len(content.ids)
-        if content.ids_size not in (natural, rounded(natural)) and stated == len(content.ids):
-            _ids_size(answer, block, natural)
-        if stated != len(content.ids):
-            answer.note(FlawKind.IDS_COUNT, f"{path}.counters.num_counters", at + 4, len(content.ids), stated)
-        values = len(content.rows[0].shape.sizes) if block.kind == COUNTERS else len(content.ids)
-        if values != len(content.ids):
-            answer.note(FlawKind.VALUE_COUNT, f"{path}.counters.num_counters", at + 4, values, len(content.ids))
-    if content.instances_at is not None:
-        start = content.instances_at
-        block.instances_at, block.num_instances = start, content.stated_instances
-        found, stated = len(content.rows), content.stated_instances
+        stated, natural = COUNTER_IDS.unpack_from(data, at)[1], 8 + 4 * found
+        if content.ids_size not in (natural, rounded(natural)) and stated == found:
+            wanted = f"{natural} or {rounded(natural)}" if natural % 8 else natural
+            block.note(FlawKind.IDS_SIZE, "body.counters.size", at, wanted, content.ids_size)
         if stated != found:
-            answer.note(FlawKind.INSTANCE_COUNT, f"{path}.instances.num_instances", start + 4, found, stated)
+            block.note(FlawKind.IDS_COUNT, "body.counters.num_counters", at + 4, found, stated)
+        values = len(content.rows[0].shape.sizes) if block.kind == COUNTERS else found
+        if values != found:
+            block.note(FlawKind.VALUE_COUNT, "body.counters.num_counters", at + 4, values, found)
+    if content.instances_at is not None:
+        start, found, stated = content.instances_at, len(content.rows), content.stated_instances
+        block.instances_at, block.num_instances = start, stated
+        if stated != found:
+            block.note(FlawKind.INSTANCE_COUNT, "body.instances.num_instances", start + 4, found, stated)
         if content.total_size != content.end - start:
-            total = f"{path}.instances.total_size"
-            answer.note(FlawKind.INSTANCES_SIZE, total, start, content.end - start, content.total_size)
-    if block.kind == COUNTERSET and content.ids is not None:
-        for number, row in enumerate(block.rows):
-            if (values := len(row.shape.sizes)) != len(content.ids):
-                start = row.name_at - 8
-                span = (start, row.begin + sum(row.shape.sizes))
-                wanted, seen = f"{len(content.ids)} values", f"{values}"
-                answer.flaws.append(Flaw(FlawKind.ROW_COUNT, _row_path(block, number), span, wanted, seen))
-    _look_at_sizes(answer, block)
-    _look_at_values(answer, block)
-    block.is_whole = not any(flaw.kind not in _PADDING for flaw in answer.flaws[before:])
+            wanted = content.end - start
+            block.note(FlawKind.INSTANCES_SIZE, "body.instances.total_size", start, wanted, content.total_size)
+    if is_regular:
+        block.is_whole = True  # whatever lies between its counter ids and what follows them
+    else:
+        _look_at_sizes(data, block)
+    _look_at_values(block)
     _look_at_alignment(block)
 
 
-def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
-    """Notes sizes that do not lead to what comes next in the reading that was taken."""
+def _look_at_sizes(data: bytes, block: Block) -> None:
+    """Notes rows of too few or too many values, and sizes that do not lead to what comes next in the reading that was taken."""
     rows = list(block.rows)
+    if block.kind == COUNTERSET and block.ids is not None:
+        for number, row in enumerate(rows):
+            if (values := len(row.shape.sizes)) != len(block.ids):
+                wanted, stop = f"{len(block.ids)} values", row.begin + sum(row.shape.sizes)
+                block.note(FlawKind.ROW_COUNT, _row_name(block, number), row.name_at - 8, wanted, values, stop)
     for number, row in enumerate(block.rows):
-        following = block.rows[number + 1].name_at - 8 if number + 1 < len(block.rows) else block.stop
+        following = rows[number + 1].name_at - 8 if number + 1 < len(rows) else block.stop
         if row.header_size:
             at = row.name_at - 8
-            stated = INSTANCE_HEADER.unpack_from(answer.data, at)[0]
+            stated = INSTANCE_HEADER.unpack_from(data, at)[0]
             if stated != row.header_size:
-                answer.note(
-                    FlawKind.INSTANCE_SIZE, f"{_row_path(block, number)}.header.size", at, row.header_size, stated
-                )
+                name = f"{_row_name(block, number)}.header.size"
+                block.note(FlawKind.INSTANCE_SIZE, name, at, row.header_size, stated)
         if sum(row.shape.sizes) == following - row.begin:
             continue
+        natural = tuple(rounded(8 + held) for held in row.shape.data_sizes)
         for column, (held, size) in enumerate(zip(row.shape.data_sizes, row.shape.sizes, strict=True)):
-            if size != rounded(8 + held):
+            if size != natural[column]:
                 kind = FlawKind.VALUE_UNPADDED if size == 8 + held else FlawKind.VALUE_SIZE
-                at = row.begin + sum(rounded(8 + other) for other in row.shape.data_sizes[:column]) + 4
-                answer.note(kind, f"{value_path(block, number, column)}.size", at, rounded(8 + held), size)
+                at = row.begin + sum(natural[:column]) + 4
+                block.note(kind, f"{_value_name(block, number, column)}.size", at, natural[column], size)
                 if kind is FlawKind.VALUE_SIZE:
                     break
         # From here on its values are where their lengths put them.
-        natural = _Sizes(tuple(row.shape.data_sizes), tuple(rounded(8 + held) for held in row.shape.data_sizes))
-        rows[number] = row._replace(shape=natural)
+        rows[number] = row._replace(shape=_Sizes(tuple(row.shape.data_sizes), natural))
     block.rows = rows
