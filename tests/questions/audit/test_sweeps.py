@@ -1,7 +1,7 @@
 """Every word of sound buffers moved a little and as far as it goes: what all rules say of each, on both sides of every bound.
 
-`sweeps/` holds it, a file a buffer and a line a finding: where the word is, the change, the finding with its bytes, and what was
-expected and seen. `tests/written.py` says how to write them anew.
+`sweeps/` holds it, a file a buffer and a line a finding: where the word is, the finding with its bytes and what was expected, and
+what was seen after each change of the word that leads to it. `tests/written.py` says how to write them anew.
 """
 
 from __future__ import annotations
@@ -138,12 +138,16 @@ def sweep(buffer: str, start: int, stop: int) -> Iterator[str]:
         yield from (f"sound: {line}\n" for line in base)
     for at in range(start, min(stop, len(data) - 3), 4):
         value = int.from_bytes(data[at : at + 4], order)
+        alike: dict[str, list[str]] = {}
         for change, apply in CHANGES.items():
             word = (apply(value) & 0xFFFFFFFF).to_bytes(4, order)
             moved = changed(side, data[:at] + word + data[at + 4 :])
             other = replace(call, request=moved) if name == "request" else replace(call, response=moved)
-            found = said(analysis, other)
-            yield from (f"{at} {change}: {line}\n" for line in found if line not in base)
+            for line in said(analysis, other):
+                if line not in base:
+                    finding, _, seen = line.partition(", seen ")
+                    alike.setdefault(finding, []).append(f"{change}: {seen}")
+        yield from (f"{at} {finding}, seen {' | '.join(each)}\n" for finding, each in alike.items())
 
 
 @cache
