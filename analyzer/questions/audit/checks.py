@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from analyzer.core.win32 import win32_name
-from analyzer.questions.audit.answers import DataAnswer
+from analyzer.questions.audit.answers import DataAnswer, Flaw
 from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.identifiers import IdentifierBlock
 from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
-from analyzer.questions.audit.verdicts import At, Judgement, OfCall, Requirements, failed, inconclusive, passed, warned
+from analyzer.questions.audit.verdicts import (
+    At,
+    Judgement,
+    OfCall,
+    Requirements,
+    Violation,
+    failed,
+    inconclusive,
+    passed,
+    warned,
+)
 from analyzer.results.perflib import Opnum
 
 # Data answers, damaged or not: each block says by itself whether it can be read.
@@ -26,23 +36,10 @@ ANSWERED_DAMAGED = Reads(
 VALIDATED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData", "response.lpData"), success=True)
 
 
-class Located(Protocol):
-    """Something that is not as it should be, and where."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def span(self) -> tuple[int, int]: ...
-    @property
-    def expected(self) -> str: ...
-    @property
-    def seen(self) -> str: ...
-
-
 def judgements(
     call: OfCall,
     looked_at: int,
-    violations: Sequence[Located],
+    violations: Sequence[Violation | Flaw],
     message: str,
     *,
     of: Requirements = (),

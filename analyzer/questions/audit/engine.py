@@ -134,10 +134,13 @@ class Audit:
         self._settle_repeated()
         for rule in self._rules:
             for look in rule.looks:
+                found: Iterable[Judgement] = ()
                 if look.watch is not None:
-                    judged = answered_by(rule, look, watches[id(look)].finish())
-                    late = ((rule, judgement) for judgement in judged)
-                    yield from self._judged(self._causes.afterwards(late))
+                    found = watches[id(look)].finish()
+                elif look.at_end is not None:
+                    found = look.at_end(self.evidence)
+                late = ((rule, judgement) for judgement in answered_by(rule, look, found))
+                yield from self._judged(self._causes.afterwards(late))
         for rule, judgement, follow in self._causes.causes():
             yield from (replace(finding, follow=follow) for finding in self._judged([(rule, judgement)]))
         for requirement, steps in self._triggered.items():

@@ -14,8 +14,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import FrameExtent, TracedBytes
-from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub, map_head
-from analyzer.interfaces.contents.damages import buffer_order
+from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
+from analyzer.interfaces.contents.damages import decoded_buffer
 from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
 from analyzer.questions.audit.answers import AnswerReader, DataAnswer
 from analyzer.questions.audit.identifiers import IdentifierList, read_identifiers
@@ -117,10 +117,7 @@ class SideEvidence:
     @cached_property
     def buffer(self) -> BufferDecode | None:
         """The decoded `lpData`, as far as it decodes; None where there is none, or its layout is not known."""
-        side = self.side
-        if side.buffer is None or side.buffer_kind is None:
-            return None
-        return decode_buffer(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
+        return decoded_buffer(self.side)
 
     @property
     def tree(self) -> dict[str, Any]:

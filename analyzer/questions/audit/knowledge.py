@@ -9,8 +9,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers import decode_buffer
-from analyzer.interfaces.contents.damages import buffer_order
+from analyzer.interfaces.contents.damages import decoded_buffer
 from analyzer.interfaces.pcq.layer import identifiers_of
 from analyzer.results.analysis import Numbered
 from analyzer.results.call import Call
@@ -61,12 +60,10 @@ class Knowledge:
             self._follow(number, call)
         if opnum not in (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES):
             return
-        tree = {}
-        if side.buffer is not None and side.buffer_kind is not None:
-            decoded = decode_buffer(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
-            if decoded.problem is not None:
-                return
-            tree = decoded.tree
+        decoded = decoded_buffer(side)
+        if decoded is not None and decoded.problem is not None:
+            return
+        tree = decoded.tree if decoded is not None else {}
         if opnum == Opnum.ENUMERATE_COUNTER_SET:
             self._countersets.setdefault(server, set()).update(tree.get("guids", ()))
         elif call.counterset is not None:

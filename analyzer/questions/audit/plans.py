@@ -18,7 +18,7 @@ from analyzer.core.absence import Missing
 from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, Places, SideEvidence
 from analyzer.questions.audit.findings import FindingPattern, actor_of
 from analyzer.questions.audit.likeness import likeness_of
-from analyzer.questions.audit.rule import AtEnd, Look, Part, Reads, Rule, Watch
+from analyzer.questions.audit.rule import Look, Part, Reads, Rule, Watch
 from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome
 from analyzer.results import perflib as pcq
 from analyzer.results import winreg
@@ -146,7 +146,7 @@ class Plans:
             if (reason := _why_unreadable(look.reads, call)) is not None:
                 unknown.update((requirement, reason) for requirement in look.concerning(opnum))
                 continue
-            if isinstance(self._watches.get(id(look)), AtEnd):
+            if look.at_end is not None or (look.side == "request" and call.request is None):
                 continue
             ask = look.check or self._watches[id(look)].feed
             if rule.request is look:

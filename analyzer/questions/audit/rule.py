@@ -80,23 +80,11 @@ class Watch(Protocol[Shown]):
         return ()
 
 
-class AtEnd:
-    """A rule that judges the whole capture at once."""
-
-    def __init__(self, look: Callable[[Evidence], Iterable[Judgement]], evidence: Evidence) -> None:
-        self._look, self._evidence = look, evidence
-
-    def feed(self, call: CallEvidence) -> Iterable[Judgement]:
-        return ()
-
-    def finish(self) -> Iterable[Judgement]:
-        return self._look(self._evidence)
-
-
 class Look(Struct, Generic[Shown], frozen=True):
     """What a rule judges of one side, and how: `made` is the function or class that was decorated.
 
-    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. Of calls that are alike
+    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it when
+    it has ended. Of calls that are alike
     (see `likeness`), `check` is shown the first alone, unless it judges `of_each` what these differ in: times, clocks, values, what
     came before. `by_method` states
     which of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
@@ -114,6 +102,7 @@ class Look(Struct, Generic[Shown], frozen=True):
     reads: Reads | None = None
     check: Check[Shown] | None = None
     watch: Callable[[Evidence], Watch[Shown]] | None = None
+    at_end: Callable[[Evidence], Iterable[Judgement]] | None = None
     by_method: Mapping[int, tuple[str, ...]] | None = None
     of_each: bool = False
     about: About = "call"
@@ -186,6 +175,7 @@ def of_requests(
     requirements: OfMethods, reads: Reads, **facts: Any
 ) -> Callable[[Callable[[AskedEvidence], Iterable[Judgement]] | type[Watch[AskedEvidence]]], Look[AskedEvidence]]:
     """Decorates what is shown the client's bytes and nothing else, so that a request is judged alike whatever it was answered.
+    It is asked about requests that were captured.
 
     `requirements` may be given by opnum; `facts` are what `Look` has besides.
     """
@@ -205,7 +195,7 @@ def of_capture(
     requirements: OfMethods, reads: Reads | None = None, **facts: Any
 ) -> Callable[[Callable[[Evidence], Iterable[Judgement]]], Look[CallEvidence]]:
     """Decorates what judges the whole capture at its end."""
-    return lambda made: _look("call", requirements, reads, {"watch": partial(AtEnd, made), **facts}, made)
+    return lambda made: _look("call", requirements, reads, {"at_end": made, **facts}, made)
 
 
 def of_sides(
@@ -216,7 +206,7 @@ def of_sides(
     def take(check: Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]) -> Looks:
         @wraps(check)
         def request(call: AskedEvidence) -> Iterable[Judgement]:
-            return check(call, call.request) if call.request is not None else ()
+            return check(call, call.sent)
 
         def response(call: CallEvidence) -> Iterable[Judgement]:
             return check(call, call.response) if call.response is not None else ()
@@ -238,7 +228,7 @@ def _look(
     elif isinstance(requirements, Mapping):
         facts = {"by_method": requirements, **facts}
         requirements = tuple(dict.fromkeys(chain.from_iterable(requirements.values())))
-    if "watch" not in facts:
+    if "at_end" not in facts:
         facts = {"watch" if isinstance(made, type) else "check": made, **facts}
     return Look(side, made, requirements, reads, **facts)
 

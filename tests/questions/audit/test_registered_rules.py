@@ -24,7 +24,7 @@ def words(rule: Rule) -> str:
             flags = " ".join(name for name in ("success", "failure", "damaged") if getattr(reads, name))
             opnums, codes = (" ".join(str(int(one)) for one in given) for given in (reads.opnums, reads.codes))
             lines.append(f"    reads {reads.interface} {opnums}; codes {codes}; {' '.join(reads.parts)} {flags}")
-        way = "check" if look.check is not None else "watch"
+        way = "check" if look.check is not None else "watch" if look.watch is not None else "at the end"
         lines.append(f"    {way}{', of each' if look.of_each else ''}")
         lines += [f"    with the answer: {look.needs_answer}"] if look.needs_answer else []
         for opnum, requirements in sorted((look.by_method or {}).items()):

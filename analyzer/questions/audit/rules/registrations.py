@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from analyzer.questions.audit.checks import NO_REGISTRATION
@@ -316,19 +316,35 @@ def default_scale_out_of_range(call: CallEvidence) -> Iterator[Judgement]:
         yield judge(-10 <= scale <= 10, call, f"{path}.default_scale", message, "-10 to 10", scale)
 
 
+def _of_kinds(call: CallEvidence, kinds: Collection[int]) -> Iterator[tuple[str, dict[str, Any], int]]:
+    """The records of counters of these types, each with its path and type."""
+    for path, record in records_of(call):
+        if (kind := record["counter_type"] & 0xFFFFFFFF) in kinds:
+            yield path, record, kind
+
+
+def _words(kind: int, role: str) -> tuple[str, str, str]:
+    """What a counter is that names none in this role, what is expected then, and what it is if it names one of another type."""
+    return (
+        f"a counter of type {kind:#010x} names no other counter of the set as its {role}",
+        f"the id of its {role}",
+        f"the {role} of a counter of type {kind:#010x} is of the wrong type",
+    )
+
+
 def _partner(
     call: CallEvidence,
-    types: dict[int, int],
+    types: dict[int, int] | None,
     located: tuple[str, dict[str, Any], str],
     wanted: int,
     words: tuple[str, str, str],
     of: tuple[str, str],
     known: Deviation | None = None,
 ) -> Iterator[Judgement]:
-    """Whether a field of a record names another counter of the set, and whether that is of the wanted type.
-
-    `words` say what it is if it names none, what is expected then, and what it is if the type is another.
-    """
+    """Whether a field of a record names another counter of the set, and whether that is of the wanted type."""
+    if types is None:
+        yield inconclusive(NO_REGISTRATION, call, *of)
+        return
     (path, record, field), (missing, expected, typed) = located, words
     number, at = record[field], f"{path}.{field}"
     exists = number in types and number != record["counter_id"]
@@ -365,20 +381,9 @@ def base_counter_wrong(call: CallEvidence) -> Iterator[Judgement]:
     counterset is not in the capture.
     """
     types = types_of_set(call)
-    for path, record in records_of(call):
-        kind = record["counter_type"] & 0xFFFFFFFF
-        if kind not in BASE_OF:
-            continue
-        of = HAS_BASE, _PAIRED[kind]
-        if types is None:
-            yield inconclusive(NO_REGISTRATION, call, *of)
-            continue
-        words = (
-            f"a counter of type {kind:#010x} names no other counter of the set as its base",
-            "the id of its base",
-            f"the base of a counter of type {kind:#010x} is of the wrong type",
-        )
-        yield from _partner(call, types, (path, record, "base_counter_id"), BASE_OF[kind], words, of)
+    for path, record, kind in _of_kinds(call, BASE_OF):
+        located, of = (path, record, "base_counter_id"), (HAS_BASE, _PAIRED[kind])
+        yield from _partner(call, types, located, BASE_OF[kind], _words(kind, "base"), of)
 
 
 _CLOCKS = {
@@ -408,21 +413,10 @@ def clock_counter_wrong(call: CallEvidence) -> Iterator[Judgement]:
     counterset is not in the capture.
     """
     types = types_of_set(call)
-    for path, record in records_of(call):
-        kind = record["counter_type"] & 0xFFFFFFFF
-        if kind not in OWN_CLOCK:
-            continue
-        if types is None:
-            yield inconclusive(NO_REGISTRATION, call)
-            continue
-        has_base = kind == PRECISION_OBJECT_TIMER and record["base_counter_id"] in types
-        words = (
-            f"a counter of type {kind:#010x} names no other counter of the set as its clock",
-            "the id of its clock",
-            f"the clock of a counter of type {kind:#010x} is of the wrong type",
-        )
+    for path, record, kind in _of_kinds(call, OWN_CLOCK):
+        has_base = kind == PRECISION_OBJECT_TIMER and record["base_counter_id"] in (types or ())
+        known, words = _OLDER if has_base else None, _words(kind, "clock")
         for field, of in _CLOCKS.items():
-            known = _OLDER if has_base else None
             yield from _partner(call, types, (path, record, field), LARGE_RAWCOUNT, words, of, known)
 
 
@@ -454,13 +448,8 @@ def multi_counter_wrong(call: CallEvidence) -> Iterator[Judgement]:
     counterset is not in the capture.
     """
     types = types_of_set(call)
-    for path, record in records_of(call):
-        if record["counter_type"] & 0xFFFFFFFF not in MULTI:
-            continue
-        if types is None:
-            yield inconclusive(NO_REGISTRATION, call)
-        else:
-            yield from _partner(call, types, (path, record, "multi_id"), RAWCOUNT, MULTI_WORDS, HAS_MULTI)
+    for path, record, _ in _of_kinds(call, MULTI):
+        yield from _partner(call, types, (path, record, "multi_id"), RAWCOUNT, MULTI_WORDS, HAS_MULTI)
 
 
 @rule("PCQ327", Level.BUFFERS, Severity.ERROR)

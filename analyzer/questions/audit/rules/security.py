@@ -27,10 +27,9 @@ from analyzer.transport.rpc.pdu import HEADER_LEN, Ptype, SecTrailer
 NOT_CAPTURED = "the security trailer of the request was not captured"
 
 
-def _whole_pdus(side: SideEvidence | None) -> list[SealedPdu]:
+def _whole_pdus(side: SideEvidence) -> list[SealedPdu]:
     """The PDUs of a side of which the trailer, if there is one, was captured."""
-    found = pdus_of(side) if side is not None else ()
-    return [pdu for pdu in found if not (pdu.is_cut and pdu.header.auth_length)]
+    return [pdu for pdu in pdus_of(side) if not (pdu.is_cut and pdu.header.auth_length)]
 
 
 @rule("PCQ101", Level.TRANSPORT, Severity.ERROR)
@@ -54,9 +53,7 @@ def request_below_privacy(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the request was not captured, or ends before its trailer.
     """
-    if call.request is None:
-        return
-    pdus = _whole_pdus(call.request)
+    pdus = _whole_pdus(call.sent)
     for pdu in pdus:
         if pdu.trailer is None or pdu.trailer.level < AuthLevel.PRIVACY:
             message = "the client sent a request that was not sealed"
@@ -175,9 +172,7 @@ def authentication_service_not_allowed(call: AskedEvidence) -> Iterator[Judgemen
 
     Silent: where the request was not captured, or ends before its trailer.
     """
-    if call.request is None:
-        return
-    pdu = next(iter(_whole_pdus(call.request)), None)
+    pdu = next(iter(_whole_pdus(call.sent)), None)
     if pdu is None:
         yield inconclusive(NOT_CAPTURED, call)
         return
@@ -219,8 +214,7 @@ def security_trailer_inconsistent(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where a PDU was not captured whole, or has no trailer.
     """
-    if call.request is not None:
-        yield from _trailers(call, call.request, None)
+    yield from _trailers(call, call.sent, None)
 
 
 @security_trailer_inconsistent.also
