@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tests import truth
@@ -26,6 +26,15 @@ def is_as_written(path: Path, text: str) -> None:
         f"{path.name} is not what it was, which guards words and numbers that are shown; if that is meant, write it anew as "
         f"{__name__} says"
     )
+
+
+def by_finding(said: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Lines that end in `, seen ...`, each with the change that led to it, as one line for all that are alike before that."""
+    alike: dict[str, list[str]] = {}
+    for change, line in said:
+        finding, _, seen = line.rpartition(", seen ")
+        alike.setdefault(finding, []).append(f"{change}: {seen}")
+    return (f"{finding}, seen {' | '.join(each)}\n" for finding, each in alike.items())
 
 
 class Told:

@@ -1,7 +1,8 @@
 """Data answers of which one number, or where something stands, is another: every flaw that is found.
 
-`sweeps/answers-*.txt` hold it, a file a buffer and a line a flaw: where, the change, the flaw with its bytes, what was expected and
-seen. What is read in spite of flaws, `readings/` holds. `tests/written.py` says how to write them anew.
+`sweeps/answers-*.txt` hold it, a file a buffer and a line a flaw: where, the flaw with its bytes and what was expected, and what
+was seen after each change that leads to it. What is read in spite of flaws, `readings/` holds. `tests/written.py` says how to
+write them anew.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from analyzer.questions.audit.answers import (
 )
 from tests.build.buffers import Block, perf_data
 from tests.questions.audit.test_data_answers import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
-from tests.written import is_as_written
+from tests.written import by_finding, is_as_written
 
 SWEEPS = Path(__file__).with_name("sweeps")
 CHANGES = {"-4": -4, "-1": -1, "+1": 1, "+8": 8}
@@ -44,31 +45,31 @@ def told(answer: DataAnswer) -> list[str]:
     """The flaws of an answer, and how many blocks were found."""
     return [
         f"{flaw.kind.name} {flaw.path.removeprefix('lpData.')} {flaw.span[0]}:{flaw.span[1]} "
-        f"expected {flaw.expected}, seen {flaw.seen}, in a block of type {flaw.block_type}, {len(answer.blocks)} blocks"
+        f"in a block of type {flaw.block_type}, {len(answer.blocks)} blocks, expected {flaw.expected}, seen {flaw.seen}"
         for flaw in answer.flaws
     ]
 
 
-def changed(data: bytes) -> Iterator[tuple[str, bytes]]:
-    # The clocks of the header are no sizes.
-    for at in (0, 4, 8, *range(48, len(data), 4)):
-        value = int.from_bytes(data[at : at + 4], "little")
-        for name, by in CHANGES.items():
-            yield f"{at} {name}", data[:at] + pack("<I", (value + by) & 0xFFFFFFFF) + data[at + 4 :]
-        yield f"{at} max", data[:at] + b"\xff" * 4 + data[at + 4 :]
-        for size in (4, 8):
-            more = data[:at] + bytes(size) + data[at:]
-            less = data[:at] + data[at + size :]
-            for name, other in ((f"{size} more", more), (f"{size} less", less)):
-                yield f"{at} {name}", other
-                # The same where the header counts it.
-                yield f"{at} {name}, counted", pack("<I", len(other)) + other[4:]
+def changed(data: bytes, at: int) -> Iterator[tuple[str, bytes]]:
+    value = int.from_bytes(data[at : at + 4], "little")
+    for name, by in CHANGES.items():
+        yield name, data[:at] + pack("<I", (value + by) & 0xFFFFFFFF) + data[at + 4 :]
+    yield "max", data[:at] + b"\xff" * 4 + data[at + 4 :]
+    for size in (4, 8):
+        more = data[:at] + bytes(size) + data[at:]
+        less = data[:at] + data[at + size :]
+        for name, other in ((f"{size} more", more), (f"{size} less", less)):
+            yield name, other
+            # The same where the header counts it.
+            yield f"{name}, counted", pack("<I", len(other)) + other[4:]
 
 
 def sweep(data: bytes) -> Iterator[str]:
     assert told(read_answer(data)) == []
-    for name, other in changed(data):
-        yield from (f"{name}: {line}\n" for line in told(read_answer(other)))
+    # The clocks of the header are no sizes.
+    for at in (0, 4, 8, *range(48, len(data), 4)):
+        found = [(name, f"{at} {line}") for name, other in changed(data, at) for line in told(read_answer(other))]
+        yield from by_finding(found)
 
 
 @pytest.mark.parametrize("buffer", BUFFERS)

@@ -24,7 +24,7 @@ from analyzer.results.security import AuthLevel
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import analysis_of, winreg, with_stub
 from tests.questions.audit.conversation import in_time, perflib, registry
-from tests.written import IS_WRITING
+from tests.written import IS_WRITING, by_finding
 
 SWEEPS = Path(__file__).with_name("sweeps")
 # How a word of 4 bytes is changed.
@@ -138,16 +138,13 @@ def sweep(buffer: str, start: int, stop: int) -> Iterator[str]:
         yield from (f"sound: {line}\n" for line in base)
     for at in range(start, min(stop, len(data) - 3), 4):
         value = int.from_bytes(data[at : at + 4], order)
-        alike: dict[str, list[str]] = {}
+        found: list[tuple[str, str]] = []
         for change, apply in CHANGES.items():
             word = (apply(value) & 0xFFFFFFFF).to_bytes(4, order)
             moved = changed(side, data[:at] + word + data[at + 4 :])
             other = replace(call, request=moved) if name == "request" else replace(call, response=moved)
-            for line in said(analysis, other):
-                if line not in base:
-                    finding, _, seen = line.partition(", seen ")
-                    alike.setdefault(finding, []).append(f"{change}: {seen}")
-        yield from (f"{at} {finding}, seen {' | '.join(each)}\n" for finding, each in alike.items())
+            found += [(change, f"{at} {line}") for line in said(analysis, other) if line not in base]
+        yield from by_finding(found)
 
 
 @cache
