@@ -51,21 +51,31 @@ NO_LIST = "no list of the instances near in time is in the capture"
 UNKNOWN_QUERY = "what the handle holds is not in the capture"
 
 
+def why_unknown(query: QueryView | None, reason: str) -> str:
+    """Why the capture does not state something of a query, `reason` where nothing more is known of it."""
+    return NO_HANDLE if query is None else query.unknown or reason
+
+
 def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
     """The query of a call with what it holds; why that cannot be stated, where it cannot."""
     query = call.query
-    if query is None:
-        return NO_HANDLE
-    if query.held is None:
-        return query.unknown or UNKNOWN_QUERY
+    if query is None or query.held is None:
+        return why_unknown(query, UNKNOWN_QUERY)
     if call.knowledge.is_doubled(query.number, call.number):
         return "the same counter was added twice, and may be held once or twice"
     return query, query.held
 
 
-def counter_of(query: QueryView, block: Block) -> Identifier | None:
+def counter_of(call: CallEvidence, block: Block) -> Identifier | None:
     """The identifier a block answers, where it is known."""
-    return query.blocks.get(block.number)
+    return call.query.blocks.get(block.number) if call.query is not None else None
+
+
+def counterset_of(call: CallEvidence, block: Block) -> str | Unknown:
+    """The counterset whose counters a block is of."""
+    query, known = call.query, counter_of(call, block)
+    found = known.counterset if known is not None else query.counterset if query is not None else None
+    return found if found is not None else Unknown(block, why_unknown(query, NO_COUNTER))
 
 
 class Columns(Struct, frozen=True):
@@ -89,25 +99,19 @@ def columns_of(call: CallEvidence, answer: DataAnswer) -> Columns:
 
 
 def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[ValueColumn | Unknown]:
-    query = call.query
     for block in answer.blocks:
         if block.kind == ERROR:
             continue
         if not block.is_whole:
             yield Unknown(block, "the block is damaged")
             continue
-        if query is None:
-            yield Unknown(block, NO_HANDLE)
+        counterset, known, ids = counterset_of(call, block), counter_of(call, block), block.ids
+        if isinstance(counterset, Unknown):
+            yield counterset
             continue
-        known = counter_of(query, block)
-        counterset = known.counterset if known is not None else query.counterset
-        if counterset is None:
-            yield Unknown(block, query.unknown or NO_COUNTER)
-            continue
-        ids = block.ids
         if ids is None:
             if known is None or not known.names_one_counter:
-                yield Unknown(block, query.unknown or NO_COUNTER)
+                yield Unknown(block, why_unknown(call.query, NO_COUNTER))
                 continue
             ids = (known.counter_id,)
         entry = call.catalog.countersets.get(counterset)

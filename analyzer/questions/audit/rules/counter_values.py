@@ -13,7 +13,7 @@ from analyzer.questions.audit.checks import DATA, NO_REGISTRATION, UNREADABLE, c
 from analyzer.questions.audit.counter_types import LISTED
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
-from analyzer.questions.audit.values import NO_COUNTER, NO_HANDLE, Unknown, ValueColumn, columns_of, counter_of
+from analyzer.questions.audit.values import Unknown, ValueColumn, columns_of, counterset_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -117,15 +117,12 @@ def unregistered_counter_answered(call: CallEvidence, answer: DataAnswer) -> Ite
 
     Silent: where the counterset's registration (request code 1) or the meaning of the block is not in the capture.
     """
-    query = call.query
     for block in answer.blocks:
         if block.ids is None or not block.is_whole:
             continue
-        known = counter_of(query, block) if query is not None else None
-        counterset = known.counterset if known is not None else query.counterset if query is not None else None
-        if query is None or counterset is None:
-            reason = query.unknown if query is not None else NO_HANDLE
-            yield inconclusive(reason or NO_COUNTER, call)
+        counterset = counterset_of(call, block)
+        if isinstance(counterset, Unknown):
+            yield inconclusive(counterset.reason, call)
             continue
         registered = counters_of_set(call, counterset)
         if registered is None:

@@ -119,9 +119,8 @@ UNCHANGED, OPENED = "PCQ-2.2.1-R03", "PCQ-3.2.1-R02"
 
 @rule("PCQ712", Level.SEQUENCES, Severity.ERROR)
 @of_capture(
-    (UNCHANGED, OPENED),
+    {opnum: (UNCHANGED,) if opnum == Opnum.CLOSE_QUERY_HANDLE else (UNCHANGED, OPENED) for opnum in HANDLING},
     ASKED_ON,
-    by_method={opnum: (UNCHANGED,) if opnum == Opnum.CLOSE_QUERY_HANDLE else (UNCHANGED, OPENED) for opnum in HANDLING},
     about="handle",
     needs_answer=GIVEN_OUT,
 )

@@ -324,9 +324,8 @@ _TABLE = (0, 3, 0xE, 0x57, 0xB7, 0x1068, 0x106A)
 
 @rule("PCQ425", Level.BUFFERS, Severity.WARNING)
 @of_calls(
-    (CODE, INFO, STATED, LISTED),
+    {Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
     Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True),
-    by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
 )
 def identifier_status_unknown(call: CallEvidence) -> Iterator[Judgement]:
     """The status of an identifier is none that a server may give it.

@@ -49,12 +49,11 @@ _SINGLE = 0x0
 
 @rule("PCQ311", Level.SEQUENCES, Severity.ERROR)
 @of_calls(
-    (SINGLE, MULTIPLE, *_AGGREGATES.values()),
-    Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, Opnum.ENUMERATE_COUNTER_SET_INSTANCES), ("request", "response")),
-    by_method={
-        Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: tuple(_AGGREGATES.values()),
+    {
         Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (SINGLE, MULTIPLE),
+        Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: tuple(_AGGREGATES.values()),
     },
+    Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, Opnum.ENUMERATE_COUNTER_SET_INSTANCES), ("request", "response")),
 )
 def instance_type_contradicted(call: CallEvidence) -> Iterator[Judgement]:
     """A counterset, or a client's use of it, contradicts its declared instance type.
@@ -309,11 +308,11 @@ def instances_not_those_listed(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where nothing was listed within a minute, or the capture does not state what the block answers.
     """
-    query, answer = call.query, call.reply.answer
+    answer = call.reply.answer
     for block in answer.of_type(INSTANCES, COUNTERSET):
         if not block.is_whole or block.instances_at is None:
             continue
-        known = counter_of(query, block) if query is not None else None
+        known = counter_of(call, block)
         if known is None:
             yield inconclusive("which counter the block is of is not in the capture", call)
         elif known.instance == "*":

@@ -24,7 +24,7 @@ from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.identifiers import IdentifierBlock
 from analyzer.questions.audit.knowledge import InstanceList
 from analyzer.questions.audit.rule import Level, Reads, of_calls, rule
-from analyzer.questions.audit.values import NO_COUNTER, NO_HANDLE, NO_LIST, UNKNOWN_QUERY, counter_of, held_of
+from analyzer.questions.audit.values import NO_COUNTER, NO_LIST, UNKNOWN_QUERY, counter_of, held_of, why_unknown
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -235,8 +235,7 @@ class _Case(NamedTuple):
 
     @property
     def unknown(self) -> str:
-        reason = self.query.unknown if self.query is not None else NO_HANDLE
-        return reason or UNKNOWN_QUERY
+        return why_unknown(self.query, UNKNOWN_QUERY)
 
     @property
     def is_held(self) -> bool:
@@ -470,13 +469,12 @@ def block_type_not_of_counter(call: CallEvidence, answer: DataAnswer) -> Iterato
     """
     query = call.query
     if query is None or query.id_source is None:
-        reason = query.unknown if query is not None else NO_HANDLE
-        yield inconclusive(reason or NO_COUNTER, call)
+        yield inconclusive(why_unknown(query, NO_COUNTER), call)
         return
     position = (POSITION, ORDER) if query.id_source == "index" else ()
     violations: dict[tuple[str, ...], list[Violation]] = defaultdict(list)
     for block in answer.blocks:
-        known = counter_of(query, block)
+        known = counter_of(call, block)
         # A block whose content is not that of its type is not of that type; another rule reports it.
         if known is None or block.kind not in OF_TYPE or not block.is_whole:
             continue
