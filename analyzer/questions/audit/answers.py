@@ -126,7 +126,7 @@ class Block(Struct, dict=True):
     size: int
     reserved: int
     stop: int
-    flaws: list[Flaw]
+    flaws: list[Flaw] = field(default_factory=list)
     ids: tuple[int, ...] | None = None
     ids_at: int = 0
     ids_size: int = 0

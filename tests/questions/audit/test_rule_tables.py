@@ -485,7 +485,7 @@ def clocked(number: int, time: int, freq: int, kind: int = OBJECT_TIMER, base: i
             {7: LARGE_RAW},
             [f"pass {one}" for one in (TIME, TIME_KIND, FREQ, FREQ_KIND)],
         ),
-        ([clocked(1, 7, 7)] * 2, None, ["inconclusive -"] * 2),
+        ([clocked(1, 7, 7)] * 2, None, [f"inconclusive {one}" for one in (TIME, TIME_KIND, FREQ, FREQ_KIND)] * 2),
     ],
 )
 def test_the_clock_of_a_counter_is_another_of_its_set(
