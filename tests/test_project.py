@@ -194,7 +194,7 @@ def test_tests_that_need_programs_say_so_with_the_marker() -> None:
 _EXPLAINED = {
     ".ci": r"run|[a-z-]+\.sh",
     ".github": r"workflows/[a-z-]+\.yml|ISSUE_TEMPLATE/[a-z_]+\.md",
-    "analyzer": r".*\.(py|lark|toml|typed|json|html|md)|screens/formats/page_assets/report\.(js|css)",
+    "analyzer": r".*\.(py|lark|toml|typed|json|html|md)|screens/formats/page_assets/(report\.(js|css)|diff\.css)",
     "benchmarks": r"[a-z_]+\.(py|json|yaml)|README\.md",
     "captures": r"[\w.-]+\.(pcap|pcapng|keytab|json|json\.gz|toml|md)",
     "debian": r"changelog|control|copyright|links|manpages|rules|source/format",

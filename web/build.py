@@ -1,7 +1,7 @@
-"""Builds the page of `report`: web/src into analyzer/screens/formats/page_assets with esbuild.
+"""Builds the pages of `report` and `diff`: web/src into analyzer/screens/formats/page_assets with esbuild.
 
-`python web/build.py` checks the types and writes report.js and report.css. `--check` writes nothing, builds again and reports what
-differs. The first run fetches what it needs: `npm ci` in this folder.
+`python web/build.py` checks the types and writes report.js, report.css and diff.css. `--check` writes nothing, builds again and
+reports what differs. The first run fetches what it needs: `npm ci` in this folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "analyzer" / "screens" / "formats" / "page_assets"
-BUILT = ("report.js", "report.css")
+BUILT = ("report.js", "report.css", "diff.css")
 
 
 class BuildError(Exception):
@@ -41,7 +41,7 @@ def fetch() -> str:
 
 
 def built(directory: Path) -> None:
-    """Builds into a directory: report.js, report.css, and filter.mjs, with which filters can be tried without a page."""
+    """Builds into a directory: report.js, report.css, diff.css, and filter.mjs, with which filters can be tried without a page."""
     _run([fetch(), "build.mjs", str(directory)])
 
 
@@ -52,7 +52,7 @@ def _run(command: list[str]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Build the page of `report`.")
+    parser = argparse.ArgumentParser(description="Build the pages of `report` and `diff`.")
     parser.add_argument("--check", action="store_true", help="write nothing, report what differs")
     check = parser.parse_args().check
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -9,13 +10,23 @@ import typer
 
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
 from analyzer.commands.filters import At, CallSelection
-from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.commands.options import CaptureReading, Files, Writing, command
 from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
     from analyzer.questions.differences.records import Differences
     from analyzer.questions.differences.usual import NewThings
     from analyzer.results.analysis import Analysis
+
+
+class DiffFormat(StrEnum):
+    text = "text"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+    html = "html"
+
 
 EXIT_DIFFERENT, EXIT_INCOMPLETE = 10, 12
 
@@ -43,7 +54,14 @@ def diff(
     baseline: BaselineFile = None,
     new_baseline: NewBaseline = None,
     values: Values = False,
-    output_format: OutputFormat = Format.text,
+    output_format: Annotated[
+        DiffFormat,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="text, jsonl, json, csv, html, or parquet with -o. html is a page for a browser.",
+        ),
+    ] = DiffFormat.text,
 ) -> None:
     """What differs between two captures or cases, A and B: machines, accounts, counters, processes, services, calls field by field.
 
@@ -69,7 +87,13 @@ def diff(
         else _sides(reading, selection, files, values=values)
     )
     summary = found.summary
-    writing.write(DifferencesView(found, (str(baseline),) if baseline is not None else ()), output_format.value)
+    view = DifferencesView(found, (str(baseline),) if baseline is not None else ())
+    if output_format is DiffFormat.html:
+        from analyzer.screens.formats.diff_page import diff_page
+
+        write_document(b"".join(diff_page(view, writing.evidence())), writing.destination.sparing(view.inputs()))
+    else:
+        writing.write(view, output_format.value)
     raise typer.Exit(_exit_of([one for _, one in found.sides], summary.outcome))
 
 

@@ -78,13 +78,13 @@ def _made(
 ) -> tuple[Analysis, Report, ValueBlocks]:
     """Reads captures for a page."""
     from analyzer.questions.audit.engine import Audit, Profile
-    from analyzer.screens.formats.page import MAX_DETAILS, value_blocks
+    from analyzer.screens.formats.page import value_blocks
     from analyzer.screens.views.report import Report
 
     progress = (lambda *_: None) if quiet else None
     analysis = reading.analysis(files, with_files=True, progress=progress)
     values = value_blocks(analysis)
-    analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), MAX_DETAILS) + 1))
+    analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), values.most_details) + 1))
     return analysis, Report(Audit(analysis, profile=Profile(profile.value)), title), values
 
 

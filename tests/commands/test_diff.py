@@ -144,3 +144,12 @@ def test_moments_of_a_capture_differ_in_what_was_asked_between() -> None:
     result = run("diff", CLEAR, "--at", "0.275s", "--at", "10s", "--format", "jsonl")
     assert result.exit_code == 10
     assert {one.get("kind") for one in records(result.stdout)} <= {"only-b", "changed", None}
+
+
+def test_a_page_says_what_it_was_made_from(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = run("diff", PCQ, OTHER, *KEYS, "--interface", "PerflibV2", "--format", "html", "--hash", "-o", page)
+    assert result.exit_code == 10
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert run("verify", page, PCQ, OTHER).exit_code == 0
+    assert run("verify", page, PCQ, CLEAR).exit_code == 7

@@ -137,8 +137,8 @@ def tree(form: list[Any], data: bytes, named: dict[int, str]) -> dict[str, Any]:
         position, raw = next(positions), data[start : start + length]
         if kind == "bytes":
             value = raw.hex()
-        elif reads in ("le", "be"):
-            value = int.from_bytes(raw, "little" if reads == "le" else "big")
+        elif reads.removeprefix("signed-") in ("le", "be"):
+            value = int.from_bytes(raw, "little" if reads.endswith("le") else "big", signed=reads.startswith("signed-"))
         elif reads:
             value = str(UUID(bytes_le=raw) if reads == "guid-le" else UUID(bytes=raw))
         return {

@@ -144,15 +144,17 @@ export function fieldsKnown(): Promise<Knowledge> {
   return known;
 }
 
-// The calls that pass, as positions; null for no filter. `progress` hears how many were looked at.
-export async function passing(source: string, rows: Rows, head: Head, signal: AbortSignal): Promise<Int32Array | null> {
-  if (source.trim() === "") return null;
+// The calls that pass, as positions; null for no filter. `unread` counts calls whose buffers the filter asks about and the page does not have.
+export interface Passing { found: Int32Array | null; unread: number }
+export async function passing(source: string, rows: Rows, head: Head, signal: AbortSignal): Promise<Passing> {
+  if (source.trim() === "") return { found: null, unread: 0 };
   const bound: Bound = compile(source, await fieldsKnown());
   const depth: Depth = depthOf(bound, QUICK_PATHS);
   const found: number[] = [];
+  let unread = 0;
   if (depth === "rows") {
     for (let at = 0; at < rows.count; at++) if (bound.passes(rows.resolve(at))) found.push(at);
-    return Int32Array.from(found);
+    return { found: Int32Array.from(found), unread };
   }
   for (let number = 0; number * head.heads < rows.count; number++) {
     const records = (await remembered<Record<string, unknown>[]>(`heads-${number}`)) ?? [];
@@ -160,10 +162,15 @@ export async function passing(source: string, rows: Rows, head: Head, signal: Ab
     if (signal.aborted) throw new DOMException("another filter was given", "AbortError");
     records.forEach((record, at) => {
       const parts: CallParts = { record, buffers: buffers?.[at] ?? null };
+      if (depth === "buffers" && parts.buffers === null && hasBuffer(record)) unread++;
       if (bound.passes(ofRecord(parts))) found.push(number * head.heads + at);
     });
   }
-  return Int32Array.from(found);
+  return { found: Int32Array.from(found), unread };
+}
+
+function hasBuffer(record: Record<string, unknown>): boolean {
+  return [record.request, record.response].some((side) => (side as { has_buffer?: boolean } | null | undefined)?.has_buffer === true);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- layers

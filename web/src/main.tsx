@@ -74,6 +74,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
   const [window, setWindow] = useState<Window | null>(begin.window);
   const [moment, setMoment] = useState<Moment>(begin.moment);
   const [found, setFound] = useState<Int32Array | null>(null);
+  const [unread, setUnread] = useState(0);
   const [wrong, setWrong] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [sort, setSort] = useState<Sort>({ column: "number", down: false });
@@ -123,7 +124,8 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
     passing(filter, rows, head, abort.signal)
       .then((result) => {
         if (abort.signal.aborted) return;
-        setFound(result);
+        setFound(result.found);
+        setUnread(result.unread);
         setWrong(null);
         setBusy(false);
       })
@@ -229,6 +231,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
         input={input} writing={writing} text={filter} wrong={wrong} busy={busy} onText={setFilter}
         words={found === null ? plural(rows.count, "call") : `${count(order.length)} of ${plural(rows.count, "call")}`}
       />
+      {found !== null && unread > 0 && <p class="notice">The filter could not look at the buffers of {plural(unread, "call")}: they are not in this page. pcq-analyzer timeline with this --filter reads all.</p>}
       {narrow && (
         <div class="switch" role="group" aria-label="Pane">
           {(["list", "tree", "bytes"] as const).map((one) => <button type="button" class={`chip${pane === one ? " on" : ""}`} aria-pressed={pane === one} onClick={() => setPane(one)}>{one}</button>)}

@@ -44,6 +44,7 @@ MAX_DETAIL_BYTES = 96 << 20
 MAX_READINGS = 2_000_000
 # Who plays hours of polls asks for their values: films come first, and calls have less room.
 MAX_FILM_BYTES = 14 << 20
+MAX_DETAILS_OF_A_LONG_POLL = 1_000
 MAX_DETAIL_BYTES_OF_A_LONG_POLL = 2 << 20
 
 
@@ -59,6 +60,16 @@ class ValueBlocks(Struct, frozen=True):
 
     texts: dict[str, bytes]
     is_long: bool
+
+    @property
+    def most_details(self) -> int:
+        """How many calls can be taken apart at most."""
+        return MAX_DETAILS_OF_A_LONG_POLL if self.is_long else MAX_DETAILS
+
+    @property
+    def most_detail_bytes(self) -> int:
+        """How many bytes their layers may have in the page."""
+        return MAX_DETAIL_BYTES_OF_A_LONG_POLL if self.is_long else MAX_DETAIL_BYTES
 
 
 def write_page(
@@ -127,22 +138,22 @@ def page_parts(
         + b"</h1></main></div>\n"
     )
     yield b"<noscript><p>This page shows its data with a script that is part of it. Allow scripts to see it.</p></noscript>\n"
-    yield b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
+    yield b'<script type="application/json" id="head">' + harmless(dumps(head)) + b"</script>\n"
     yield from _block("rows", rows_block(analysis))
     yield _script("audit", packed(audit_block(report)))
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
-    yield from _calls(report, MAX_DETAIL_BYTES_OF_A_LONG_POLL if values.is_long else MAX_DETAIL_BYTES)
+    yield from _calls(report, values.most_details, values.most_detail_bytes)
     for name, text in values.texts.items():
         yield _script(name, text)
     yield b"</body>\n</html>\n"
 
 
-def _calls(report: Report, most_bytes: int) -> Iterator[bytes]:
+def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes]:
     """The records and layers of calls, up to what a browser holds; then what was left out."""
     analysis = report.analysis
-    numbers = range(1, min(len(analysis.calls), MAX_DETAILS) + 1)
+    numbers = range(1, min(len(analysis.calls), most_details) + 1)
     held = 0
     shown = 0
     shared: Shared | None = None
@@ -180,8 +191,8 @@ def _script(name: str, text: bytes) -> bytes:
     return b'<script type="text/plain" id="' + name.encode() + b'">' + text + b"</script>\n"
 
 
-def _harmless(text: bytes) -> bytes:
-    """JSON in which no `</script>` and no comment can begin."""
+def harmless(text: bytes) -> bytes:
+    """Returns JSON in which no `</script>` and no comment can begin."""
     return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
 
 

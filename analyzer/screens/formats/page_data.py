@@ -132,12 +132,12 @@ def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: 
 
 def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
     """The records of calls as JSON, as `timeline` prints them, a block of them at a time: first without buffers, then these. There
-    are none of blocks behind the one that holds call number `with_buffers`: the buffers of a long poll are longer than all else."""
+    are none of calls behind number `with_buffers`: the buffers of a long poll are longer than all else."""
     made = CallRecords(analysis, for_json=True)
     numbers = range(1, len(analysis.calls) + 1)
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
         heads, buffers = [], []
-        for record in made.of(numbers[at : at + HEADS_IN_BLOCK]):
+        for number, record in enumerate(made.of(numbers[at : at + HEADS_IN_BLOCK]), at + 1):
             sides = record.request, record.response
             request, response = (None if side is None else replace(side, buffer=_MARK) for side in sides)
             pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
@@ -145,7 +145,7 @@ def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[
             has_buffer = [_has_content(side.buffer) for side in sides if side is not None]
             says = [b'"has_buffer":true' if has else b'"has_buffer":false' for has in has_buffer]
             heads.append(exact_text(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b"")))))
-            if at < with_buffers:
+            if number <= with_buffers:
                 texts = [_NONE if side is None else _text_of(side.buffer) for side in sides]
                 buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
         yield heads, buffers

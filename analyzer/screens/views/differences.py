@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct
@@ -67,7 +67,7 @@ class DifferencesView(Struct, frozen=True):
             words = f"{name}  {', '.join(analysis.capture.files)}: {count}{of_all}"
             yield from (styled("bold", line) for line in folded(words, 3, width))
             yield from nothing_passes(analysis)
-        for title, group in groupby(found.found, key=lambda one: _title(one.about)):
+        for title, group in groupby(found.found, key=lambda one: title_of(one.about)):
             records = list(group)
             yield ""
             yield styled("bold", f"{title} of {records[0].machine}" if _is_of_one(records) else title)
@@ -92,27 +92,36 @@ class DifferencesView(Struct, frozen=True):
             for name, side in (("A", record.a), ("B", record.b))
             if side is not None
         )
-        what = record.name
-        if record.kind == "changed":
-            _, analysis = self.differences.sides[0]
-            assert record.a is not None
-            what += f" {shortened(request_words(analysis.calls[record.a.calls[0] - 1], analysis))}".rstrip()
+        what = f"{record.name} {shortened(request_of(self, record))}".rstrip()
         yield from _marked(record, f"{where}: {what}", width)
         yield from _all_field_lines(record, width)
         for breach in record.breaches:
-            yield from _plain(_breach_words(breach), 6, width)
+            yield from _plain(f"    {breach_words(breach)}", 6, width)
         if record.kind == "changed" and record.a is not None and record.b is not None and record.a.count > 1:
             words = f"    {record.a.count - 1:,} more alike: A {_numbers(record.a, 1)}, B {_numbers(record.b, 1)}"
             yield from _plain(words, 6, width)
 
 
-def _title(about: Subject) -> str:
+def title_of(about: Subject) -> str:
+    """The heading of differences about something."""
     return _TITLES["call"] if about in ("conversation", "call") else _TITLES[about]
 
 
+def kinds_of(record: DifferenceRecord) -> Mapping[str, str]:
+    """What the kinds of differences are called beside a record of two sides, or of a baseline."""
+    return _NEW if record.text.endswith(NOT_USUAL) else _KINDS
+
+
+def request_of(view: DifferencesView, record: DifferenceRecord) -> str:
+    """What the first of two calls that differ asks; nothing of what only one side has."""
+    if record.kind != "changed" or record.a is None:
+        return ""
+    _, analysis = view.differences.sides[0]
+    return request_words(analysis.calls[record.a.calls[0] - 1], analysis)
+
+
 def _marked(record: DifferenceRecord, words: str, width: int | None) -> Iterator[str]:
-    kinds = _NEW if record.text.endswith(NOT_USUAL) else _KINDS
-    lines = folded(f"  {kinds[record.kind]:<8}{words}", 10, width)
+    lines = folded(f"  {kinds_of(record)[record.kind]:<8}{words}", 10, width)
     for number, line in enumerate(lines):
         if number:
             yield safe(line)
@@ -176,10 +185,11 @@ def _all_field_lines(record: DifferenceRecord, width: int | None) -> Iterator[st
         yield f"    {lengths} length{'s, counts or offsets follow' if lengths > 1 else ', count or offset follows'} from it"
 
 
-def _breach_words(breach: Breach) -> str:
+def breach_words(breach: Breach) -> str:
+    """Which requirement one side does not keep, and what was seen."""
     requirement = catalogue()[breach.requirement]
     seen = f" (seen: {breach.seen})" if breach.seen is not None else ""
-    return f"    {breach.side.upper()} breaks {section_words(requirement)}: {breach.statement}{seen} [{breach.rule}]"
+    return f"{breach.side.upper()} breaks {section_words(requirement)}: {breach.statement}{seen} [{breach.rule}]"
 
 
 def _numbers(side: Occurrence, first: int = 0) -> str:
