@@ -109,6 +109,15 @@ class Likeness(Struct, frozen=True):
         return " or ".join(self.names)
 
     @property
+    def listed(self) -> str:
+        """The marks that say so: `smb2 header dialects, rpc fragments`."""
+        groups: dict[str, list[str]] = {}
+        for one in self.alike:
+            of, _, mark = one.partition(".")
+            groups.setdefault(of, []).append(mark)
+        return ", ".join(f"{of} {' '.join(marks)}" for of, marks in groups.items())
+
+    @property
     def words(self) -> str:
         return f"like {self.name} ({len(self.alike)} marks of {self.marks})"
 
@@ -157,6 +166,11 @@ class ClientConnection(Struct, dict=True):
     @cached_property
     def likeness(self) -> Likeness | None:
         return recognized(self.marks, known_programs())
+
+    @property
+    def sent_by_smb(self) -> bool:
+        """Whether its marks are of SMB too, not of RPC alone."""
+        return any(one.startswith("smb") for one in self.marks)
 
     def frames(self) -> tuple[int, ...]:
         """The first frames that show its marks."""

@@ -78,7 +78,8 @@ def _looked(scene: Scene, who: Who, activities: list[Activity]) -> Iterator[Draf
         is_counted = kind == "process-list" and processes
         text += f": {counted(processes, 'process', 'processes') if is_counted else listed(_names(chosen))}"
         text += f", in {counted(len(set(numbers)), 'answer')}"
-        made = scene.of_calls(severity, kind, text, scene.command("stats"), numbers, who)
+        command = scene.command("processes" if is_counted else "counters")
+        made = scene.of_calls(severity, kind, text, command, numbers, who)
         made.objects, made.outcome = _names(chosen), "answered"
         made.detail = f"with {counted(processes, 'process', 'processes')}" if is_counted else None
         yield made

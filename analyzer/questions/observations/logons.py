@@ -15,6 +15,8 @@ from analyzer.results.statistics import Who
 from analyzer.transport.rpc.status import fault_name
 
 _MANY_REFUSED = 10
+# So many logons a command selects by.
+_MOST_NAMED = 8
 # So a server refuses a password or an account. Other refusals say nothing of passwords.
 OF_PASSWORD = re.compile(r"STATUS_(?:LOGON_FAILURE|WRONG_PASSWORD|NO_SUCH_USER|ACCOUNT_LOCKED_OUT)")
 _BY = {"smb": "SMB", "rpc": "RPC"}
@@ -49,7 +51,12 @@ def _let_in(scene: Scene, kind: ObservationKind, noun: str) -> Iterator[Draft]:
 
 def _of_sessions(draft: Draft, scene: Scene, sessions: Sequence[SmbSession | Logon]) -> Draft:
     """An observation of sessions or logons, with when they were and which frames show them."""
+    # `sessions` lists those of SMB.
+    of_rpc = [one.key for one in sessions if isinstance(one, Logon) and one.session is None]
     draft.command = scene.command("sessions")
+    if len(of_rpc) == len(sessions):
+        shown = " || ".join(f'auth.logon == "{key}"' for key in of_rpc[:_MOST_NAMED])
+        draft.command = scene.command("timeline", filter=shown)
     draft.count = draft.count or len(sessions)
     draft.frames = [frame for one in sessions for frame in one.frames]
     draft.first_time_ns = min(one.first_time_ns for one in sessions)

@@ -28,12 +28,12 @@ def program_drafts(scene: Scene) -> Iterator[Draft]:
         marks = f"{len(likeness.alike)} marks of {likeness.marks}"
         times = [one.time_ns for connection, _ in found for one in connection.seen]
         text = f"{scene.caller(who)} called {scene.host(who.server_ip)} by a program like {name} ({marks}: "
-        text += f"{', '.join(likeness.alike)}), {counted(len(found), 'connection')}"
+        text += f"{likeness.listed}), {counted(len(found), 'connection')}"
         yield Draft(
             severity="info",
             kind="client-program",
             text=text,
-            command=scene.command("sessions"),
+            command=scene.command("sessions" if any(one.sent_by_smb for one, _ in found) else "hosts"),
             who=who,
             objects=(name,),
             detail=f"({marks})",

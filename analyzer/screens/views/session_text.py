@@ -54,7 +54,7 @@ def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
 
 def _program_details(likeness: Likeness | None) -> Iterable[tuple[str, str]]:
     if likeness is not None:
-        yield "client program", f"{likeness.words}: {', '.join(likeness.alike)}"
+        yield "client program", f"{likeness.words}: {likeness.listed}"
 
 
 _OUTCOMES: dict[LogonOutcome, str] = {

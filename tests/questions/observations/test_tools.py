@@ -1,8 +1,9 @@
 """What captures of tools show, in `tools`: each was recorded of the program that its name says.
 
-impacket 0.13.1 called its own file server, with pipes that answer as a service control manager and a registry do; rpcclient and net
-of Samba 4.17 called smbd, or that server to list sessions, and to log on as six accounts that it does not know. nmap 7.93 called
-smbd, which refuses its logon by NTLMv1 and lets it in without a name.
+impacket 0.13.1 called its own file server, with pipes that answer as a service control manager, a task scheduler and a registry do.
+Its secretsdump gets empty hives there, so it finds no accounts in them. rpcclient and net of Samba 4.17 called smbd, or that server
+to list sessions, and to log on as six accounts that it does not know. nmap 7.93 called smbd, which refuses its logon by NTLMv1 and
+lets it in without a name.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from tests.questions.observations.test_account import check
 TOOLS = Path(__file__).parent / "tools"
 RUN = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Run\\x"
 LIBRARY = "HKLM\\SYSTEM\\CurrentControlSet\\Services\\lab\\Performance\\Library"
+LSA = "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Lsa"
+TEMP = "\\\\10.99.0.1\\ADMIN$\\Temp\\"
 # Kind, outcome, objects and attacks of each observation that is neither of a logon nor of other calls.
 SHOWN = {
     "impacket_smbexec": [
@@ -41,6 +44,23 @@ SHOWN = {
         "anonymous None",
         "session-list refused HKU",
         "session-list refused srvsvc.NetrSessionEnum",
+    ],
+    "impacket_atexec": [
+        "task unreadable ITaskSchedulerService.SchRpcRegisterTask ATK04",
+        "task-start unreadable ITaskSchedulerService.SchRpcRun ATK04",
+        "task-delete unreadable ITaskSchedulerService.SchRpcDelete ATK04",
+        f"file-read answered {TEMP}jNQqkton.tmp",
+        f"file-change answered {TEMP}jNQqkton.tmp",
+    ],
+    "impacket_secretsdump": [
+        "registry-save answered HKLM\\SAM ATK11",
+        "registry-save answered HKLM\\SECURITY ATK11",
+        "registry-write answered HKLM\\SAM",
+        "registry-write answered HKLM\\SECURITY",
+        f"registry-read answered {LSA}\\JD {LSA}\\Skew1 {LSA}\\GBG {LSA}\\Data",
+        f"registry-read refused {LSA}",
+        f"file-read answered {TEMP}NvPvNUnG.tmp {TEMP}YXhHfPIw.tmp",
+        f"file-change answered {TEMP}NvPvNUnG.tmp {TEMP}YXhHfPIw.tmp",
     ],
     "samba_net_rpc_user_info": ["account-query answered games RID 513"],
     "samba_rpcclient_netsessenum": ["session-list answered srvsvc.NetrSessionEnum ATK09"],

@@ -787,7 +787,9 @@ def test_an_encrypted_message_names_a_session() -> None:
     talk.raw(0, seal(message, talk.keys.client_to_server, GCM_128, b"nonce", session=0))
     out = run(stream(talk.write(SAY).sent), WITH_KEY)
     assert stated(out) == [(0, True, b"?"), (0, True, SAY)]
-    assert texts(out) == [("malformed", "transform.session_id at byte 44: an encrypted message without a session")]
+    assert texts(out) == [
+        ("malformed", "transform.session_id at byte 44: an encrypted message of no session, its SessionId is 0")
+    ]
 
 
 def test_what_is_encrypted_without_being_smb_says_nothing_of_who_is_who() -> None:
