@@ -97,7 +97,7 @@ class Program(Struct, frozen=True):
         return tuple(alike)
 
 
-class Likeness(Struct, frozen=True):
+class ProgramLikeness(Struct, frozen=True):
     """The programs that a connection is like, and which of its marks say so."""
 
     names: tuple[str, ...]
@@ -122,7 +122,7 @@ class Likeness(Struct, frozen=True):
         return f"like {self.name} ({len(self.alike)} marks of {self.marks})"
 
 
-def recognized(marks: Marks, programs: Iterable[Program]) -> Likeness | None:
+def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | None:
     """What the marks of one connection are like, None where they are too few or like none that is known."""
     counted = {name: value for name, value in marks.items() if name not in NOT_LEARNT}
     found = [(one.name, alike) for one in programs if (alike := one.agrees(counted))]
@@ -133,7 +133,7 @@ def recognized(marks: Marks, programs: Iterable[Program]) -> Likeness | None:
     alike = best[0][1]
     if len([name for name in alike if name not in _PLAIN]) < _FEWEST_OWN:
         return None
-    return Likeness(tuple(name for name, _ in best), alike, len(counted))
+    return ProgramLikeness(tuple(name for name, _ in best), alike, len(counted))
 
 
 @cache
@@ -164,7 +164,7 @@ class ClientConnection(Struct, dict=True):
         return found
 
     @cached_property
-    def likeness(self) -> Likeness | None:
+    def likeness(self) -> ProgramLikeness | None:
         return recognized(self.marks, known_programs())
 
     @property
@@ -193,12 +193,12 @@ class ClientPrograms:
     def __iter__(self) -> Iterator[ClientConnection]:
         return iter(self._connections.values())
 
-    def of_session(self, session: SmbSession) -> Likeness | None:
+    def of_session(self, session: SmbSession) -> ProgramLikeness | None:
         """What the client of a session is like."""
         found = self._connections.get((session.client, session.server))
         return found.likeness if found is not None else None
 
-    def shown(self) -> Iterator[tuple[ClientConnection, Likeness]]:
+    def shown(self) -> Iterator[tuple[ClientConnection, ProgramLikeness]]:
         """The connections that are like a program, of the sessions and logons that were asked for."""
         analysis = self._analysis
         ends = None

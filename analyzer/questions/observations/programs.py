@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.printable import counted
-from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms, Likeness
+from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms, ProgramLikeness
 from analyzer.questions.observations.scene import Draft, Scene
 from analyzer.results.statistics import Who
 
@@ -15,7 +15,7 @@ def program_drafts(scene: Scene) -> Iterator[Draft]:
     analysis = scene.analysis
     named = {(one.client, one.server): one.identity for one in analysis.shown_sessions}
     named |= {(one.client, one.server): one.identity for one in analysis.shown_logons if one.session is None}
-    groups: dict[tuple[Who, str], list[tuple[ClientConnection, Likeness]]] = {}
+    groups: dict[tuple[Who, str], list[tuple[ClientConnection, ProgramLikeness]]] = {}
     for connection, likeness in ClientPrograms(analysis).shown():
         identity = named.get((connection.client, connection.server))
         if identity is None:

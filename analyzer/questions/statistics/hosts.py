@@ -60,10 +60,8 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
         at = session.first_time_ns
-        client, server = (
-            hosts.of(session.client.ip, (session.number, True), at),
-            hosts.of(session.server.ip, (session.number, False), at),
-        )
+        client = hosts.of(session.client.ip, (session.number, True), at)
+        server = hosts.of(session.server.ip, (session.number, False), at)
         client.roles["SMB client"] = None
         server.roles["SMB server"] = None
         if session.dialect is not None:

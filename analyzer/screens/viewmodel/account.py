@@ -149,6 +149,9 @@ def _objects(found: Sequence[Observation]) -> str:
             name = one.objects[0].partition(".")[0]
             interfaces[name if name != "unknown" else "an unknown interface"] += one.count
         words = [f"{name} {count:,}" for name, count in interfaces.most_common()]
+    elif found[0].kind == "client-program":
+        # Its connections show now more of its marks, now fewer: the first are shown.
+        words = [f"{name} {detail}" for name, detail in {one.objects[0]: one.detail for one in reversed(found)}.items()]
     else:
         objects = (([shortened(name, _SHOWN_OBJECT) for name in one.objects], one.detail) for one in found)
         words = [" ".join(filter(None, (", ".join(names[:_MOST_NAMED]), detail))) for names, detail in objects]

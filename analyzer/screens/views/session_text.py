@@ -9,7 +9,7 @@ from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.printable import counted
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.programs import ClientPrograms, Likeness
+from analyzer.interfaces.contents.programs import ClientPrograms, ProgramLikeness
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import HostRecord
@@ -52,7 +52,7 @@ def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
         yield "keys", session.decryption.value + (f": {session.reason}" if session.reason else "")
 
 
-def _program_details(likeness: Likeness | None) -> Iterable[tuple[str, str]]:
+def _program_details(likeness: ProgramLikeness | None) -> Iterable[tuple[str, str]]:
     if likeness is not None:
         yield "client program", f"{likeness.words}: {likeness.listed}"
 

@@ -24,22 +24,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.auth.context import Handshake, SearchBudget, Sender, Unprotected
-from analyzer.auth.marks import token_marks
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
 from analyzer.core.times import earliest
-from analyzer.core.traced import TracedBytes
-from analyzer.results.connection import Bound, Channel, ClientMarks, FeaturesOffered, Pdu
+from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.results.pdus import Plain
 from analyzer.results.security import AuthLevel, Decryption
 from analyzer.transport.channel.events import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.calls import CallPairing, FragmentPart, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.exchange import ExchangeMaker, numbers
 from analyzer.transport.rpc.framing import CutPdu, Framer, LostPdus, RawPdu
-from analyzer.transport.rpc.marks import bind_marks, call_id_marks
+from analyzer.transport.rpc.marks import MarkNotes
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
     FIRST_FRAG,
@@ -64,7 +62,6 @@ from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.transport.rpc.syntaxes import is_feature_negotiation, syntax_name
 
 _MAX_OFFERS = 16
-_MOST_FRAMES = 8
 # Memory of an association without calls, and of what it may have besides, as measured.
 _COST, _PRESENTATION_COST, _SECURITY_COST = 6000, 400, 4000
 # Plain numbers: members of an enumeration are slower to find and to compare.
@@ -101,9 +98,7 @@ class Association:
         self._presentations: dict[int, Presentation] = {}
         self._offers: dict[int, _Offered] = {}
         self._early_acks: dict[int, RawPdu] = {}
-        # The call ids of a bind and of the first requests behind it, until they are told.
-        self._bound_by: int | None = None
-        self._first_requests: list[int] = []
+        self._marks = MarkNotes()
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back)
         self._calls = CallPairing(self._presentations, limits, self._emit, spill)
@@ -303,8 +298,8 @@ class Association:
 
     def _fragment(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
         if header.ptype == _REQUEST:
-            if self._bound_by is not None and header.first:
-                self._note_call_id(header.call_id, part, out)
+            if self._marks.awaits_calls and header.first:
+                self._marks.request(self._channel, header, part.piece, part.start, out)
             self._calls.request(header, head, part, out)
         else:
             self._calls.response(header, head, part, out)
@@ -390,30 +385,9 @@ class Association:
     def _state_logons(self, over: Iterable[Security], out: list[Event]) -> None:
         out.extend(logon for security in over if (logon := security.stated(self._channel)) is not None)
 
-    # Marks of the client's program
-
-    def _note_marks(self, marks: Iterable[str], data: TracedBytes, out: list[Event]) -> None:
-        channel = self._channel
-        if found := tuple(marks):
-            out.append(
-                ClientMarks(channel.client, channel.server, data.time_ns_at(0), data.frames[:_MOST_FRAMES], found)
-            )
-
-    def _note_token(self, trailer: SecTrailer | None, raw: RawPdu, out: list[Event]) -> None:
-        if trailer is not None:
-            self._note_marks(token_marks(raw.data.data[trailer.value], "rpc"), raw.data, out)
-
-    def _note_call_id(self, call_id: int, part: FragmentPart, out: list[Event]) -> None:
-        """A request came; the first two after a bind show how the client counts."""
-        self._first_requests.append(call_id)
-        if self._bound_by is not None and len(self._first_requests) == 2:
-            marks = call_id_marks(self._bound_by, self._first_requests)
-            self._note_marks(marks, part.piece[part.start : part.stop], out)
-            self._bound_by = None
-
     def _auth3(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         self._token("initiator", trailer, raw, out)
-        self._note_token(trailer, raw, out)
+        self._marks.token(self._channel, trailer, raw.data, out)
 
     def _bind(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data
@@ -422,10 +396,7 @@ class Association:
         if is_bind:
             self._exchanges.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
         self._token("initiator", trailer, raw, out)
-        if is_bind:
-            self._note_marks(bind_marks(header, bind, trailer), data, out)
-            self._note_token(trailer, raw, out)
-        self._bound_by, self._first_requests = header.call_id if is_bind else None, []
+        self._marks.bind(self._channel, header, bind, trailer, data, out)
         for offer in bind.offers:
             if not _is_features(offer):
                 only = offer.transfer[0] if len(offer.transfer) == 1 else None

@@ -186,12 +186,8 @@ class Smb2Reader:
         session = self.sessions.get(session_id, message)
         if session is None:
             # impacket leaves its tree once more behind its logoff, encrypted for session 0; smbd ends the connection.
-            raise MalformedError(
-                "an encrypted message of no session, its SessionId is 0",
-                field="transform.session_id",
-                start=44,
-                stop=52,
-            )
+            text = "an encrypted message of no session, its SessionId is 0"
+            raise MalformedError(text, field="transform.session_id", start=44, stop=52)
         client = self._state.client_direction
         decrypted = decrypted_message(self._state, session, message, None if client is None else direction == client)
         if decrypted is None:
