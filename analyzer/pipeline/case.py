@@ -24,6 +24,8 @@ from analyzer.results.rows import CONTRADICTIONS
 from analyzer.results.saved import ENTRIES, CaseFacts, TableFacts, dump, load
 
 FORMAT, VERSION = "pcq-case", 7
+# What a directory of `collect` says that it is, which has a manifest too.
+_DATASET = "pcq-dataset"
 
 
 class CaseManifest(Struct, frozen=True, kw_only=True):
@@ -124,6 +126,11 @@ def _checked(text: bytes, place: Path) -> CaseManifest:
         raise InputError(f"{place} is no case") from None
     except CONTRADICTIONS as error:
         raise damaged(place, f"its manifest is none ({error})") from error
+    if kind.format == _DATASET:
+        raise InputError(
+            f"{place} is a dataset of collect, and commands read captures and cases",
+            hint=f"Each conversation in it is a case: name one of {place}/_state/*.pcq. Notebooks open datasets: pcq.open.",
+        )
     if kind.format != FORMAT:
         raise InputError(f"{place} is no case")
     if (kind.version, kind.schema) != (VERSION, SCHEMA):

@@ -126,6 +126,7 @@ def test_what_a_case_cannot_give(
         ({"version": 999, "program": "9.0"}, "is a case of version 999, saved by pcq-analyzer 9.0"),
         ({"version": "1"}, "is no case"),
         ({"format": "other"}, "is no case"),
+        ({"format": "pcq-dataset"}, "is a dataset of collect"),
     ],
 )
 def test_a_case_of_a_later_version_names_its_program(
