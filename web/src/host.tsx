@@ -370,7 +370,7 @@ function ChosenRow({ film, chosen, time, says, onCell, onEnd, onColumn }: {
             <Spark values={values(column)} polls={Math.min(SPARK, film.calls.length)} />
             <b class={is ? undefined : "none"} title={more || undefined}>{words}</b>
             <small>
-              {frame.state(chosen.row, column, poll) !== NOT_ASKED && <button type="button" class="link" onClick={(event) => { event.stopPropagation(); onCell(film.calls[poll]!, place, about.size); }}>{`#${film.calls[poll]}${place >= 0 ? `, bytes ${place} to ${place + about.size}` : ""}`}</button>}
+              {frame.state(chosen.row, column, poll) !== NOT_ASKED && <button type="button" class="link" onClick={(event) => { event.stopPropagation(); onCell(film.calls[poll]!, place, about.size); }}>{`#${film.calls[poll]}${place >= 0 ? about.size > 0 ? `, bytes ${place} to ${place + about.size}` : `, from byte ${place}` : ""}`}</button>}
               {before !== undefined && <>{" and "}<button type="button" class="link" onClick={(event) => { event.stopPropagation(); onCell(before, -1, 0); }}>#{before}</button></>}
             </small>
           </div>

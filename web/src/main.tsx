@@ -284,7 +284,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
         {view === "host" && (
           <Host
             moment={moment} following={live !== "none"} theme={shade} base={rows.base} machine={(ip) => rows.machine(ip)} onMoment={setMoment}
-            onCell={(call, start, size) => openAt(call, start < 0 ? null : { layer: "response.buffer", start, stop: start + size })}
+            onCell={(call, start, size) => openAt(call, start < 0 ? null : { layer: "response.buffer", start, stop: start + Math.max(1, size), whole: size === 0 })}
           />
         )}
         {view === "audit" && <AuditView head={head} audit={audit} focus={focus} called={(call) => rows.text("method", call - 1) ?? ""} onOpen={open} />}
@@ -305,7 +305,7 @@ function exact(detail: CallDetail, aim: Place): Place {
   if (layer === undefined) return aim;
   // What lies in lpData is described there.
   const inner = [...detail.layers.values()].find((one) => one.parent === aim.layer && one.kind === "buffer" && aim.start >= one.offset && aim.stop <= one.offset + one.data.length && aim.stop > aim.start);
-  if (inner !== undefined) return exact(detail, { layer: inner.id, start: aim.start - inner.offset, stop: aim.stop - inner.offset });
+  if (inner !== undefined) return exact(detail, { layer: inner.id, start: aim.start - inner.offset, stop: aim.stop - inner.offset, whole: aim.whole });
   if (layer.tree === null) return aim;
   let node = layer.tree;
   for (;;) {
@@ -313,7 +313,8 @@ function exact(detail: CallDetail, aim: Place): Place {
     if (child === undefined) break;
     node = child;
   }
-  return node === layer.tree ? aim : { ...aim, node };
+  if (node === layer.tree) return aim;
+  return aim.whole ? { layer: aim.layer, start: node.start, stop: node.start + node.length, node } : { ...aim, node };
 }
 
 function first(detail: CallDetail | null): string {

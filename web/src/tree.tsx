@@ -7,7 +7,8 @@ import { shown, valueText } from "./text";
 import { Virtual } from "./virtual";
 
 // A range of bytes of a layer, and the field it was chosen by. What was found under the pointer in the bytes is brought to sight in the tree.
-export interface Place { layer: string; start: number; stop: number; node?: TreeNode; inBytes?: boolean }
+// `whole`: the field that these bytes are in, however long it is.
+export interface Place { layer: string; start: number; stop: number; node?: TreeNode; inBytes?: boolean; whole?: boolean }
 
 interface Line {
   id: string; depth: number; words: string; value: string; meaning: string; reference: string; place: Place | null; children: (() => Line[]) | null; open: boolean;

@@ -99,6 +99,13 @@ class Grid(Struct, frozen=True, eq=False):
     def data_sizes(self) -> Sequence[int]:
         return self.shape.data_sizes
 
+    @property
+    def value_starts(self) -> Ints:
+        # dwDataSize and dwSize stand before each value.
+        inside = np.cumsum((0, *self.shape.sizes[:-1]))[: len(self.shape.sizes)] + 8
+        starts: Ints = (self.begins[:, None] + inside).reshape(-1)
+        return starts
+
     def __len__(self) -> int:
         return len(self.names) * len(self.shape.data_sizes)
 
@@ -117,6 +124,10 @@ class Singles(Struct, frozen=True, eq=False):
     data_size: Ints
     size: Ints
     at: Ints
+
+    @property
+    def value_starts(self) -> Ints:
+        return np.where(self.data_size < 0, -1, self.at)
 
     def __len__(self) -> int:
         return len(self.block)
@@ -145,6 +156,11 @@ class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
             for part in self.parts
         ]
         return np.concatenate([np.empty(0, np.int64), *sizes])
+
+    @cached_property
+    def value_starts(self) -> Ints:
+        """Where the bytes of each value begin in the buffer, -1 for an error block."""
+        return np.concatenate([np.empty(0, np.int64), *(part.value_starts for part in self.parts)])
 
     @cached_property
     def masks(self) -> Words | None:

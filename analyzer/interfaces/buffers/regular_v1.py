@@ -18,6 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analyzer.core.cached import cached_property
 from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, v1_value
 from analyzer.interfaces.buffers.layout import (
     V1_CLOCKS,
@@ -47,7 +48,7 @@ MAX_BYTES = 8 * 1024 * 1024
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
-class V1Layout(Struct, frozen=True, eq=False):
+class V1Layout(Struct, frozen=True, eq=False, dict=True):
     """All of a block but its clocks and values. `objects` have no clocks, and their instances no values.
 
     `places` states in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
@@ -61,6 +62,15 @@ class V1Layout(Struct, frozen=True, eq=False):
     blocks: tuple[tuple[int, ...], ...]
     places: npt.NDArray[np.int64]
     wide: npt.NDArray[np.bool_]
+
+    @cached_property
+    def value_starts(self) -> npt.NDArray[np.int64]:
+        """Where each value begins in the block, those of `mixed` objects among them: object by object, instance by instance."""
+        found = [
+            np.array([start + one.offset for start in blocks for one in item.definitions if one.size], np.int64)
+            for item, blocks in zip(self.objects, self.blocks, strict=True)
+        ]
+        return np.concatenate([np.empty(0, np.int64), *found])
 
 
 class V1Block(Struct, frozen=True, eq=False):

@@ -14,8 +14,7 @@ from msgspec import Struct, field
 
 from analyzer.core.arrays import distinct
 from analyzer.core.kept import Kept
-from analyzer.interfaces.buffers.regular import Layout
-from analyzer.interfaces.buffers.regular_v1 import V1Layout
+from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
 from analyzer.interfaces.pcq.samples import PerflibSample
 from analyzer.questions.films.coding import Ints
 from analyzer.questions.films.film import (
@@ -125,7 +124,7 @@ class FilmMaker:
         for place, (series, sample) in enumerate(zip(plan.series, plan.samples, strict=True)):
             if plan.wanted[place] and not series.is_hidden and not (sample is not None and sample.repeated):
                 found.setdefault(series.objects, []).append(place)
-        offsets = _offsets(plan)
+        offsets = _offsets(answer)
         made = []
         for objects, places in found.items():
             key, lane = self._lane(answer, plan.series[places[0]], objects)
@@ -239,6 +238,8 @@ def _column_number(lane: _Lane, plan: ValuePlan, place: int, nth: int) -> int:
     if (number := lane.columns.get((series.counters, nth))) is None:
         number = lane.columns[series.counters, nth] = len(lane.columns)
         kind = series.counter_type
+        # A text has another length at each poll.
+        is_text = kind is not None and kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT
         formula = formula_of(kind) if kind is not None else None
         lane.film.columns.append(
             FilmColumn(
@@ -249,7 +250,7 @@ def _column_number(lane: _Lane, plan: ValuePlan, place: int, nth: int) -> int:
                 series.scale,
                 bool(series.attributes & ATTRIB_HEX) or (formula is not None and formula.is_hex),
                 formula is not None and formula.delta,
-                int(max(plan.sizes[place], 0)) if place < len(plan.sizes) else 0,
+                0 if is_text else int(max(plan.sizes[place], 0)) if place < len(plan.sizes) else 0,
             )
         )
     return number
@@ -276,14 +277,15 @@ def _asks_for_all(plan: ValuePlan, sample: Sample | None) -> bool:
     return known is not None and not known.names_one_instance
 
 
-def _offsets(plan: ValuePlan) -> Ints:
+def _offsets(answer: Answer) -> Ints:
     """Where the bytes of each value begin in the buffer; -1 where that is not known."""
-    layout, found = plan.layout, np.full(len(plan), NO_PLACE, np.int64)
-    if layout is None or layout.places is None or (isinstance(layout, V1Layout) and any(layout.mixed)):
-        return found
-    width = 8 if isinstance(layout, Layout) else 4
-    known = plan.at >= 0
-    found[known] = width * np.asarray(layout.places, np.int64)[plan.at[known]]
+    plan, starts = answer.plan, answer.starts
+    found = np.full(len(plan), NO_PLACE, np.int64)
+    if starts is None and plan.layout is not None:
+        starts = plan.layout.value_starts
+    if starts is not None:
+        known = plan.at >= 0
+        found[known] = starts[plan.at[known]]
     return found
 
 

@@ -348,7 +348,9 @@ class Browser(App[None]):
     def on_host_pane_opened(self, event: HostPane.Opened) -> None:
         cell = event.cell
         assert cell.call is not None
-        self._go_to(cell.call, None if cell.start is None else ("response.buffer", cell.start, cell.start + cell.size))
+        self._go_to(
+            cell.call, None if cell.start is None else ("response.buffer", cell.start, cell.start + max(1, cell.size))
+        )
 
     # ------------------------------------------------------------------------------------------------ keys
 

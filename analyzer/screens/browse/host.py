@@ -100,7 +100,9 @@ class CounterList(Lines):
         text.append(f"{_words(cell):>20} {unit:<3}", "bold" if _has_value(cell) else "blue")
         text.append(f" {printable(about.names[0] if about is not None else title)}")
         if cell.call is not None:
-            place = f", bytes {cell.start} to {cell.start + cell.size}" if cell.start is not None else ""
+            place = "" if cell.start is None else f", from byte {cell.start}"
+            if cell.start is not None and cell.size:
+                place = f", bytes {cell.start} to {cell.start + cell.size}"
             text.append(f"  #{cell.call}{place}", "cyan")
         return text.append(f"  {printable(cell.says)}" if cell.says else "", "yellow")
 

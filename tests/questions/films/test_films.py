@@ -16,7 +16,7 @@ from analyzer.questions.films.film import NOT_ASKED, Film, Films, moments, read_
 from analyzer.questions.films.making import films_of
 from analyzer.questions.series.readings import readings
 from analyzer.results.analysis import Analysis
-from tests.build.buffers import Block, Instance, PerfObject, name_table
+from tests.build.buffers import Block, Instance, PerfObject, name_table, wide
 from tests.build.buffers import Counter as Definition
 from tests.build.calls import analysis_of, winreg
 from tests.build.counters import Info, Reader, Watch, large, one, whole
@@ -107,6 +107,36 @@ def test_the_bytes_of_a_cell_are_those_of_its_value() -> None:
                 start = int(frame.places[layout, column, place])
                 held = side.buffer.data[start : start + film.columns[column].size]
                 assert int.from_bytes(held, "little") == frame.values[column, place, at]
+
+
+def test_texts_and_the_values_beside_them_lead_to_their_bytes() -> None:
+    """Of both interfaces. Texts move what stands behind them."""
+    watch = Watch((Info(1, 0x00010100), Info(2, 0x00000B00))).open(whole())
+    for text in ("a", "longer", ""):
+        raws = (*large(7), wide(text))
+        watch.poll(Block(6, ids=(1, 2), instances=(("x", 0), ("y", 1)), values=(raws, raws)))
+    reader = Reader()
+    counters = Definition(784, 0x00010000, 4), Definition(6, 0x00000B00, 8)
+    rows = tuple(Instance(name, -1, (0, 0), (7, name * 3)) for name in "pq")
+    reader.read(PerfObject(230, counters, rows))
+    for analysis, polls in ((watch.analysis, 3), (reader.analysis, 1)):
+        (film,) = films_of(readings(analysis)).films
+        assert len(film.calls) == polls
+        for poll, call in enumerate(film.calls):
+            side = analysis.calls[call - 1].response
+            assert side is not None
+            frame, at = film.frame(poll)
+            for column, about in enumerate(film.columns):
+                for place in range(len(frame.rows)):
+                    start = frame.start_of(column, place, at)
+                    assert start is not None
+                    cell = (column * len(frame.rows) + place) * frame.states.shape[2] + at
+                    if about.type == "PERF_COUNTER_TEXT":
+                        assert about.size == 0
+                        assert side.buffer_data[start:].startswith(frame.exact[cell].encode("utf-16-le"))
+                    else:
+                        held = side.buffer_data[start : start + about.size]
+                        assert int.from_bytes(held, "little") == frame.values[column, place, at] == 7
 
 
 def test_polls_of_one_round_are_one_moment() -> None:
