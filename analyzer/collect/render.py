@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
+from typing import TypeVar
 from urllib.parse import quote
 
 import polars as pl
@@ -33,7 +34,7 @@ from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import HostRecord, LogonRecord, ProblemRecord
+from analyzer.results.capture import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord, filled, metadata_record
 from analyzer.results.record import Record
@@ -49,6 +50,8 @@ NUMBER_SHIFT = 32
 ROWS_OF_FILE = 100_000
 # Rows of one table that are worked on at a time: text takes several times what names do.
 _ROWS_AT_ONCE, _RECORDS_AT_ONCE = 10_000, 2_000
+# What has frames and the files that they are of.
+_Shown = TypeVar("_Shown", HostMark, HostProgram)
 # What rows of no day or server are in: pandas refuses the name that other readers take for null.
 NO_DAY, NO_SERVER = "1970-01-01", "none"
 _NUMBERS = {
@@ -97,12 +100,13 @@ def render(task: RenderTask) -> RowsFacts:
 
 def _in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
     """A host whose frames are of the files of the dataset with these numbers."""
-    marks = []
-    for mark in host.marks:
-        given = mark.frame_files
-        numbers = (files[0],) * len(mark.frames) if isinstance(given, UnsetType) else tuple([files[at] for at in given])
-        marks.append(replace(mark, frame_files=numbers))
-    return replace(host, marks=tuple(marks))
+
+    def placed(one: _Shown) -> _Shown:
+        given = one.frame_files
+        numbers = (files[0],) * len(one.frames) if isinstance(given, UnsetType) else tuple([files[at] for at in given])
+        return replace(one, frame_files=numbers)
+
+    return replace(host, marks=tuple(map(placed, host.marks)), programs=tuple(map(placed, host.programs)))
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.questions.statistics.machines import MOST_FRAMES, contradiction, marks_in, numbered_hosts
 from analyzer.results.audit import CoverageRecord
-from analyzer.results.capture import HostMark, HostName, HostRecord, ProblemRecord
+from analyzer.results.capture import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.transport.packet.tallies import Tallies
 
@@ -95,7 +95,9 @@ def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
     listed = (
-        name for name in HostRecord.__struct_fields__ if isinstance(getattr(one, name), tuple) and name != "marks"
+        name
+        for name in HostRecord.__struct_fields__
+        if isinstance(getattr(one, name), tuple) and name not in ("marks", "programs")
     )
     times = [time for time in (one.first_time_ns, other.first_time_ns) if time is not None]
     lasts = [time for time in (one.last_time_ns, other.last_time_ns) if time is not None]
@@ -109,7 +111,18 @@ def _both(one: HostRecord, other: HostRecord) -> HostRecord:
         first_time_ns=min(times, default=None),
         last_time_ns=max(lasts, default=None),
         marks=tuple(marks.values()),
+        programs=tuple(_joined((*one.programs, *other.programs))),
     )
+
+
+def _joined(programs: Iterable[HostProgram]) -> Iterator[HostProgram]:
+    """Each program once, as the connection shows it that shows most, the first of these."""
+    found: dict[str, list[HostProgram]] = {}
+    for one in programs:
+        found.setdefault(one.name, []).append(one)
+    for name in sorted(found):
+        most = min(found[name], key=lambda one: (-len(one.alike), one.frame_files, one.frames))
+        yield replace(most, connections=sum(one.connections for one in found[name]))
 
 
 def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:

@@ -125,8 +125,8 @@ def _add_programs(hosts: _Hosts, analysis: Analysis) -> None:
 
 
 def _program_records(programs: Mapping[str, Sequence[ClientConnection]], analysis: Analysis) -> Iterator[HostProgram]:
-    for name, connections in programs.items():
-        first = max(connections, key=lambda one: len(one.likeness.alike) if one.likeness is not None else 0)
+    for name, connections in sorted(programs.items()):
+        first = min(connections, key=lambda one: (-len(one.likeness.alike) if one.likeness else 0, one.frames()))
         assert first.likeness is not None
         frames, files = analysis.capture.numbered(first.frames())
         alike, marks = first.likeness.alike, first.likeness.marks
