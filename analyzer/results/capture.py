@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from analyzer.core.events import ProblemKind
 from analyzer.results.record import Endpoint, FrameFiles, Frames, Record, Value, doc
-from analyzer.results.security import AccountSource, Granted, LogonOutcome
+from analyzer.results.security import AccountSource, Granted, LogonOutcome, RefusedBy
 
 SCHEMA = 2
 
@@ -221,7 +221,8 @@ class LogonRecord(Record, frozen=True, kw_only=True, tag="logon"):
         LogonOutcome,
         doc(
             "what the server granted: the `account`, a `guest`'s session, an `anonymous` one; `bound`: a further connection of the "
-            "session; `refused`; `unanswered`: no answer to it was captured",
+            "session; `refused`; `unanswered`: no answer to it was captured; `undecided`: what was captured of an RPC logon does not "
+            "show what the server decided",
             source="[MS-SMB2] section 3.3.5.5",
         ),
     ]
@@ -230,8 +231,11 @@ class LogonRecord(Record, frozen=True, kw_only=True, tag="logon"):
     claimed_user: Annotated[str | None, doc("the account that the client claimed, where the server granted another")]
     mechanism: Annotated[str | None, doc("`ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, ...")]
     workstation: Annotated[str | None, doc("the client's name for itself", source="[MS-NLMP] section 2.2.1.3")]
-    refused: Annotated[int | None, doc("status with which the server refused it: of SMB an NTSTATUS, of RPC a fault")]
-    refused_name: Annotated[str | None, doc("its name", source="[MS-ERREF]")]
+    refused: Annotated[
+        int | None,
+        doc("status with which the server refused it: of SMB an NTSTATUS, of RPC a fault or the reason of a bind_nak"),
+    ]
+    refused_name: Annotated[str | None, doc("its name", source="[MS-ERREF], C706 section 12.6.3.1")]
     verified: Annotated[
         Literal["key", "answer", "none"],
         doc(
@@ -246,6 +250,14 @@ class LogonRecord(Record, frozen=True, kw_only=True, tag="logon"):
     ]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    refused_by: Annotated[RefusedBy | None, doc("the message with which the server refused it")] = None
+    seen: Annotated[
+        str | None,
+        doc(
+            "of an RPC logon: what shows the outcome, or what was captured in its place, in words. Null of SMB, where the "
+            "answer to the session setup shows it"
+        ),
+    ] = None
 
 
 class HostName(Value, frozen=True):

@@ -22,8 +22,11 @@ UNKNOWN_USER = "unknown user"
 AccountSource = Literal["handshake", "ticket", "kdc-reply", "answer"]
 # What the server's answer to a logon granted: what was asked for, or less.
 Granted = Literal["account", "guest", "anonymous"]
-# How a logon ended; `bound`: it added a connection to a session, `unanswered`: no answer to it was captured.
-LogonOutcome = Literal["account", "guest", "anonymous", "bound", "refused", "unanswered"]
+# How a logon ended; `bound`: it added a connection to a session, `unanswered`: no answer to it was captured, `undecided`: what was
+# captured of an RPC logon does not show what the server decided.
+LogonOutcome = Literal["account", "guest", "anonymous", "bound", "refused", "unanswered", "undecided"]
+# The message with which a server refuses a logon.
+RefusedBy = Literal["session setup", "bind_nak", "fault"]
 
 
 def who_words(account: str | None, claimed: str | None, later: str | None = None) -> str:

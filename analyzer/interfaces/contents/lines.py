@@ -28,7 +28,7 @@ from analyzer.results.capture import (
 )
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.record import PlaceExtent, Record
-from analyzer.transport.rpc.status import fault_name
+from analyzer.transport.rpc.status import bind_nak_reason, fault_name
 
 
 def place_extents(extents: Iterable[FrameExtent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
@@ -192,7 +192,7 @@ def logon_record(logon: Logon, facts: CaptureFacts) -> LogonRecord:
     frames, files = facts.numbered(logon.frames)
     name = None
     if refused is not None:
-        name = nt_status_name(refused) if logon.by == "smb" else fault_name(refused)
+        name = refusal_name(logon, refused)
     return LogonRecord(
         logon=logon.key,
         by=logon.by,
@@ -214,7 +214,16 @@ def logon_record(logon: Logon, facts: CaptureFacts) -> LogonRecord:
         until_time_ns=logon.until_ns,
         frames=frames,
         frame_files=files,
+        refused_by=logon.refused_by,
+        seen=logon.seen,
     )
+
+
+def refusal_name(logon: Logon, status: int) -> str | None:
+    """The name of the status with which a logon was refused."""
+    if logon.by == "smb":
+        return nt_status_name(status)
+    return bind_nak_reason(status) if logon.refused_by == "bind_nak" else fault_name(status)
 
 
 def timeline_records(

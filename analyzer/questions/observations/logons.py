@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.printable import counted
+from analyzer.interfaces.contents.lines import refusal_name
 from analyzer.questions.observations.scene import Draft, Scene, listed
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.observation import ObservationKind
 from analyzer.results.statistics import Who
-from analyzer.transport.rpc.status import fault_name
 
 _MANY_REFUSED = 10
 # So many logons a command selects by.
@@ -90,16 +90,15 @@ def _refused(scene: Scene) -> Iterator[Draft]:
 def _status(logon: Logon) -> str:
     """The name of the status with which a logon was refused."""
     assert logon.refused is not None
-    if logon.by == "smb":
-        return nt_status_name(logon.refused)
-    return f"fault {fault_name(logon.refused) or hex(logon.refused)}"
+    name = refusal_name(logon, logon.refused) or hex(logon.refused)
+    return name if logon.by == "smb" else f"{logon.refused_by} {name}"
 
 
 def _logged_on(scene: Scene) -> Iterator[Draft]:
     """Logons that were granted to an account, and those whose answer was not captured."""
     groups: dict[tuple[Who, bool], list[Logon]] = {}
     for logon in scene.analysis.shown_logons:
-        if logon.outcome in ("account", "unanswered"):
+        if logon.outcome in ("account", "unanswered", "undecided"):
             identity = logon.identity
             who = Who(identity.account, logon.client.ip, logon.server.ip, identity.claimed_otherwise)
             groups.setdefault((who, logon.is_granted), []).append(logon)
@@ -107,7 +106,9 @@ def _logged_on(scene: Scene) -> Iterator[Draft]:
         by = listed(f"{_BY[by]} {count:,}" for by, count in Counter(one.by for one in logons).most_common())
         verb = "logged on to" if is_granted else "tried to log on to"
         text = f"{scene.caller(who)} {verb} {scene.host(who.server_ip)}: {counted(len(logons), 'logon')} ({by})"
-        text += "" if is_granted else ", no outcome was captured"
+        if not is_granted:
+            seen = listed(dict.fromkeys(one.seen for one in logons if one.seen is not None))
+            text += f", the outcome is not known ({seen})" if seen else ", no outcome was captured"
         made = Draft(severity="info", kind="logon", text=text, command="", who=who)
         made.outcome = "answered" if is_granted else "asked"
         yield _of_sessions(made, scene, logons)

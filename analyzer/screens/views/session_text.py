@@ -64,6 +64,7 @@ _OUTCOMES: dict[LogonOutcome, str] = {
     "bound": "bound a further connection",
     "refused": "refused",
     "unanswered": "the answer was not captured",
+    "undecided": "what the server decided was not captured",
 }
 
 
@@ -71,7 +72,8 @@ def _logon_details(logons: Sequence[Logon]) -> Iterable[tuple[str, str]]:
     """Each logon of a session that has more than one."""
     for logon in logons if len(logons) > 1 else ():
         claimed = logon.identity.claimed or "unknown user"
-        status = f" ({nt_status_name(logon.refused)})" if logon.refused is not None else ""
+        seen = nt_status_name(logon.refused) if logon.by == "smb" and logon.refused is not None else logon.seen
+        status = f" ({seen})" if seen is not None and not logon.is_granted else ""
         frames = ", ".join(str(number_of(frame)) for frame in logon.frames)
         until = "" if logon.outcome in ("refused", "bound") else f", in force until {shown_time(logon.until_ns)}"
         yield (

@@ -9,7 +9,7 @@ A presentation context goes through these states, by its context id:
     state      input                                          next state
     -          bind or alter_context that offers it           OFFERED (under the PDU's call id)
     OFFERED    bind_ack or alter_context_resp, result 0       ACCEPTED: calls may use it
-    OFFERED    the same, another result, or bind_nak          REFUSED
+    OFFERED    the same, another result; bind_nak, a fault    REFUSED
     OFFERED    the end of the channel                         unknown: emitted as such
     OFFERED    more than `_MAX_OFFERS` offers without answer  forgotten, the oldest first; calls may use it
     ACCEPTED   bind or alter_context that offers it again     ACCEPTED as before, until the answer
@@ -30,9 +30,10 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
 from analyzer.core.times import earliest
+from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.results.pdus import Plain
-from analyzer.results.security import AuthLevel, Decryption
+from analyzer.results.security import AuthLevel, Decryption, RefusedBy
 from analyzer.transport.channel.events import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.calls import CallPairing, FragmentPart, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.exchange import ExchangeMaker, numbers
@@ -58,7 +59,7 @@ from analyzer.transport.rpc.pdu import (
     parse_call_head,
 )
 from analyzer.transport.rpc.security import Security, SecurityTable
-from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason
+from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason, fault_name
 from analyzer.transport.rpc.syntaxes import is_feature_negotiation, syntax_name
 
 _MAX_OFFERS = 16
@@ -73,6 +74,7 @@ class _Offered(Struct, frozen=True):
     offers: tuple[Offer, ...]
     frames: tuple[int, ...]
     joins_group: bool
+    security: Security | None = None
 
 
 class Association:
@@ -301,8 +303,15 @@ class Association:
             if self._marks.awaits_calls and header.first:
                 self._marks.request(self._channel, header, part.piece, part.start, out)
             self._calls.request(header, head, part, out)
+        elif head.status is not None and self._answers_offer(header):
+            why = f"fault {fault_name(head.status) or hex(head.status)}"
+            self._refused(header.call_id, "fault", head.status, why, part.data, out)
         else:
             self._calls.response(header, head, part, out)
+
+    def _answers_offer(self, header: PduHeader) -> bool:
+        """Whether a fault refuses a bind or alter_context: its call id is of one without an answer, and of no call."""
+        return header.call_id in self._offers and not self._has_gap and self._calls.get(header.call_id) is None
 
     def _unknown_security(self, trailer: SecTrailer) -> Security:
         """The security context that a protected PDU names, where no handshake of it was met."""
@@ -376,11 +385,14 @@ class Association:
 
     # Presentation contexts
 
-    def _token(self, sender: Sender, trailer: SecTrailer | None, raw: RawPdu, out: list[Event]) -> None:
-        if trailer is not None:
-            data = raw.data
-            self._security.offered(sender, trailer, data.data[trailer.value], data.time_ns_at(0), data.frames)
-            self._state_logons(self._security.take_over(), out)
+    def _token(self, sender: Sender, trailer: SecTrailer | None, raw: RawPdu, out: list[Event]) -> Security | None:
+        if trailer is None:
+            return None
+        data, name = raw.data, Ptype(raw.header.ptype).name.lower()
+        carried = data.time_ns_at(0), data.frames
+        security = self._security.offered(sender, trailer, data.data[trailer.value], *carried, name)
+        self._state_logons(self._security.take_over(), out)
+        return security
 
     def _state_logons(self, over: Iterable[Security], out: list[Event]) -> None:
         out.extend(logon for security in over if (logon := security.stated(self._channel)) is not None)
@@ -395,7 +407,7 @@ class Association:
         is_bind = header.ptype == Ptype.BIND
         if is_bind:
             self._exchanges.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
-        self._token("initiator", trailer, raw, out)
+        security = self._token("initiator", trailer, raw, out)
         self._marks.bind(self._channel, header, bind, trailer, data, out)
         for offer in bind.offers:
             if not _is_features(offer):
@@ -403,7 +415,8 @@ class Association:
                 self._presentations.setdefault(offer.context_id, Presentation(offer.abstract, only))
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
-        self._offers[header.call_id] = _Offered(bind.offers, data.frames, is_bind and bind.assoc_group_id != 0)
+        joins_group = is_bind and bind.assoc_group_id != 0
+        self._offers[header.call_id] = _Offered(bind.offers, data.frames, joins_group, security)
         early = self._early_acks.pop(header.call_id, None)
         if early is not None:
             self._ack(
@@ -441,14 +454,23 @@ class Association:
             out.append(self._bound(offer, shown, accepted, offered, frames, why, ack.assoc_group_id))
 
     def _nak(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        data = raw.data
-        why = bind_nak_reason(parse_bind_nak(raw.header, data.data))
-        offered = self._offers.pop(raw.header.call_id, None)
+        reason = parse_bind_nak(raw.header, raw.data.data)
+        self._refused(raw.header.call_id, "bind_nak", reason, bind_nak_reason(reason), raw.data, out)
+
+    def _refused(
+        self, call_id: int, by: RefusedBy, status: int, why: str, data: TracedBytes, out: list[Event]
+    ) -> None:
+        """The server refuses a bind or alter_context as a whole, and with it the logon that it carries."""
+        offered = self._offers.pop(call_id, None)
         if offered is not None:
             frames = tuple(sorted({*offered.frames, *data.frames}))
             for offer in offered.offers:
                 if not _is_features(offer):
                     out.append(self._bound(offer, _first_transfer(offer), False, offered, frames, why))
+            if offered.security is not None:
+                offered.security.carried(data.time_ns_at(0), data.frames)
+                what = why if by == "fault" else f"{by} ({why})"
+                offered.security.refused(by, status, f"refused by {what}, frame {numbers(data.frames)}")
         out.append(Problem("note", "rpc", data.frames, f"the server refused the bind: {why}"))
 
     def _bound(

@@ -60,8 +60,8 @@ class ExchangeMaker:
         asked = self._side(call, request, is_request=True) if has_request else None
         answered = self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None
         secured = self._security_of(call)
-        if answered is not None and secured is not None:
-            secured[0].used(answered.last_time_ns, call.fault)
+        if secured is not None:
+            self._note_use(call, secured[0], answered)
         if self._set_back and asked is not None and answered is not None and self._is_set_back(asked, answered):
             answered = replace(answered, after_set_back=True)
         return Exchange(
@@ -83,6 +83,17 @@ class ExchangeMaker:
             call.cancelled,
             call.orphaned,
         )
+
+    @staticmethod
+    def _note_use(call: PendingCall, security: Security, answered: Side | None) -> None:
+        """Tells a security context what became of a call under it."""
+        if answered is None:
+            security.asked()
+        elif call.fault is None or call.response.trailer is not None:
+            # A fault with a trailer is protected with the context, so the server has it.
+            security.granted(answered.last_time_ns)
+        else:
+            security.faulted(answered.last_time_ns, call.fault, answered.frames)
 
     def _is_set_back(self, asked: Side, answered: Side) -> bool:
         """Whether the clock went back behind the last frame of a request, up to the first of its answer."""

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.handshake import is_first_token
 from analyzer.core.events import Problem
+from analyzer.core.frames import number_of
+from analyzer.core.printable import counted
 from analyzer.results.connection import Channel, Logon
-from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
+from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity, RefusedBy
 from analyzer.transport.rpc.pdu import SecTrailer
-from analyzer.transport.rpc.status import NOT_AUTHENTICATED
+from analyzer.transport.rpc.status import NOT_AUTHENTICATED, fault_name
 
 _MECHANISMS = {
     AuthType.NONE: "none",
@@ -60,7 +62,11 @@ class Security:
         self._last_time_ns = 0
         self._frames: set[int] = set()
         self._is_answered = False
-        self._refused: int | None = None
+        # What refused it: the kind of message, its status, and words; and what was captured in place of an answer.
+        self._refusal: tuple[RefusedBy, int, str] | None = None
+        self._last_leg = ""
+        self._calls = 0
+        self._first_fault: str | None = None
 
     @property
     def identity(self) -> Identity:
@@ -120,25 +126,60 @@ class Security:
         self._sealed_reason = self._sealed_reason or reason
         self._sealed_frames.update(frames[: max(_MAX_FRAMES - len(self._sealed_frames), 0)])
 
-    def carried(self, time_ns: int, frames: tuple[int, ...]) -> None:
-        """A message of its handshake was carried by these frames."""
+    def carried(self, time_ns: int, frames: tuple[int, ...], leg: str | None = None) -> None:
+        """A message of its handshake was carried by these frames. `leg` names it, None where it is no leg but refuses it."""
+        if leg is not None and frames:
+            self._last_leg = f"{leg} in frame {number_of(frames[0])}"
         self._first_time_ns = time_ns if self._first_time_ns is None else self._first_time_ns
         self._last_time_ns = max(self._last_time_ns, time_ns)
         self._frames.update(frames[: max(_MAX_FRAMES - len(self._frames), 0)])
 
-    def used(self, until_ns: int, fault: int | None) -> None:
-        """A call under it was answered at that time; a server that answers without a fault has let the client in."""
+    def granted(self, until_ns: int) -> None:
+        """A call under it was answered at that time, so the server has let the client in."""
         if until_ns > self._last_time_ns:
             self._last_time_ns = until_ns
-        if fault is None:
-            self._is_answered = True
-        elif fault in NOT_AUTHENTICATED and not self._is_answered:
-            self._refused = fault
+        self._is_answered = True
+
+    def asked(self) -> None:
+        """A call under it has no answer in the capture."""
+        self._calls += 1
+
+    def faulted(self, until_ns: int, fault: int, frames: tuple[int, ...]) -> None:
+        """A call under it was answered with a fault that nothing protects."""
+        self._last_time_ns = max(self._last_time_ns, until_ns)
+        if self._is_answered or self._refusal is not None:
+            return
+        words = f"fault {fault_name(fault) or hex(fault)}, frame {number_of(frames[0])}"
+        if fault in NOT_AUTHENTICATED:
+            self._refusal = ("fault", fault, f"refused by {words}")
+        elif self._first_fault is None:
+            self._first_fault = words
+
+    def refused(self, by: RefusedBy, status: int, words: str) -> None:
+        """The server refuses the message that carries its handshake."""
+        self._refusal = self._refusal or (by, status, words)
+
+    def _seen(self) -> tuple[bool, str]:
+        """Whether nothing shows what the server decided although its answers were captured, and what was seen in words."""
+        if self._is_answered:
+            return False, "a call under it was answered"
+        if self._refusal is not None:
+            return False, self._refusal[2]
+        if self._first_fault is not None:
+            words = f"a call under it got {self._first_fault}, which does not say whether the logon or the call was refused"
+            return True, words
+        if self._calls:
+            return False, f"of {counted(self._calls, 'call')} under it no answer was captured"
+        is_done = self._last_leg.startswith("auth3") or "acceptor" in self._heard
+        why = ", which has no answer of its own" if self._last_leg.startswith("auth3") else ""
+        return is_done, f"the last message of its handshake is {self._last_leg}{why}; no call under it was captured"
 
     def stated(self, channel: Channel) -> Logon | None:
         """Its logon, None where no message of its handshake was captured."""
         if self.logon is None or self._first_time_ns is None:
             return None
+        is_undecided, seen = self._seen()
+        refusal = None if self._is_answered else self._refusal
         return Logon(
             number=self.logon,
             by="rpc",
@@ -150,9 +191,12 @@ class Security:
             first_time_ns=self._first_time_ns,
             until_ns=self._last_time_ns,
             frames=tuple(sorted(self._frames)),
-            refused=None if self._is_answered else self._refused,
+            refused=refusal[1] if refusal is not None else None,
             is_answered=self._is_answered,
             opened_by=self.decrypted_by,
+            refused_by=refusal[0] if refusal is not None else None,
+            is_undecided=is_undecided,
+            seen=seen,
         )
 
     def token(self, sender: Sender, token: bytes) -> None:
@@ -230,16 +274,16 @@ class SecurityTable:
         self._any: Security | None = None
 
     def offered(
-        self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...]
+        self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...], leg: str
     ) -> Security:
-        """A token of bind, alter_context, their answers or AUTH3."""
+        """A token of bind, alter_context, their answers or AUTH3, which `leg` names."""
         security = self._by_id.get(trailer.context_id)
         first = sender == "initiator" and is_first_token(token)
         if security is None or first:
             security = self._new(trailer, next(self._logons))
             if not first:
                 security.missed("initiator")
-        security.carried(time_ns, frames)
+        security.carried(time_ns, frames, leg)
         security.token(sender, token)
         return security
 

@@ -740,6 +740,7 @@ def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
         is_binding=logon.is_binding,
         is_answered=logon.granted is not None or logon.refused is not None or used,
         opened_by=handshake.decrypted_by if handshake is not None else None,
+        refused_by="session setup" if logon.refused is not None else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,7 +33,9 @@ from tests.build.rpc import (
     ToySealer,
     bind,
     bind_ack,
+    bind_nak,
     context,
+    fault,
     fragments,
     pdu,
     request,
@@ -338,7 +341,7 @@ def test_a_logon_whose_context_made_room_for_another_is_stated() -> None:
     talk.sealed(b"other")
     talk.gap(True, 100).gap(False, 100)
     talk.client(request(6, b"ask me!", call_id=2, sealer=ToySealer(b"key", "initiator", context_id=5)))
-    assert logons(talk, limits=Limits(security_contexts=1)) == [("rpc0", "unanswered")]
+    assert logons(talk, limits=Limits(security_contexts=1)) == [("rpc0", "undecided")]
 
 
 @pytest.mark.parametrize("both", [True, False])
@@ -356,3 +359,66 @@ def test_of_two_logons_at_level_connect_nothing_says_whose_a_bare_call_is(both: 
     assert auth.level == AuthLevel.CONNECT
     assert auth.identity is not None
     assert (auth.identity.account, auth.logon) == (("LAB\\perfmon", 0) if both else (None, None))
+
+
+def nak(talk: Conversation) -> None:
+    talk.server(bind_nak(8))
+
+
+def handshake(talk: Conversation, *, is_over: bool = True) -> None:
+    legs = [Auth(leg) for leg in (TOY_FIRST + b"key", TOY_ANSWER, TOY_LAST)]
+    talk.server(bind_ack(auth=legs[1]))
+    if is_over:
+        talk.client(pdu(AUTH3, bytes(4), auth=legs[2]))
+
+
+def call_faulted(status: int, *, is_protected: bool = False) -> Callable[[Conversation], None]:
+    def told(talk: Conversation) -> None:
+        handshake(talk)
+        talk.client(request(6, b"ask me!", call_id=2, sealer=ToySealer(b"key", "initiator")))
+        talk.server(fault(status, call_id=2, sealer=ToySealer(b"key", "acceptor") if is_protected else None))
+
+    return told
+
+
+@pytest.mark.parametrize(
+    "rest, outcome, by, words",
+    [
+        (nak, "refused", "bind_nak", "refused by bind_nak (authentication type not recognized), frame 2"),
+        (
+            lambda talk: talk.server(fault(0x721, call_id=1)),
+            "refused",
+            "fault",
+            "refused by fault RPC_S_SEC_PKG_ERROR, frame 2",
+        ),
+        (
+            handshake,
+            "undecided",
+            None,
+            "the last message of its handshake is auth3 in frame 3, which has no answer of its own; no call under it was captured",
+        ),
+        (
+            call_faulted(5),
+            "undecided",
+            None,
+            "a call under it got fault nca_s_fault_access_denied, frame 5, which does not say whether the logon or the call was "
+            "refused",
+        ),
+        (call_faulted(5, is_protected=True), "account", None, "a call under it was answered"),
+        (call_faulted(0x721), "refused", "fault", "refused by fault RPC_S_SEC_PKG_ERROR, frame 5"),
+        (
+            lambda talk: None,
+            "unanswered",
+            None,
+            "the last message of its handshake is bind in frame 1; no call under it was captured",
+        ),
+    ],
+)
+def test_a_logon_tells_what_was_seen_of_its_outcome(
+    rest: Callable[[Conversation], object], outcome: str, by: str | None, words: str
+) -> None:
+    talk = Conversation().client(bind(auth=Auth(TOY_FIRST + b"key")))
+    rest(talk)
+    (logon,) = [one for one in reported(talk) if isinstance(one, Logon)]
+    assert (logon.outcome, logon.refused_by, logon.seen) == (outcome, by, words)
+    assert not [call for call in calls(talk) if call.state == "response-only"]
