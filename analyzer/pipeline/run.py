@@ -27,7 +27,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTables
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.events import ChannelClosed
@@ -568,6 +568,7 @@ class _Collector:
         self.conflicts: list[Conflict] = []
         self.sessions: list[SmbSession] = []
         self.logons: list[Logon] = []
+        self.flow_links: list[FlowLink] = []
         self.bounds: list[Bound] = []
         self.features: list[FeaturesOffered] = []
         self.marks: dict[tuple[Endpoint, Endpoint, tuple[str, ...]], ClientMarks] = {}
@@ -620,7 +621,13 @@ class _Collector:
             closed=frozenset(self.closed),
             connections=self.connections,
             jobs=self.jobs,
+            flow_links=tuple(self._flow_links_of_ours()),
         )
+
+    def _flow_links_of_ours(self) -> Iterator[FlowLink]:
+        """Those of connections with sessions and logons: of whoever takes part nothing else is asked."""
+        ends = {(one.client, one.server) for one in self.sessions} | {(one.client, one.server) for one in self.logons}
+        return (one for one in self.flow_links if (one.src, one.dst) in ends or (one.dst, one.src) in ends)
 
     def sessions_in_order(self) -> tuple[SmbSession, ...]:
         """By the time of their first frame."""
@@ -640,6 +647,8 @@ class _Collector:
                 self._list(self.sessions, event, "SMB sessions", self._limits.listed)
             case Logon():
                 self._list(self.logons, event, "logons", self._limits.listed)
+            case FlowLink():
+                self.flow_links.append(event)
             case Recognised(protocol=protocol):
                 self.connections[protocol] += 1
             case Bound():

@@ -15,7 +15,7 @@ from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
 from analyzer.results.evidence import FileDigest
 from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.name_tables import NameTables
@@ -98,7 +98,8 @@ class Analysis(Struct, frozen=True, eq=False):
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
     `name_tables` hold what the servers reported about their counters, over the whole capture. `closed` are the numbers of the
-    channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`.
+    channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`. `flow_links`
+    are of connections with sessions and logons alone.
 
     With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`); what the whole capture
     states of them (names, the state of handles, earlier readings of a counter) is used all the same.
@@ -130,6 +131,7 @@ class Analysis(Struct, frozen=True, eq=False):
     packets: Packets | None = None
     files: FoundFiles | None = None
     given: Given | None = None
+    flow_links: Sequence[FlowLink] = ()
 
     @property
     def logons_by_session(self) -> dict[int, list[Logon]]:

@@ -281,19 +281,29 @@ class HostClaim(Value, frozen=True):
 
 # What a machine is known by.
 MarkKind = Literal[
-    "DNS name", "NetBIOS name", "server GUID", "client GUID", "server OS version", "workstation", "client OS version"
+    "DNS name",
+    "NetBIOS name",
+    "server GUID",
+    "client GUID",
+    "server OS version",
+    "workstation",
+    "client OS version",
+    "MAC address",
+    "hop limit",
 ]
 
 
 class HostMark(Value, frozen=True):
-    """What a machine is known by: what it states of itself."""
+    """What a machine is known by: what it states of itself, and what its frames show."""
 
     kind: Annotated[
         MarkKind,
         doc(
             "what it is: names and VERSION of NTLM, as server (`DNS name`, `NetBIOS name`, `server OS version`) and as client "
-            "(`workstation`, `client OS version`); ServerGuid and ClientGuid of SMB, which are others after a restart",
-            source="[MS-NLMP] section 2.2.2, [MS-SMB2] sections 2.2.3 and 2.2.4",
+            "(`workstation`, `client OS version`); ServerGuid and ClientGuid of SMB, which are others after a restart; "
+            "`MAC address`, from which its frames came, of packets that no router forwarded as their hop limit shows; `hop limit` "
+            "(time to live) as captured, with what it probably began with",
+            source="[MS-NLMP] section 2.2.2, [MS-SMB2] sections 2.2.3 and 2.2.4, RFC 791",
         ),
     ]
     value: Annotated[str, doc("its value")]

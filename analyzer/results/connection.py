@@ -197,3 +197,20 @@ class FeaturesOffered(Event, frozen=True):
     context_id: int
     result: int | None
     frames: tuple[int, ...]
+
+
+class FlowLink(Event, frozen=True):
+    """What frames that one end of a TCP connection sent show beside its address, stated once at the end of the capture.
+
+    `mac` is the source address of the link layer; None where the frames have none, or where a tunnel, PPPoE or MPLS hides that of
+    the sender. `hops` is the time to live or hop limit as it was captured. `frames` are the first and the last frame that were
+    looked at of those that show both.
+    """
+
+    src: Endpoint
+    dst: Endpoint
+    mac: str | None
+    hops: int
+    first_time_ns: int
+    last_time_ns: int
+    frames: tuple[int, ...]

@@ -34,7 +34,7 @@ from analyzer.results.call_rows import (
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
-from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTable, NameTables
 from analyzer.results.query import Held, Identifier, InOrder, QueryView
 from analyzer.results.record import Endpoint
@@ -43,6 +43,7 @@ from analyzer.results.sample import IdSource
 from analyzer.results.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
 
 _Row = TypeVar("_Row")
+_MAC, _NO_MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}"), "00:00:00:00:00:00"
 _INTERFACE_VERSION = re.compile(r"[0-9]{1,5}(\.[0-9]{1,5})?")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -179,6 +180,7 @@ RECORDS: Mapping[str, type[Struct]] = {
     "problems": Problem,
     "sessions": SmbSession,
     "logons": Logon,
+    "flow_links": FlowLink,
     "binds": Bound,
     "pdus": Pdu,
     "features": FeaturesOffered,
@@ -217,6 +219,7 @@ def dump(analysis: Analysis) -> CaseContents:
         "problems": analysis.problems,
         "sessions": analysis.sessions,
         "logons": analysis.logons,
+        "flow_links": analysis.flow_links,
         "binds": analysis.bounds,
         "pdus": analysis.pdus,
         "features": analysis.features,
@@ -300,8 +303,15 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         source = entries[f"tables/{name}.arrow"]
         return Rows(name, kind, source, table.rows, table.widths, check=check, at_once=at_once)
 
-    def check_place(one: Problem | SmbSession | Logon | Bound | Pdu | FeaturesOffered | ClientMarks) -> None:
+    def check_place(one: Problem | SmbSession | Logon | Bound | Pdu | FeaturesOffered | ClientMarks | FlowLink) -> None:
         check_frames(one.frames, len(facts.files))
+
+    def check_link(one: FlowLink) -> None:
+        _check_address(one.src)
+        _check_address(one.dst)
+        if not (0 <= one.hops <= 0xFF and _MAC.fullmatch(one.mac or _NO_MAC)):
+            raise ValueError("a hop limit or an address of the link layer that cannot be")
+        check_place(one)
 
     def check_session(one: SmbSession | Logon) -> None:
         _check_ends(one)
@@ -336,6 +346,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         problems=rows("problems", Problem, check_place),
         sessions=rows("sessions", SmbSession, check_session),
         logons=rows("logons", Logon, check_session),
+        flow_links=rows("flow_links", FlowLink, check_link),
         bounds=rows("binds", Bound, check_place),
         pdus=rows("pdus", Pdu, check_place),
         catalogs=_SavedCatalogs(

@@ -11,6 +11,7 @@ import numpy as np
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.core.events import Event, Problem
 from analyzer.core.tcpip import ACK, PSH
+from analyzer.results.connection import FlowLink
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 
@@ -217,5 +218,13 @@ def _items(blocks: Sequence[FrameBlock], fast: bool) -> Iterable[Event]:
 def both(blocks: FrameBlock | Sequence[FrameBlock]) -> tuple[list[Segment], list[Problem]]:
     """What both paths give, which has to be the same."""
     fast, plain = dissect(blocks, fast=True), dissect(blocks, fast=False)
+    assert fast == plain
+    return fast
+
+
+def flow_links(blocks: FrameBlock | Sequence[FrameBlock]) -> list[FlowLink]:
+    """What both paths say of the senders of frames, which has to be the same."""
+    each = [blocks] if isinstance(blocks, FrameBlock) else blocks
+    fast, plain = ([one for one in _items(each, path) if isinstance(one, FlowLink)] for path in (True, False))
     assert fast == plain
     return fast

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.printable import counted
 from analyzer.interfaces.contents.lines import refusal_name
 from analyzer.questions.observations.scene import Draft, Scene, listed

@@ -5,7 +5,9 @@ many addresses. What tells them apart are marks: names and GUIDs that a machine 
 two sightings at one address those that contradict each other are of two machines. Addresses are of one machine only where a mark
 that no other machine has is the same and nothing contradicts.
 
-A GUID that differs proves little: [MS-SMB2] sections 3.2.3 and 3.3.3 make another one whenever a machine starts.
+A GUID that differs proves little: [MS-SMB2] sections 3.2.3 and 3.3.3 make another one whenever a machine starts. So does an address
+of the link layer: a machine may have several network cards. It is a mark only of packets whose hop limit shows that no router
+forwarded them; then it may still be of something in between that leaves the hop limit as it is, so it never joins addresses.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analyzer.core.printable import counted
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import HostMark, HostRecord, MarkKind
-from analyzer.results.connection import Logon
+from analyzer.results.connection import FlowLink, Logon
+from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity
 
 # Names of which a machine has one at a time: other ones are of another machine.
@@ -26,7 +30,11 @@ _NAMES: tuple[MarkKind, ...] = ("DNS name", "NetBIOS name")
 # Marks that no two machines share.
 _OWN: tuple[MarkKind, ...] = ("server GUID", "client GUID", *_NAMES)
 # What is another where nothing else says that it is the same machine.
-_LOOSE: tuple[MarkKind, ...] = ("server OS version", "server GUID", "workstation", "client OS version")
+_LOOSE: tuple[MarkKind, ...] = ("server OS version", "server GUID", "workstation", "client OS version", "MAC address")
+# What a difference of a loose mark may mean besides.
+_OR_ELSE: Mapping[MarkKind, str] = {"MAC address": "; or another network card of the same machine"}
+# What systems begin to count hop limits from, and where one of these is usual.
+_INITIAL_HOPS = {64: "usual of Linux, Unix and macOS", 128: "usual of Windows", 255: "usual of network devices"}
 # Lowest build of a system that states one (Windows XP); programs of other systems make up what they send.
 _LOWEST_BUILD = 2600
 # So many frames show a mark, so many values of a kind and so many other addresses a machine has.
@@ -38,6 +46,7 @@ _MOST_COMPARED = 32
 # A session by its number or a logon by its key, and whether the client's end is meant.
 Seen = tuple[int | str, bool]
 Marks = Mapping[MarkKind, Mapping[str, tuple[int, ...]]]
+FoundMarks = dict[MarkKind, dict[str, tuple[int, ...]]]
 
 
 class Sighting(Struct):
@@ -47,7 +56,7 @@ class Sighting(Struct):
     ip: str
     first_time_ns: int
     last_time_ns: int
-    marks: dict[MarkKind, dict[str, tuple[int, ...]]]
+    marks: FoundMarks
 
 
 class Machine(Struct):
@@ -57,7 +66,7 @@ class Machine(Struct):
     ip: str
     first_time_ns: int
     last_time_ns: int
-    marks: dict[MarkKind, dict[str, tuple[int, ...]]]
+    marks: FoundMarks
     apart: str | None = None
     number: int = 0
     others: tuple[str, ...] = ()
@@ -98,7 +107,7 @@ def _pairs(marks: Marks) -> Iterator[tuple[MarkKind, str]]:
 
 
 def _differs(kind: MarkKind, one: Marks, other: Marks) -> str:
-    return f"another {kind}: {', '.join(other[kind])}, not {', '.join(one[kind])}"
+    return f"another {kind}: {', '.join(other[kind])}, not {', '.join(one[kind])}{_OR_ELSE.get(kind, '')}"
 
 
 def _are_builds(*stated: Iterable[str]) -> bool:
@@ -153,7 +162,7 @@ class _AddressesOfMachine(Struct):
     """Addresses of one machine, and what is stated of it at any of them."""
 
     machines: list[Machine]
-    marks: dict[MarkKind, dict[str, tuple[int, ...]]]
+    marks: FoundMarks
     by: str | None = None
 
     def take(self, machine: Machine) -> None:
@@ -196,22 +205,58 @@ def _sightings(analysis: Analysis) -> Iterator[Sighting]:
     of_session: dict[int | None, list[Logon]] = {}
     for logon in analysis.logons:
         of_session.setdefault(logon.session, []).append(logon)
+    links = _Links(analysis.flow_links)
     for session in analysis.sessions:
         span = session.first_time_ns, session.last_time_ns
         stated = [(one, session.frames) for one in session.identities]
         stated += [(one.identity, one.frames) for one in of_session.get(session.number, ())]
         client = _marks("client GUID", session.client_guid, session.frames, stated, _of_client)
         server = _marks("server GUID", session.server_guid, session.frames, stated, _of_server)
-        yield Sighting((session.number, True), session.client.ip, *span, client)
-        yield Sighting((session.number, False), session.server.ip, *span, server)
+        yield from links.sightings(session.number, session.client, session.server, span, client, server)
         for logon in of_session.get(session.number, ()):
             if logon.is_binding:
-                yield Sighting((logon.key, True), logon.client.ip, *span, client)
-                yield Sighting((logon.key, False), logon.server.ip, *span, server)
+                yield from links.sightings(logon.key, logon.client, logon.server, span, client, server)
     for logon in of_session.get(None, ()):
         span, stated = (logon.first_time_ns, logon.until_ns), [(logon.identity, logon.frames)]
-        yield Sighting((logon.key, True), logon.client.ip, *span, _marks("client GUID", None, (), stated, _of_client))
-        yield Sighting((logon.key, False), logon.server.ip, *span, _marks("server GUID", None, (), stated, _of_server))
+        client = _marks("client GUID", None, (), stated, _of_client)
+        server = _marks("server GUID", None, (), stated, _of_server)
+        yield from links.sightings(logon.key, logon.client, logon.server, span, client, server)
+
+
+class _Links:
+    """What frames of both ends of a connection show while a session or logon lasts."""
+
+    def __init__(self, links: Iterable[FlowLink]) -> None:
+        self._by_ends: dict[tuple[Endpoint, Endpoint], list[FlowLink]] = {}
+        for link in links:
+            self._by_ends.setdefault((link.src, link.dst), []).append(link)
+
+    def sightings(
+        self, what: int | str, client: Endpoint, server: Endpoint, span: tuple[int, int], *stated: FoundMarks
+    ) -> Iterator[Sighting]:
+        """A session or logon as seen of its client and of its server, with the marks that it states of both."""
+        for is_client, (src, dst), marks in zip(
+            (True, False), ((client, server), (server, client)), stated, strict=True
+        ):
+            yield Sighting((what, is_client), src.ip, *span, {**marks, **self._marks(src, dst, span)})
+
+    def _marks(self, src: Endpoint, dst: Endpoint, span: tuple[int, int]) -> FoundMarks:
+        found: FoundMarks = {}
+        for link in self._by_ends.get((src, dst), ()):
+            if link.first_time_ns > span[1] or link.last_time_ns < span[0]:
+                continue
+            if link.mac is not None and link.hops in _INITIAL_HOPS:
+                found.setdefault("MAC address", {}).setdefault(link.mac, link.frames)
+            found.setdefault("hop limit", {}).setdefault(hops_words(link.hops), link.frames)
+        return found
+
+
+def hops_words(hops: int) -> str:
+    """A time to live or hop limit as it was captured, with what it probably began with."""
+    initial = next((one for one in _INITIAL_HOPS if hops <= one), 255)
+    if hops == initial:
+        return f"{hops} ({_INITIAL_HOPS[initial]})"
+    return f"{hops} (begun with {initial} perhaps, {_INITIAL_HOPS[initial]}; then {counted(initial - hops, 'router')} between)"
 
 
 def _marks(
@@ -220,8 +265,8 @@ def _marks(
     frames: tuple[int, ...],
     identities: Iterable[tuple[Identity, tuple[int, ...]]],
     marks_of: Callable[[Identity], Iterable[tuple[MarkKind, str | None]]],
-) -> dict[MarkKind, dict[str, tuple[int, ...]]]:
-    found: dict[MarkKind, dict[str, tuple[int, ...]]] = {}
+) -> FoundMarks:
+    found: FoundMarks = {}
     stated = [(kind, value, shown) for one, shown in identities for kind, value in marks_of(one)]
     for kind, value, shown in ((guid_kind, guid, frames), *stated):
         # A GUID of zeros is none.

@@ -12,7 +12,7 @@ from analyzer.core.times import shown_time
 from analyzer.interfaces.contents.programs import ClientPrograms, ProgramLikeness
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture import HostRecord
+from analyzer.results.capture import HostRecord, MarkKind
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.overview import session_words
@@ -101,6 +101,9 @@ def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
 
 # So many other addresses of a machine are shown.
 _SHOWN_IPS = 6
+# Marks that no other line of a host has.
+_SHOWN_MARKS: frozenset[MarkKind] = frozenset({"server GUID", "client GUID", "MAC address", "hop limit"})
+_WORDS: dict[MarkKind, str] = {"MAC address": "seen from MAC address", "hop limit": "seen with hop limit"}
 _CLAIMS = {
     "guest": "let in as a guest",
     "anonymous": "let in without a name",
@@ -114,9 +117,10 @@ def _machine_lines(host: HostRecord, split: Container[str]) -> Iterator[str]:
     if host.ip in split and host.first_time_ns is not None and host.last_time_ns is not None:
         span = f"{shown_time(host.first_time_ns)} to {shown_time(host.last_time_ns)}"
         yield f"machine {host.machine}, seen from {span}" + (f": {host.apart}" if host.apart else "")
-        for mark in host.marks:
+    for mark in host.marks:
+        if host.ip in split or mark.kind in _SHOWN_MARKS:
             numbers = ", ".join(map(str, mark.frames))
-            yield f"known by {mark.kind} {mark.value}, {'frames' if len(mark.frames) > 1 else 'frame'} {numbers}"
+            yield f"{_WORDS.get(mark.kind, f'known by {mark.kind}')} {mark.value}, {'frames' if len(mark.frames) > 1 else 'frame'} {numbers}"
     if host.other_ips:
         ips, more = ", ".join(host.other_ips[:_SHOWN_IPS]), len(host.other_ips) - _SHOWN_IPS
         yield f"machine {host.machine}, also at {ips}{f' and {more} more' if more > 0 else ''}: {host.joined_by}"

@@ -22,12 +22,14 @@ from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.core.events import Conflict, Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
+from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.batches import find_batches
 from analyzer.transport.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.coalesced import FEW_FRAMES, Coalesced
 from analyzer.transport.packet.columns import SegmentColumns, columns_of, payloads_of
 from analyzer.transport.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
+from analyzer.transport.packet.flow_links import FlowLinks
 from analyzer.transport.packet.plain import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.reordering import most_waiting
 from analyzer.transport.packet.runs import find_runs
@@ -86,6 +88,7 @@ class Dissector:
         self._held_size = 0
         self._waiting = WaitingSegments()
         self._thin = Coalesced()
+        self._links = FlowLinks()
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
         self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
@@ -110,8 +113,8 @@ class Dissector:
             yield from self._give_out()
         yield from self._give_out_thin()
 
-    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Gives out the rest, then the sums of what could not be read."""
+    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict | FlowLink]:
+        """Gives out the rest, then what frames show of their senders and the sums of what could not be read."""
         yield from self.flush()
         for lost in self._frames.finish():
             self._count_lost(lost)
@@ -120,6 +123,7 @@ class Dissector:
                 yield Problem(kind, "packet", stated.frames, f"{stated.count - _MOST_OF_A_KIND} times more: {text}")
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
+        yield from self._links.found()
         if self._reports:
             yield from self.tallies.problems()
 
@@ -263,6 +267,7 @@ class Dissector:
         cuts = np.searchsorted(index, between)
         runs = find_runs(columns, held.views, cuts[cuts < len(columns)], self._most_waiting)
         batches = find_batches(runs)
+        self._links.note_runs(held.block, held.views, runs.columns, runs.first, runs.stop - 1, self._ends)
         positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
         replies = batches.replies.tolist()
         begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()
@@ -369,10 +374,12 @@ class Dissector:
                 self.tallies.bad_checksums.note(item.frame, item.time_ns)
             if item.bad_tcp_checksum:
                 self.tallies.bad_tcp_checksums.note(item.frame, item.time_ns)
+            src, dst = self._endpoint(item.src), self._endpoint(item.dst)
+            self._links.note(src, dst, item.address, item.hops, item.time_ns, item.frame)
             yield SegmentBatch.of(
                 Segment(
-                    self._endpoint(item.src),
-                    self._endpoint(item.dst),
+                    src,
+                    dst,
                     item.seq,
                     item.ack,
                     item.flags,

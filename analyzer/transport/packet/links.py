@@ -6,7 +6,7 @@ that are themselves a link layer, or `NOTHING` for what cannot carry TCP; it rai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from analyzer.capture.linktypes import LinkType, link_type_of
 from analyzer.core.errors import TruncatedError
@@ -25,6 +25,13 @@ NOTHING = -1
 
 ETHERNET_LEN = 14
 SLL_LEN, SLL2_LEN = 16, 20
+# Where the address of the sender lies in the header of a link layer, and how long the header is.
+SENDERS: Mapping[int, tuple[int, int]] = {
+    LinkType.ETHERNET: (6, ETHERNET_LEN),
+    LinkType.LINUX_SLL: (6, SLL_LEN),
+    LinkType.LINUX_SLL2: (12, SLL2_LEN),
+}
+NO_ADDRESS, _MAC_LEN = b"", 6
 # Values of AF_INET6 in loopback headers: 24 NetBSD and OpenBSD, 28 FreeBSD, 30 macOS, 10 Linux, 23 Windows.
 AF_INET = 2
 AF_INET6 = frozenset({10, 23, 24, 28, 30})
@@ -52,6 +59,22 @@ def u32(data: bytes, at: int) -> int:
     if at + 4 > len(data):
         raise TruncatedError("the captured bytes end here", start=at)
     return int.from_bytes(data[at : at + 4], "big")
+
+
+def link_address(link_type: int, header: bytes) -> bytes:
+    """The address of the sender in a header of a link layer, `NO_ADDRESS` where it states none. Cooked captures (Linux) state that
+    of the sender too; interfaces without addresses have zeros."""
+    place = SENDERS.get(link_type)
+    if place is None or len(header) < place[1]:
+        return NO_ADDRESS
+    is_whole = True
+    if link_type == LinkType.LINUX_SLL:
+        is_whole = header[4:6] == b"\0\6"
+    elif link_type == LinkType.LINUX_SLL2:
+        is_whole = header[11] == _MAC_LEN
+    found = header[place[0] : place[0] + _MAC_LEN]
+    # A group's address sends nothing (IEEE 802.3 section 3.2.3).
+    return found if is_whole and any(found) and not found[0] & 1 else NO_ADDRESS
 
 
 def ethernet(data: bytes, at: int) -> Network:

@@ -12,6 +12,7 @@ from struct import unpack_from
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.capture.frame import Frame
 from analyzer.core.errors import TruncatedError
@@ -21,7 +22,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet import links
 from analyzer.transport.packet.candidates import KERBEROS_PORT, End
 from analyzer.transport.packet.fragments import Datagram, FragmentKey, Fragments
-from analyzer.transport.packet.links import IPV4, IPV6, LINKS, u8, u16, u32
+from analyzer.transport.packet.links import IPV4, IPV6, LINKS, NO_ADDRESS, link_address, u8, u16, u32
 from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.packet.tallies import Tally
 
@@ -43,7 +44,8 @@ ERSPAN_2, ERSPAN_3 = 0x88BE, 0x22EB
 
 
 class Found(Struct, frozen=True):
-    """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header, `bad_tcp_checksum` about itself."""
+    """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header, `bad_tcp_checksum` about itself.
+    `address` is the sender's on the link layer, `hops` the time to live or hop limit, of the frame that completed it."""
 
     src: End
     dst: End
@@ -57,6 +59,8 @@ class Found(Struct, frozen=True):
     time_ns: int
     bad_checksum: bool
     bad_tcp_checksum: bool
+    address: bytes = NO_ADDRESS
+    hops: int = 0
 
 
 class LostSegment(Struct, frozen=True):
@@ -74,7 +78,8 @@ Item = Found | LostSegment | Problem | Conflict | UdpPayload
 
 
 class Packet(Struct, frozen=True):
-    """Bytes that are being taken apart: `stop` is where they end on the wire, which may be beyond what was captured."""
+    """Bytes that are being taken apart: `stop` is where they end on the wire, which may be beyond what was captured. `address` and
+    `hops` are as those of `Found`."""
 
     traced: TracedBytes
     data: bytes
@@ -82,6 +87,8 @@ class Packet(Struct, frozen=True):
     frame: int
     time_ns: int
     depth: int
+    address: bytes = NO_ADDRESS
+    hops: int = 0
 
 
 class _MalformedHeaderError(Exception):
@@ -97,9 +104,9 @@ class FrameDissector:
 
     def dissect(self, frame: Frame) -> Iterator[Item]:
         """What the frame completes."""
-        packet = Packet(
-            frame.traced(), frame.data, max(frame.original_length, len(frame.data)), frame.frame, frame.time_ns, 0
-        )
+        stop = max(frame.original_length, len(frame.data))
+        address = link_address(frame.link_type, frame.data)
+        packet = Packet(frame.traced(), frame.data, stop, frame.frame, frame.time_ns, 0, address)
         yield from self._guarded(self._link(packet, frame.link_type, 0), packet)
 
     def finish(self) -> Iterator[LostSegment]:
@@ -144,11 +151,11 @@ class FrameDissector:
             if inner >= links.LOWEST_ETHERTYPE:
                 yield from self._network(packet, inner, at)
         elif ethertype == links.PPPOE_SESSION:
-            yield from self._network(packet, *links.pppoe(data, at))
+            yield from self._network(replace(packet, address=NO_ADDRESS), *links.pppoe(data, at))
         elif ethertype == links.PPP:
             yield from self._network(packet, *links.ppp(data, at))
         elif ethertype in links.MPLS:
-            yield from self._mpls(packet, at)
+            yield from self._mpls(replace(packet, address=NO_ADDRESS), at)
         elif ethertype == links.ETHERNET_BRIDGED:
             yield from self._nested(packet, "ethernet", at)
         elif ethertype >= links.LINK_BASE:
@@ -201,7 +208,7 @@ class FrameDissector:
         # Segmentation offload leaves the length zero: the frame's own is then the only one there is.
         stop = at + total if total else packet.stop
         src, dst = data[at + 12 : at + 16], data[at + 16 : at + 20]
-        inner = Packet(packet.traced, data, stop, packet.frame, packet.time_ns, packet.depth)
+        inner = replace(packet, stop=stop, hops=data[at + 8])
         if flags_offset & 0x3FFF:
             yield from self._fragment(
                 inner,
@@ -224,7 +231,7 @@ class FrameDissector:
         # Zero stands for a jumbogram (RFC 2675) or for segmentation offload.
         stop = at + IPV6_LEN + length if length else packet.stop
         src, dst = data[at + 8 : at + 24], data[at + 24 : at + 40]
-        inner = Packet(packet.traced, data, stop, packet.frame, packet.time_ns, packet.depth)
+        inner = replace(packet, stop=stop, hops=data[at + 7])
         yield from self._transport(inner, data[at + 6], src, dst, at + IPV6_LEN, ip_header=None)
 
     def _transport(
@@ -295,7 +302,7 @@ class FrameDissector:
                 if key.protocol != UDP:
                     yield item
                 continue
-            whole = Packet(item, item.data, len(item), packet.frame, packet.time_ns, packet.depth + 1)
+            whole = replace(packet, traced=item, data=item.data, stop=len(item), depth=packet.depth + 1)
             if whole.depth > MAX_DEPTH:
                 yield LostSegment("limit", None, packet.frame, packet.time_ns)
                 continue
@@ -420,6 +427,8 @@ class FrameDissector:
             packet.time_ns,
             ip_header is not None and checksum_fails(data[ip_header]),
             stop == captured and tcp_checksum_fails(int.from_bytes(src + dst, "big"), data[at:stop]),
+            packet.address,
+            packet.hops,
         )
 
 

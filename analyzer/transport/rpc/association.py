@@ -457,9 +457,7 @@ class Association:
         reason = parse_bind_nak(raw.header, raw.data.data)
         self._refused(raw.header.call_id, "bind_nak", reason, bind_nak_reason(reason), raw.data, out)
 
-    def _refused(
-        self, call_id: int, by: RefusedBy, status: int, why: str, data: TracedBytes, out: list[Event]
-    ) -> None:
+    def _refused(self, call_id: int, by: RefusedBy, status: int, why: str, data: TracedBytes, out: list[Event]) -> None:
         """The server refuses a bind or alter_context as a whole, and with it the logon that it carries."""
         offered = self._offers.pop(call_id, None)
         if offered is not None:

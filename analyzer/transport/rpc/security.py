@@ -166,7 +166,9 @@ class Security:
         if self._refusal is not None:
             return False, self._refusal[2]
         if self._first_fault is not None:
-            words = f"a call under it got {self._first_fault}, which does not say whether the logon or the call was refused"
+            words = (
+                f"a call under it got {self._first_fault}, which does not say whether the logon or the call was refused"
+            )
             return True, words
         if self._calls:
             return False, f"of {counted(self._calls, 'call')} under it no answer was captured"

@@ -11,7 +11,7 @@ from analyzer.questions.statistics import machines
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.machines import Marks, contradiction
 from analyzer.results.capture import HostRecord
-from analyzer.results.connection import SmbSession
+from analyzer.results.connection import FlowLink, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity
 from tests.build.calls import analysis_of, logon_of, smb_session
@@ -155,3 +155,48 @@ def test_a_machine_is_known_again_however_many_were_at_its_address_meanwhile(mon
     assert [[mark.value for mark in host.marks] for host in hosts] == [[f"PC{n}"] for n in range(count)]
     assert all(len(host.marks[0].frames) == 2 for host in hosts)
     assert asked < 100 * len(seen)
+
+
+def link(number: int, mac: str | None, hops: int, *, is_client: bool = True, at: int | None = None) -> FlowLink:
+    client, server = Endpoint("10.0.0.2", 50000 + number), Endpoint("10.0.0.1", 445)
+    time_ns = at if at is not None else number
+    return FlowLink(*((client, server) if is_client else (server, client)), mac, hops, time_ns, time_ns, (number,))
+
+
+MAC, OTHER_MAC = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
+SPLIT = f"another MAC address: {OTHER_MAC}, not {MAC}; or another network card of the same machine"
+
+
+@pytest.mark.parametrize(
+    ("macs", "hops", "identity", "apart"),
+    [
+        ((MAC, MAC), 64, Identity(), None),
+        ((MAC, OTHER_MAC), 64, Identity(), SPLIT),
+        # A router forwarded the packets, and the addresses are its own.
+        ((MAC, OTHER_MAC), 63, Identity(), None),
+        ((MAC, None), 64, Identity(), None),
+        # A name of its own says that it is the same.
+        ((MAC, OTHER_MAC), 64, FILES, None),
+    ],
+)
+def test_an_address_with_two_macs_is_possibly_two_machines(
+    macs: tuple[str | None, str | None], hops: int, identity: Identity, apart: str | None
+) -> None:
+    links = [link(number, mac, hops, is_client=False) for number, mac in enumerate(macs, 1)]
+    analysis = analysis_of(*(session(number, identity=identity) for number in (1, 2)))
+    found = [one for one in host_records(replace(analysis, flow_links=links)) if one.ip == "10.0.0.1"]
+    assert [one.apart for one in found] == ([None] if apart is None else [None, apart])
+    shown = {(mark.kind, mark.value, mark.frames) for one in found for mark in one.marks}
+    assert (("MAC address", MAC, (1, 2) if len(set(macs)) == 1 else (1,)) in shown) is (hops == 64)
+
+
+def test_a_mac_joins_no_addresses_and_frames_of_another_time_show_nothing() -> None:
+    one, other = session(1), session(2, client="10.0.0.3")
+    links = [link(1, MAC, 64), replace(link(2, MAC, 127), src=other.client), link(1, OTHER_MAC, 64, at=9)]
+    found = {host.ip: host for host in host_records(replace(analysis_of(one, other), flow_links=links))}
+    assert found["10.0.0.2"].machine != found["10.0.0.3"].machine
+    assert [(mark.kind, mark.value) for ip in ("10.0.0.2", "10.0.0.3") for mark in found[ip].marks] == [
+        ("MAC address", MAC),
+        ("hop limit", "64 (usual of Linux, Unix and macOS)"),
+        ("hop limit", "127 (begun with 128 perhaps, usual of Windows; then 1 router between)"),
+    ]

@@ -22,6 +22,7 @@ from tests.build.packet import (
     both,
     ethernet,
     extension,
+    flow_links,
     geneve,
     gre,
     gtp_u,
@@ -172,6 +173,45 @@ def test_every_link_layer(name):
 def test_every_tunnel(name, link_type):
     packet = TUNNELS[name]
     check(link_type, packet if link_type == 101 else ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD))
+
+
+# Whose address frames have that tests build, and those of scapy by default.
+OUR_MAC, COOKED_MAC = "08:09:0a:0b:0c:0d", "02:00:00:00:00:01"
+MACS = {
+    **dict.fromkeys(
+        ("ethernet", "ethernet-6", "vlan", "qinq", "vlans-old", "vlans-deep", "snap", "authentication", "options"),
+        OUR_MAC,
+    ),
+    **dict.fromkeys(("sll", "sll-6", "sll-vlan", "sll2", "sll2-6"), COOKED_MAC),
+}
+
+
+@pytest.mark.parametrize("name", [*LINKS, *TUNNELS])
+def test_the_address_of_a_sender_is_that_of_the_link_layer_and_never_of_what_carries_a_tunnel(name: str) -> None:
+    if name in LINKS:
+        link_type, frame = LINKS[name]
+    else:
+        packet = TUNNELS[name]
+        link_type, frame = 1, ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)
+    if name.startswith("scapy"):
+        return  # what scapy takes for its own address is the machine's
+    for count in (1, 40):
+        (link,) = flow_links(block([frame] * count, link_type=link_type))
+        assert (link.mac, link.hops, link.frames) == (MACS.get(name), 64, tuple(sorted({1, count})))
+
+
+@pytest.mark.parametrize("address", [bytes(6), b"\1\0\x5e\0\0\1"])
+def test_an_interface_without_addresses_and_a_group_have_sent_nothing(address: bytes) -> None:
+    frame = ethernet(FOUR)
+    (link,) = flow_links(block([frame[:6] + address + frame[12:]] * 20))
+    assert link.mac is None
+
+
+def test_frames_of_one_end_with_another_address_are_told_apart() -> None:
+    frames = [ethernet(ipv4(tcp(PAYLOAD, seq=1000 + at * len(PAYLOAD)))) for at in range(40)]
+    frames[20:] = [frame[:6] + b"\2\2\2\2\2\2" + frame[12:] for frame in frames[20:]]
+    links = flow_links(block(frames))
+    assert [(link.mac, link.frames) for link in links] == [(OUR_MAC, (1, 20)), ("02:02:02:02:02:02", (21, 40))]
 
 
 @pytest.mark.parametrize("name", EXTENDED)

@@ -381,8 +381,14 @@ def call_faulted(status: int, *, is_protected: bool = False) -> Callable[[Conver
     return told
 
 
+REFUSED_CALL = (
+    "a call under it got fault nca_s_fault_access_denied, frame 5, "
+    "which does not say whether the logon or the call was refused"
+)
+
+
 @pytest.mark.parametrize(
-    "rest, outcome, by, words",
+    ("rest", "outcome", "by", "words"),
     [
         (nak, "refused", "bind_nak", "refused by bind_nak (authentication type not recognized), frame 2"),
         (
@@ -401,8 +407,7 @@ def call_faulted(status: int, *, is_protected: bool = False) -> Callable[[Conver
             call_faulted(5),
             "undecided",
             None,
-            "a call under it got fault nca_s_fault_access_denied, frame 5, which does not say whether the logon or the call was "
-            "refused",
+            REFUSED_CALL,
         ),
         (call_faulted(5, is_protected=True), "account", None, "a call under it was answered"),
         (call_faulted(0x721), "refused", "fault", "refused by fault RPC_S_SEC_PKG_ERROR, frame 5"),

@@ -1,0 +1,109 @@
+"""What frames show of the machine that sent them beside its address: the source address of the link layer, and the hop limit.
+
+Taken from frames that are read anyway, once a run of segments. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
+the frame has the address of something in between, and none is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.results.connection import FlowLink
+from analyzer.results.record import Endpoint
+from analyzer.transport.packet import links
+from analyzer.transport.packet.columns import Ends, SegmentColumns
+from analyzer.transport.packet.tunnels import IntArray, Views
+
+# Tags lengthen the header; an IP header farther behind is that of a packet in a tunnel.
+_MOST_TAGS_LEN = 16
+# So many are noted; what else is there has none.
+_MOST = 65_536
+
+
+class _Seen(Struct):
+    first_time_ns: int
+    last_time_ns: int
+    first_frame: int
+    last_frame: int
+
+    def again(self, time_ns: int, frame: int) -> None:
+        if frame > self.last_frame:
+            self.last_frame, self.last_time_ns = frame, max(time_ns, self.last_time_ns)
+        if frame < self.first_frame:
+            self.first_frame, self.first_time_ns = frame, min(time_ns, self.first_time_ns)
+
+
+class FlowLinks:
+    """Collects what the frames of each end of a connection show."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Endpoint, Endpoint, bytes, int], _Seen] = {}
+        # The key of a frame by the bytes of its headers that it is made of.
+        self._known: dict[bytes, _Seen] = {}
+
+    def note(self, src: Endpoint, dst: Endpoint, address: bytes, hops: int, time_ns: int, frame: int) -> _Seen | None:
+        """One frame."""
+        key = src, dst, address, hops
+        seen = self._seen.get(key)
+        if seen is not None:
+            seen.again(time_ns, frame)
+        elif len(self._seen) < _MOST:
+            seen = self._seen[key] = _Seen(time_ns, time_ns, frame, frame)
+        return seen
+
+    def note_runs(
+        self, block: FrameBlock, views: Views, columns: SegmentColumns, firsts: IntArray, lasts: IntArray, ends: Ends
+    ) -> None:
+        """The first and the last segments of runs."""
+        at = np.concatenate((firsts, lasts))
+        at = at[np.argsort(columns.frames[at], kind="stable")]
+        ip, tcp, index = columns.ip[at], columns.tcp[at], columns.index[at]
+        starts, is_ipv4 = block.starts[index], columns.is_ipv4[at]
+        raw = np.zeros((len(at), 56), np.uint8)
+        for chosen, address_at, length, hops_at in ((is_ipv4, 12, 8, 8), (~is_ipv4, 8, 32, 7)):
+            rows = np.flatnonzero(chosen)
+            if len(rows):
+                raw[rows, :length] = _bytes_at(block.data, ip[rows] + address_at, length)
+                raw[rows, 52] = views.u8[ip[rows] + hops_at]
+        raw[:, 32:36] = _bytes_at(block.data, tcp, 4)
+        if (place := links.SENDERS.get(block.link_type)) is not None:
+            address_at, header_len = place
+            direct = np.flatnonzero(ip - starts <= header_len + _MOST_TAGS_LEN)
+            # The head of a frame has its first bytes.
+            raw[direct, 36:52] = _bytes_at(block.data, starts[direct] + max(address_at - 8, 0), 16)
+            raw[direct, 53] = 1
+        raw[:, 54] = is_ipv4
+        keys = raw.view("V56").ravel().tolist()
+        last = dict(zip(keys, range(len(keys)), strict=True))
+        first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+        times_ns, frames = columns.times_ns[at], columns.frames[at]
+        for key, place in first.items():
+            seen = self._known.get(key)
+            if seen is None:
+                src, dst, _, _ = ends(block.data, int(ip[place]), int(tcp[place]))
+                header = block.data[starts[place] : ip[place]] if key[53] else b""
+                address = links.link_address(block.link_type, header)
+                seen = self.note(src, dst, address, key[52], int(times_ns[place]), int(frames[place]))
+                if seen is None:
+                    continue
+                if len(self._known) < _MOST:
+                    self._known[key] = seen
+            for each in (place, last[key]):
+                seen.again(int(times_ns[each]), int(frames[each]))
+
+    def found(self) -> Iterator[FlowLink]:
+        """All of them, in the order of the frames that show them first."""
+        for (src, dst, address, hops), seen in sorted(self._seen.items(), key=lambda one: one[1].first_frame):
+            frames = tuple(sorted({seen.first_frame, seen.last_frame}))
+            mac = address.hex(":") if address else None
+            yield FlowLink(src, dst, mac, hops, seen.first_time_ns, seen.last_time_ns, frames)
+
+
+def _bytes_at(data: bytes, at: IntArray, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """So many bytes from each place on."""
+    places = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
+    return places[at].view(np.uint8).reshape(-1, size)
