@@ -221,8 +221,8 @@ class LogonRecord(Record, frozen=True, kw_only=True, tag="logon"):
         LogonOutcome,
         doc(
             "what the server granted: the `account`, a `guest`'s session, an `anonymous` one; `bound`: a further connection of the "
-            "session; `refused`; `unanswered`: no answer to it was captured; `undecided`: what was captured of an RPC logon does not "
-            "show what the server decided",
+            "session; `refused`; `unanswered`: no answer to it was captured; `undecided`: what was captured of an RPC logon "
+            "does not show what the server decided",
             source="[MS-SMB2] section 3.3.5.5",
         ),
     ]

@@ -40,12 +40,12 @@ class Logon(Event, frozen=True):
 
     `number` counts those of SMB and those of RPC, each from 0 (`key` names both kinds). `session` is the number of the SMB session,
     `channel` that of the channel whose security context it is. `refused` is the status with which the server refused it, None
-    where it did not, and `refused_by` the kind of message that says so. `is_binding`: it bound a further connection to the session ([MS-SMB2] section 3.3.5.5.2), and the session
-    stays whose it was. `is_answered`: the server's answer was captured, or what followed shows that it let the client in.
-    `is_undecided`: what was captured of an RPC logon does not show what the server decided. `seen` says in words what shows the
-    outcome, or what was captured in its place; None where the answer to a session setup shows it.
-    `opened_by` says in words which of the given keys opened the handshake. It is in force from `first_time_ns`, the first message
-    of the handshake, to `until_ns`.
+    where it did not, and `refused_by` the kind of message that says so. `is_binding`: it bound a further connection to the session
+    ([MS-SMB2] section 3.3.5.5.2), and the session stays whose it was. `is_answered`: the server's answer was captured, or what
+    followed shows that it let the client in. `is_undecided`: what was captured of an RPC logon does not show what the server
+    decided. `seen` says in words what shows the outcome, or what was captured in its place; None where the answer to a session
+    setup shows it. `opened_by` says in words which of the given keys opened the handshake. It is in force from `first_time_ns`, the
+    first message of the handshake, to `until_ns`.
     """
 
     number: int

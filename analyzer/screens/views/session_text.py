@@ -119,8 +119,9 @@ def _machine_lines(host: HostRecord, split: Container[str]) -> Iterator[str]:
         yield f"machine {host.machine}, seen from {span}" + (f": {host.apart}" if host.apart else "")
     for mark in host.marks:
         if host.ip in split or mark.kind in _SHOWN_MARKS:
-            numbers = ", ".join(map(str, mark.frames))
-            yield f"{_WORDS.get(mark.kind, f'known by {mark.kind}')} {mark.value}, {'frames' if len(mark.frames) > 1 else 'frame'} {numbers}"
+            words = _WORDS.get(mark.kind, f"known by {mark.kind}")
+            frames = f"{'frames' if len(mark.frames) > 1 else 'frame'} {', '.join(map(str, mark.frames))}"
+            yield f"{words} {mark.value}, {frames}"
     if host.other_ips:
         ips, more = ", ".join(host.other_ips[:_SHOWN_IPS]), len(host.other_ips) - _SHOWN_IPS
         yield f"machine {host.machine}, also at {ips}{f' and {more} more' if more > 0 else ''}: {host.joined_by}"
