@@ -27,7 +27,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTables
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.events import ChannelClosed
@@ -288,7 +288,7 @@ def _read(
         else:
             events = [LayerChain([*below[_STREAMS:], *upper]).above(shared)]
     _collect(events, collected, facts, failed)
-    calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
+    calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts, collected.late)
     collected.problems += notes
     analysis = collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
     return analysis if file_log is None else replace(analysis, files=file_log.found(analysis.sessions))
@@ -568,6 +568,7 @@ class _Collector:
         self.conflicts: list[Conflict] = []
         self.sessions: list[SmbSession] = []
         self.logons: list[Logon] = []
+        self.late: list[LateLogon] = []
         self.flow_links: list[FlowLink] = []
         self.bounds: list[Bound] = []
         self.features: list[FeaturesOffered] = []
@@ -647,6 +648,8 @@ class _Collector:
                 self._list(self.sessions, event, "SMB sessions", self._limits.listed)
             case Logon():
                 self._list(self.logons, event, "logons", self._limits.listed)
+            case LateLogon():
+                self._list(self.late, event, "late logons", self._limits.listed)
             case FlowLink():
                 self.flow_links.append(event)
             case Recognised(protocol=protocol):

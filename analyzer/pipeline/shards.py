@@ -44,7 +44,7 @@ from analyzer.results.analysis import CaptureFacts
 from analyzer.results.call import AuthFacts
 from analyzer.results.call_rows import Context, SharedValues
 from analyzer.results.call_table import CallTable
-from analyzer.results.connection import Bound, Channel, FeaturesOffered, Logon, SmbSession, logon_key
+from analyzer.results.connection import Bound, Channel, FeaturesOffered, LateLogon, Logon, SmbSession, logon_key
 from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls
 from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
@@ -418,6 +418,9 @@ class _Renumbering:
                     session=self._maybe("sessions", event.session),
                     channel=self._maybe("channels", event.channel),
                 )
+            case LateLogon():
+                session, logon = self._number("sessions", event.session), self._number("smb_logons", event.logon)
+                return replace(event, session=session, logon=logon)
             case Bound() | FeaturesOffered():
                 return replace(event, channel=self._channel(event.channel))
             case _:

@@ -89,6 +89,17 @@ class Logon(Event, frozen=True):
         return "anonymous" if self.identity.is_anonymous else granted if granted is not None else "account"
 
 
+class LateLogon(Event, frozen=True):
+    """A later logon of a session that was read after messages that were sent later: they came over another connection, while bytes
+    before the logon were waited for. So calls made from `since_ns` to `until_ns` may be of either of the two."""
+
+    session: int
+    logon: int
+    identity: Identity
+    since_ns: int
+    until_ns: int
+
+
 class SmbSession(Event, frozen=True):
     """An SMB session as far as the capture states, stated once when it ends (logoff, connection end, capture end).
 

@@ -18,7 +18,7 @@ from analyzer.interfaces.redaction.stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Side
 from analyzer.results.capture import EventTrace
-from analyzer.results.connection import Bound, Channel, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
+from analyzer.results.connection import Bound, Channel, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
 from analyzer.results.metadata import Metadata
 from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.record import Endpoint
@@ -60,6 +60,7 @@ class Redactor:
             ClientMarks,
             FeaturesOffered,
             FlowLink,
+            LateLogon,
             Pdu,
             Recognised,
         )
@@ -81,6 +82,8 @@ class Redactor:
                 yield self._session(event)
             case Logon():
                 yield self._logon(event)
+            case LateLogon():
+                yield replace(event, identity=self._known(event.identity))
             case FlowLink():
                 # The address of a network card leads to its owner, and nothing is said by a pseudonym of it.
                 yield replace(event, src=self._end(event.src), dst=self._end(event.dst), mac=None)

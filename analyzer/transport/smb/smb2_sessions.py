@@ -126,6 +126,7 @@ class Smb2Sessions:
         if session is None:
             session = self._session_in_use(session_id, message)
         self.times.note(session, message.data, message.start)
+        session.at_ns = message.time_ns if session.needs_times else None
         return session
 
     def _session_in_use(self, session_id: int, message: Message) -> Session:
@@ -139,6 +140,7 @@ class Smb2Sessions:
             return known
         session = Session(state, session_id, message.time_ns)
         self._register(session)
+        session.takes_renewals(self._out)
         return session
 
     def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
@@ -342,8 +344,13 @@ class Smb2Sessions:
             session = Session(state, session_id, setup.first_time_ns)
             session.binds = setup.binding
         self._joins(session, setup)
+        if is_new:
+            session.takes_renewals(self._out)
         keys = self._keys(session_id, setup, is_new=is_new)
         logon = self._logon(setup)
+        if is_new and logon.begins and not (setup.fresh or setup.binding) and known.perhaps_same(session):
+            # The session was met over another connection, so that this may be a renewal whose first request was not captured.
+            logon.begins = None
         logon.granted = granted
         at = time_ns if time_ns is not None else setup.first_time_ns
         if setup.binding and not is_new:
@@ -388,6 +395,7 @@ class Smb2Sessions:
             # A session of which this is the first that is met on a connection whose beginning was captured began there.
             begins = setup.fresh or self._state.dialect_number is not None or None
             made.begins = False if setup.renews else begins
+            made.is_fresh = setup.fresh
             made.is_binding = setup.binding
             made.ends = self._state.client, self._state.server
         made.frames = setup.frames

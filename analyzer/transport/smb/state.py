@@ -53,7 +53,7 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.numbers import Numbers
 from analyzer.core.traced import FrameTable, Source, TracedBytes
-from analyzer.results.connection import Channel, ClientMarks, Logon, SmbSession
+from analyzer.results.connection import Channel, ClientMarks, LateLogon, Logon, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity
 from analyzer.transport.channel.channels import Channels
@@ -66,6 +66,7 @@ from analyzer.transport.tcp.events import Connection, Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 
 MAX_FRAMES = 64
+_FOR_EVER = (1 << 63) - 1
 MAX_NAMES = 1024
 _MAX_INFOS = 256
 # Memory of a session and of a tree beside its path, as measured.
@@ -291,9 +292,17 @@ class SessionLogon:
         self.is_binding = False
         # Whether its messages show that it asks for a new session (True), or that the session was there before (False).
         self.begins: bool | None = None
+        # Whether the request for a new session was captured.
+        self.is_fresh = False
         self.client_os: str | None = None
         self.server_os: str | None = None
         self.refused: int | None = None
+        # The latest time of a message of the session that was read before it, though it was sent later.
+        self.late_until_ns: int | None = None
+
+    def late_for(self, session: int, until_ns: int) -> LateLogon:
+        """States that calls of the session of this number may be of it, from its first message on."""
+        return LateLogon(session, self.number, self.identity, self.first_time_ns, until_ns)
 
     @property
     def identity(self) -> Identity:
@@ -344,6 +353,12 @@ class Session:
         self.logon: SessionLogon | None = None
         self.pending: SessionLogon | None = None
         self.later: dict[Identity, None] = {}
+        # The logons that took the place of another.
+        self.renewals: list[SessionLogon] = []
+        # The logons that others took the place of, each with when that began; and the time of the message that is read, where it
+        # may have been sent before: bytes of its connection were waited for.
+        self._former: list[tuple[int, SessionLogon]] = []
+        self.at_ns: int | None = None
         # Logons that bound further connections, by their numbers.
         self._bound: dict[int, SessionLogon] = {}
         # Made for a channel whose session is not known.
@@ -397,11 +412,25 @@ class Session:
     @property
     def in_force(self) -> SessionLogon | None:
         """The latest logon that the server may act on."""
-        return self.pending or self.logon
+        return self._before() or self.pending or self.logon
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether the time of a message decides which logon it is of."""
+        return bool(self._former) and len(self.connections) > 1
+
+    def _before(self) -> SessionLogon | None:
+        """The logon that was in force when the message that is read was sent, where another has taken its place since."""
+        at_ns = self.at_ns
+        if at_ns is None:
+            return None
+        return next((logon for until_ns, logon in self._former if at_ns < until_ns), None)
 
     @property
     def opener(self) -> SessionLogon | None:
         """The logon under which what is opened now is opened; None where it may be either of two, of different accounts."""
+        if (before := self._before()) is not None:
+            return before
         return self.logon if self.pending is None or _are_of_one(self.logon, self.pending) else None
 
     @property
@@ -416,6 +445,11 @@ class Session:
         self._settles(logon, time_ns, out)
         if self.logon is not None:
             out.append(_stated(self, self.logon, time_ns))
+            if len(self._former) < MAX_FRAMES:
+                self._former.append((logon.first_time_ns, self.logon))
+        if self.logon is not None or not logon.begins:
+            self._notes_lateness(logon)
+            self._states_lateness(logon, out)
         if logon.begins is not False:
             self.began = self.began or logon
         if len(self.later) < MAX_FRAMES and logon is not self.began and logon.identity != self.identity:
@@ -426,6 +460,7 @@ class Session:
         """Somebody asks to take the place of the logon in force."""
         self._settles(logon, time_ns, out)
         self.pending = logon
+        self._notes_lateness(logon)
 
     def refuses(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody was refused a logon that would have taken the place of the one in force."""
@@ -434,9 +469,37 @@ class Session:
 
     def _settles(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """A renewal under way is answered, or stays without an answer because another one follows."""
-        if self.pending not in (None, logon):
+        if self.pending is not None and self.pending is not logon:
             out.append(_stated(self, self.pending, time_ns))
+            self._states_lateness(self.pending, out)
         self.pending = None
+
+    def _notes_lateness(self, logon: SessionLogon) -> None:
+        """Notes which messages were read before a logon though they were sent later. A connection is read in order, so that they
+        came over another one."""
+        if logon.late_until_ns is None and len(self.connections) > 1 and logon.first_time_ns < self.last_time_ns:
+            logon.late_until_ns = self.last_time_ns
+
+    def _states_lateness(self, logon: SessionLogon, out: Emitter) -> None:
+        """States where calls that were read before a later logon may be of it, and calls of what may be the same session."""
+        if (until_ns := logon.late_until_ns) is not None:
+            out.append(logon.late_for(self.number, until_ns))
+        if len(self.renewals) < MAX_FRAMES:
+            self.renewals.append(logon)
+        for other in self.state.shared.sessions.perhaps_same(self):
+            out.append(logon.late_for(other.number, _FOR_EVER))
+
+    @property
+    def traits(self) -> _Traits:
+        began = self.began
+        is_begun = not self.binds and began is not None and began.is_fresh
+        return _Traits(self.number, is_begun, self.state.client_guid, self.state.server_guid, self.renewals)
+
+    def takes_renewals(self, out: Emitter) -> None:
+        """A new session states the later logons of what may be the same session, met over another connection before."""
+        for other in self.state.shared.sessions.perhaps_same(self):
+            for logon in other.renewals:
+                out.append(logon.late_for(self.number, _FOR_EVER))
 
     def binds_connection(self, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
         """Somebody has bound, or was refused to bind, a further connection."""
@@ -450,6 +513,8 @@ class Session:
 
     def end_logons(self, out: Emitter) -> None:
         """States the logons that are in force to its end."""
+        if self.pending is not None:
+            self._states_lateness(self.pending, out)
         for logon in (self.logon, self.pending, *self._bound.values()):
             if logon is not None:
                 out.append(_stated(self, logon, self.last_time_ns))
@@ -768,6 +833,8 @@ class KnownSessions:
 
     def __init__(self) -> None:
         self._by_id: dict[int, list[Session]] = {}
+        # Sessions that are over, and may be the same as one that is met later.
+        self._over: dict[int, list[_Traits]] = {}
 
     def register(self, session: Session) -> None:
         """A connection has it, which may be another than before."""
@@ -780,6 +847,10 @@ class KnownSessions:
         known = self._by_id.get(session.session_id, [])
         if session in known:
             known.remove(session)
+            if len(self._over) < MAX_NAMES or session.session_id in self._over:
+                over = self._over.setdefault(session.session_id, [])
+                if len(over) < MAX_FRAMES:
+                    over.append(session.traits)
             if not known:
                 del self._by_id[session.session_id]
 
@@ -794,13 +865,41 @@ class KnownSessions:
     def bound(self, session_id: int, state: ConnectionState) -> Session | None:
         """The session that a connection binds itself to."""
         for known in self._by_id.get(session_id, ()):
-            former = known.state
-            # A server takes a binding from the client alone that began the session, which it knows by its GUID (3.3.5.5.2).
-            is_client = None in (former.client_guid, state.client_guid) or former.client_guid == state.client_guid
-            is_server = state.server_guid is not None and former.server_guid == state.server_guid
-            if is_client and (is_server or known.server == state.server):
+            if _may_be_bound(known.state, state):
                 return known
         return None
+
+    def perhaps_same(self, session: Session) -> list[_Traits]:
+        """Other sessions of this id that may be the same one: a connection was bound before the session was met that it asks for,
+        since bytes of that one's connection were waited for."""
+        known, over = self._by_id.get(session.session_id, ()), self._over.get(session.session_id, ())
+        mine = session.traits
+        others = [*(one.traits for one in known if one is not session), *over] if len(known) > 1 or over else []
+        return [one for one in others if one.number != mine.number and _may_be_same(one, mine)]
+
+
+def _may_be_bound(former: ConnectionState, state: ConnectionState) -> bool:
+    """Whether two connections may have a session in common. A server takes a binding from the client alone that began the session,
+    which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
+    is_client = None in (former.client_guid, state.client_guid) or former.client_guid == state.client_guid
+    is_server = state.server_guid is not None and former.server_guid == state.server_guid
+    return is_client and (is_server or former.server == state.server)
+
+
+class _Traits(Struct, frozen=True):
+    """What shows whether a session may be the same as another with its id."""
+
+    number: int
+    is_begun: bool
+    client_guid: str | None
+    server_guid: str | None
+    renewals: list[SessionLogon]
+
+
+def _may_be_same(one: _Traits, other: _Traits) -> bool:
+    """Whether the beginning of one of two sessions was not met, and nothing says that clients or servers are different."""
+    pairs = (one.client_guid, other.client_guid), (one.server_guid, other.server_guid)
+    return not (one.is_begun and other.is_begun) and all(None in pair or pair[0] == pair[1] for pair in pairs)
 
 
 class SessionTimes:

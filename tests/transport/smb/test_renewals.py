@@ -59,10 +59,10 @@ def test_a_call_names_whom_the_server_served(name: str) -> None:
 
 
 @pytest.mark.parametrize("cut", ["one frame is lost", "the capture begins later"])
-@pytest.mark.parametrize("name", [name for name in SERVED if name != "renewed_over_channel_smb300"])
+@pytest.mark.parametrize("name", SERVED)
 def test_whatever_is_lost_no_call_is_of_somebody_else(name: str, cut: str, tmp_path: Path) -> None:
-    """Where two accounts are possible, both are named, or nobody. Not of a renewal over a further connection: what waits behind
-    a hole is read up to two seconds later than what came over another connection."""
+    """Where two accounts are possible, both are named, or nobody. What waits behind a hole is read up to two seconds later than
+    what came over another connection of the session."""
     analysis = whole(name)
     truth = {call.time_ns: user for call, user in zip(analysis.calls, SERVED[name], strict=True)}
     outcomes = {one.first_time_ns: one.outcome for one in analysis.logons}
