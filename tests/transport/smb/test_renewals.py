@@ -150,3 +150,25 @@ def test_an_answer_that_comes_over_another_connection_than_its_call_belongs_to_i
     assert {call.outcome for call in analysis.calls} == {"answered"}
     assert len({call.channel for call in analysis.calls}) == len(analysis.sessions) == 1
     assert not analysis.problems
+
+
+def test_a_renewal_by_kerberos_begins_a_logon_of_its_own_that_calls_carry() -> None:
+    keytab = Keyring.load(path_of("renewed_kerberos_smb311").with_suffix(".keytab"))
+    analysis = whole("renewed_kerberos_smb311", keytab)
+    games, news = "games@RIG.TEST", "news@RIG.TEST"
+    assert [(one.key, one.identity.account, one.outcome) for one in analysis.logons] == [
+        ("smb0", games, "account"),
+        ("smb1", games, "account"),
+        ("smb2", news, "account"),
+    ]
+    assert [(one.auth.user, one.auth.logon, one.auth.later_user, one.auth.later_logon) for one in analysis.calls] == [
+        (games, "smb0", None, None),
+        (games, "smb0", games, "smb1"),
+        (games, "smb1", None, None),
+        (games, "smb0", news, "smb2"),
+        (news, "smb2", None, None),
+    ]
+    (session,) = analysis.sessions
+    assert session.signed_messages == session.verified_messages == 45
+    without_key = whole("renewed_kerberos_smb311", Keyring())
+    assert [one.auth.logon for one in without_key.calls] == ["smb0", "smb0", "smb1", "smb0", "smb2"]
