@@ -18,7 +18,17 @@ from analyzer.interfaces.redaction.stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Side
 from analyzer.results.capture import EventTrace
-from analyzer.results.connection import Bound, Channel, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
+from analyzer.results.connection import (
+    Bound,
+    Channel,
+    ClientMarks,
+    FeaturesOffered,
+    FlowLink,
+    LateLogon,
+    Logon,
+    Pdu,
+    SmbSession,
+)
 from analyzer.results.metadata import Metadata
 from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.record import Endpoint
