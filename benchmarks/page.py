@@ -38,6 +38,7 @@ _ABOUT = {
     "million": "as `tiny`, a million calls",
     "blocks": "one answer of 160,000 blocks, each the 16 bytes of an error",
     "winperf": "300 instances of 27 counters, polled as a PERF_DATA_BLOCK (HKEY_PERFORMANCE_DATA) in clear",
+    "watched": "a machine with 300 processes, polled once a second as HKEY_PERFORMANCE_DATA, in clear; processes begin and end",
     "recorded": "the calls of a recorded conversation (NTLM privacy) again and again, each time by another client; most are small",
     "polling": "one conversation, encrypted with AES-128-GCM and sealed with RC4 inside, that polls 2,000 instances of 40 counters",
     "hours": "eight hours in which 300 processes of 12 counters are polled, sealed alike; now and then one begins or ends",

@@ -189,6 +189,8 @@ def _group(name: str, slow: int) -> list[Contestant]:
             return [OURS, *contestants.WHOLE, *peers]
         case "thousand" | "hundred thousand":
             return [OURS, *(one for one in peers if one not in (contestants.CAT, contestants.TCPDUMP))]
+        case "watched":
+            return [OURS, contestants.REPORT, contestants.CAT]
         case "winperf":
             return [OURS, contestants.AUDIT, *peers]
         case "blocks":
@@ -230,6 +232,7 @@ MAKERS: dict[str, Callable[[Path, int], int]] = {
     "million": traffic.tiny,
     "blocks": traffic.blocks,
     "winperf": traffic.winperf,
+    "watched": traffic.watched,
     "recorded": lambda path, size: traffic.repeated(path, size, RECORDED),
     "polling": traffic.polling,
     "hours": traffic.hours,
@@ -299,6 +302,8 @@ SIZES: dict[str, float] = {
     # An answer of 160,000 blocks.
     "blocks": 2.56,
     "winperf": 10,
+    # A thousand polls of 300 processes. Eight hours, a poll a second, are 28,800 of them and 1,020 MB.
+    "watched": 35.5,
     "recorded": 20,
     "polling": 200,
     "hours": 200,
@@ -318,6 +323,7 @@ SMALL: dict[str, float] = {
     "handles": 0.2,
     "blocks": 0.1,
     "winperf": 1,
+    "watched": 0.5,
     "recorded": 1,
     "polling": 2,
     "hours": 2,

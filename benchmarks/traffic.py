@@ -411,7 +411,7 @@ def winperf(path: Path, size: int) -> int:
 
 def watched(path: Path, size: int, processes: int = 300) -> int:
     """A conversation in clear that polls a machine once a second, after the names of the counters: its processes work, one begins
-    and one ends every 20 seconds; 28,800 polls, which are eight hours, have 1,100 MB."""
+    and one ends every 20 seconds; 28,800 polls, which are eight hours, have 1,020 MB."""
     machine = Machine(processes)
     with Writer(path) as out:
         client = RegistryClient(out, 0, random.Random(43))
