@@ -27,7 +27,7 @@ same, and contradict nothing where they are not.
 
 Where several programs have the same number of marks, all are named. Where no program has enough, nothing is said.
 
-`sessions` reads no RPC, so it counts the marks of SMB alone.
+`sessions` reads RPC only where keys are given. Without keys it counts the marks of SMB alone.
 """
 
 
