@@ -23,7 +23,7 @@ _HANGING = 4 * 3600
 
 # Sizes in MB of a row, and how many functions of ours at most begin for a packet more of it with `timeline`; a twentieth fewer do.
 _ROWS = {
-    "mixed": (2, 6, 0.32),
+    "mixed": (2, 6, 0.33),
     "scan": (0.2, 0.6, 0.01),
     "foreign": (0.3, 0.6, 0.55),
     "files": (1, 3, 4.03),

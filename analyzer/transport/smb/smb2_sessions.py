@@ -126,7 +126,8 @@ class Smb2Sessions:
         if session is None:
             session = self._session_in_use(session_id, message)
         self.times.note(session, message.data, message.start)
-        session.at_ns = message.time_ns if session.needs_times else None
+        if session.former:
+            session.at_ns = message.time_ns if session.needs_times else None
         return session
 
     def _session_in_use(self, session_id: int, message: Message) -> Session:

@@ -357,7 +357,7 @@ class Session:
         self.renewals: list[SessionLogon] = []
         # The logons that others took the place of, each with when that began; and the time of the message that is read, where it
         # may have been sent before: bytes of its connection were waited for.
-        self._former: list[tuple[int, SessionLogon]] = []
+        self.former: list[tuple[int, SessionLogon]] = []
         self.at_ns: int | None = None
         # Logons that bound further connections, by their numbers.
         self._bound: dict[int, SessionLogon] = {}
@@ -412,19 +412,19 @@ class Session:
     @property
     def in_force(self) -> SessionLogon | None:
         """The latest logon that the server may act on."""
-        return self._before() or self.pending or self.logon
+        return (self._before() if self.former else None) or self.pending or self.logon
 
     @property
     def needs_times(self) -> bool:
         """Whether the time of a message decides which logon it is of."""
-        return bool(self._former) and len(self.connections) > 1
+        return bool(self.former) and len(self.connections) > 1
 
     def _before(self) -> SessionLogon | None:
         """The logon that was in force when the message that is read was sent, where another has taken its place since."""
         at_ns = self.at_ns
         if at_ns is None:
             return None
-        return next((logon for until_ns, logon in self._former if at_ns < until_ns), None)
+        return next((logon for until_ns, logon in self.former if at_ns < until_ns), None)
 
     @property
     def opener(self) -> SessionLogon | None:
@@ -445,8 +445,8 @@ class Session:
         self._settles(logon, time_ns, out)
         if self.logon is not None:
             out.append(_stated(self, self.logon, time_ns))
-            if len(self._former) < MAX_FRAMES:
-                self._former.append((logon.first_time_ns, self.logon))
+            if len(self.former) < MAX_FRAMES:
+                self.former.append((logon.first_time_ns, self.logon))
         if self.logon is not None or not logon.begins:
             self._notes_lateness(logon)
             self._states_lateness(logon, out)
