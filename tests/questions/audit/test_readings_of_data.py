@@ -6,6 +6,7 @@ ids, rows and values, what is off a multiple of 8, and each flaw with its bytes,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -207,9 +208,8 @@ def test_what_is_wrong_twice(kind: int) -> None:
     block = Made(kind)
     some = list(WRONG)[::2] if kind == 6 else list(WRONG)[::3]
     cases = ((f"{one}; {two}", answer_of(with_wrong(block, one, two), LAST)) for one, two in combinations(some, 2))
-    text = readings(cases)
-    # A line of each: what is found, without the rows.
-    kept = "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("    "))
+    # How much was read again and each flaw; what blocks and rows are read as, the files of what is wrong once hold.
+    kept = "".join(line for line in readings(cases).splitlines(keepends=True) if not re.match(r"  +\d", line))
     is_as_written(READINGS / f"twice-{kind}.txt", kept)
 
 
