@@ -71,9 +71,9 @@ class SecurityContext(Protocol):
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
         """Opens or checks one PDU. The place where it is expected is tried first, so that messages in sequence cost one attempt.
 
-        `pdu` is the whole fragment; `pdu[body]` the stub data with its authentication padding; `pdu[verifier]` the
-        auth_value; what is signed besides the body lies before it (header) and between the two (sec_trailer), [MS-RPCE]
-        section 2.2.2.11 and 3.3.1.5.2. Levels below PKT return the body unverified.
+        `pdu` is the whole fragment. `pdu[body]` is the stub data with its authentication padding, and `pdu[verifier]` the
+        auth_value. The other signed bytes are the header before the body and the sec_trailer between the two ([MS-RPCE] sections
+        2.2.2.11 and 3.3.1.5.2). Levels below PKT return the body unverified.
         """
         ...
 

@@ -1,8 +1,8 @@
 """DER bytes in, tag-length-value pieces out (X.690): the few constructions that SPNEGO and Kerberos tokens are made of.
 
-scapy's ASN.1 layers read these tokens too, but build a tree of packet objects that guesses at what it does not understand,
-raise a dozen kinds of exception on damaged bytes and take a quarter of a second to import; what is needed here is a dozen
-fields, exact bounds and one exception.
+scapy's ASN.1 layers read these tokens too. But they build a tree of packet objects that guesses at what it does not understand,
+raise a dozen kinds of exception on damaged bytes, and take a quarter of a second to import. This program needs a dozen fields,
+exact bounds and one exception.
 """
 
 from __future__ import annotations

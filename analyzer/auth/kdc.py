@@ -1,8 +1,8 @@
 """What a KDC's replies say in clear: which client each ticket was issued to, and the encryption types (RFC 4120 section 5.4.2).
 
-AS-REP and TGS-REP name the client beside the ticket; the ticket itself hides the name from everybody but its service. The
-same ticket, byte for byte, stands in the AP-REQ that the client sends to the service, and so the reply states who sent it.
-Nothing protects the name on its way: it is evidence, not proof. Nothing else of KDC traffic is read.
+AS-REP and TGS-REP name the client beside the ticket; the ticket itself hides the name from everybody but its service. The AP-REQ
+that the client sends to the service holds this ticket, byte for byte, and so the reply states who sent it. Nothing protects the
+name on its way: it is evidence, not proof. Nothing else of KDC traffic is read.
 
 `KdcLayer` takes TCP streams (RFC 4120 section 7.2.2: a length of four bytes, then the message) and UDP datagrams of port 88.
 """

@@ -1,12 +1,11 @@
 """Messages under Kerberos per-message tokens in, checked plaintext out (RFC 4121, RFC 4757 section 7, [MS-KILE] section
 3.4.5, [MS-RPCE] section 3.3.1.5.2).
 
-RPC uses DCE style: the body stays where it is, and what a token has besides lies in the auth_value. For AES that is the
-16-byte token header and the rotated rest of the ciphertext: with EC bytes of filler, the encrypted copy of the header and
-the checksum behind the body, the whole turned right by RRC + EC, the first part goes to the auth_value and the last
-`len(body)` bytes are the body. Stacks differ in EC (16, or what fills the last block, 0 included), so the lengths decide
-nothing and the token's own fields are followed. With header signing the checksum covers header, body and sec_trailer,
-while only the body is encrypted.
+RPC uses DCE style: the body stays where it is, and what a token has besides lies in the auth_value. For AES that is the 16-byte
+token header and the rotated rest of the ciphertext. With EC bytes of filler, the encrypted copy of the header and the checksum
+behind the body, the whole is turned right by RRC + EC. Then the first part goes to the auth_value, and the last `len(body)` bytes
+are the body. Stacks differ in EC (16, or what fills the last block, 0 included), so the lengths decide nothing and the token's own
+fields are followed. With header signing the checksum covers header, body and sec_trailer, while only the body is encrypted.
 
 Every token names its place in the sequence and is opened on its own: a lost message costs only itself.
 """

@@ -180,8 +180,9 @@ def _is_for(key: KerberosKey, request: ApReq) -> bool:
 
 
 def salts(realm: str, principal: str, account: str | None = None) -> tuple[str, ...]:
-    """The salts that a password of `principal` may have been used with, the likeliest first: the account's own name
-    (Active Directory user), the computer's ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120 section 4)."""
+    """The salts that a password of `principal` may have been used with, the likeliest first. They are the account's own name
+    (Active Directory user), the computer's ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120 section 4).
+    """
     parts = principal.split("/")
     out = []
     if account:

@@ -44,7 +44,7 @@ class UserKey(Discreet, frozen=True):
 class SmbKeys(Discreet, frozen=True):
     """Keys of one SMB session, as given: `session_key` or the per-direction decryption keys, or both.
 
-    `session_id` is as it was given; see `Keyring.smb_keys_for` about its byte order.
+    `session_id` is the id in the form given; see `Keyring.smb_keys_for` about its byte order.
     """
 
     hidden = ("session_key", "client_to_server_key", "server_to_client_key")

@@ -1,7 +1,7 @@
 """MIT keytab files in, Kerberos keys out, and back (file format 0x0502, and the older 0x0501 in native byte order).
 
-The format is described in MIT Kerberos, doc/formats/keytab_file_format.rst: a version, then entries with a signed 32-bit
-size, of which negative ones are holes left by deleted entries.
+MIT Kerberos describes the format in doc/formats/keytab_file_format.rst: a version, then entries with a signed 32-bit size. An entry
+with a negative size is a hole that a deleted entry left.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MD4 (RFC 1320), which OpenSSL 3 no longer offers by default. A password is hashed with it once.
+"""MD4 (RFC 1320), which OpenSSL 3 does not offer by default. A password is hashed with it once.
 
 scapy has it too, behind a configuration that takes longer to load than a small capture to read.
 """

@@ -291,7 +291,7 @@ def prove(
     password: str | None = None,
     domains: tuple[str, ...] = (),
 ) -> Proof | None:
-    """The session key, if `key` (an NT hash) made the response; None if it did not.
+    """The session key, if `key` (an NT hash) made the response; else None.
 
     `domains` are further spellings to try: the name a client hashes is not always the one it sends.
     """

@@ -1,12 +1,12 @@
 """Messages under NTLM session security in, checked plaintext out ([MS-NLMP] section 3.4, [MS-RPCE] section 3.3.1.5.2).
 
-Sealing and signing draw on one RC4 keystream per sender, which starts with the context and is never announced on the wire.
-This module therefore keeps, per sender, a *proven position*: the first keystream byte after the last message whose
-checksum was right. A message is tried at the position that follows from what was seen since; if its checksum does not
-fit there, at a few others that are known to occur (SPNEGO's mechListMIC spends eight bytes and a sequence number, or the
-stream is begun again after it); and if messages are known or seen (by the clear sequence number) to be missing, forward
-through the keystream within bounds. Only a right checksum moves the position, so a damaged message costs only itself,
-and no plaintext is handed out that was not proven.
+Sealing and signing draw on one RC4 keystream per sender, which starts with the context and is never announced on the wire. This
+module keeps, per sender, a *proven position*: the first keystream byte after the last message whose checksum was right. A message
+is tried at the position that follows from the messages seen since. If its checksum does not fit there, a few other positions are
+tried that are known to occur: SPNEGO's mechListMIC spends eight bytes and a sequence number, or the stream is begun again after it.
+If messages are known or seen (by the clear sequence number) to be missing, the message is tried forward through the keystream
+within bounds. Only a right checksum moves the position, so a damaged message costs only itself, and no plaintext is handed out that
+was not proven.
 
 Without extended session security the two senders share one keystream and one sequence, the signature's checksum is a
 CRC32, and its number is encrypted too ([MS-NLMP] section 3.4.4.1).

@@ -15,7 +15,7 @@ _AT_ONCE = 1 << 20
 
 
 class HashedFile:
-    """A file that is hashed as it is read from front to end. What is read again after a step back is not counted again."""
+    """Hashes a file while it is read from front to end. What is read again after a step back is not counted again."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

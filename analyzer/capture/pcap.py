@@ -1,7 +1,7 @@
 """pcap files (draft-ietf-opsawg-pcap): the bytes after decompression in, blocks of frames out.
 
-Variants: microseconds (0xa1b2c3d4) and nanoseconds (0xa1b23c4d); Kuznetzov's longer record header (0xa1b2cd34); IXIA's
-lcap (0x1c0001ac and 0x1c0001ab: a word more in the file header); each in either byte order.
+Variants: microseconds (0xa1b2c3d4) and nanoseconds (0xa1b23c4d); Kuznetzov's longer record header (0xa1b2cd34); IXIA's lcap
+(0x1c0001ac and 0x1c0001ab), with one more word in the file header. Each occurs in either byte order.
 """
 
 from __future__ import annotations

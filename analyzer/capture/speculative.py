@@ -1,10 +1,10 @@
-"""The same walk as `walk_plain`, in many partitions at once: bytes, the rule of their chain and a guess in, offsets out.
+"""Walks like `walk_plain`, in many partitions at once: bytes, the rule of their chain and a guess in, offsets out.
 
 A place in the middle of a file that looks like a record header is a guess. One guess a partition, all partitions step together (a
-gather of numpy is one step of each), until each has arrived at the next partition's guess or behind it. Then the guesses are
-proven from the left: the first partition begins where a record begins, and a partition whose predecessor, itself proven, arrives
-exactly at its guess begins where a record begins too. What a disproven partition was to cover is walked plainly until the chain
-is at a guess again. So only the speed is speculative: bytes made to look like headers cost time and change nothing.
+gather of numpy is one step of each), until each has arrived at the next partition's guess or behind it. Then the guesses are proven
+from the left. The first partition begins where a record begins. A further partition begins where a record begins if the partition
+before it is proven and arrives exactly at its guess. What a disproven partition was to cover is walked plainly until the chain is
+at a guess again. So only the speed is speculative: bytes made to look like headers cost time and change nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class SpeculativeScan:
         self._steps = FIRST_STEPS
 
     def walk(self, chain: Chain, data: bytes, start: int, guess: HeaderFinder) -> Walk:
-        """The same as `walk_plain`."""
+        """Takes and returns what `walk_plain` does."""
         found = self._walk(chain, data, start, guess)
         if len(found.at):
             # One more partition costs a guess, one more step a few calls, about the same: as many of the one as of the other.

@@ -65,10 +65,10 @@ class ByteStream(Protocol):
         """As `read`; of a live stream what is there, once there is something. No bytes are its end."""
 
     def step_back(self, size: int) -> bool:
-        """Makes the last `size` bytes the next to be read again, where that costs nothing; says whether it did."""
+        """Makes the last `size` bytes the next to be read again, where that costs nothing; returns whether that was possible."""
 
     def any_place(self) -> AnyPlace | None:
-        """The same bytes to be read at any place, where that costs nothing."""
+        """These bytes to be read at any place, where that costs nothing."""
 
     def close(self) -> None: ...
 
@@ -82,7 +82,7 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
 
 
 class _AsOpened:
-    """A file as long as it was when it was opened. What is written to its end meanwhile is not read."""
+    """A file, up to the length at the time of opening. What is written to its end meanwhile is not read."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
@@ -160,7 +160,7 @@ class AnyPlace:
 
 
 class _FileStream:
-    """A file as it is, with its first bytes seen beforehand."""
+    """A file without decompression, with its first bytes seen beforehand."""
 
     def __init__(
         self,

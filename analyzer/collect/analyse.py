@@ -1,7 +1,7 @@
 """The second stage: the pieces of a conversation in, its analysis out, as a case in the dataset, with what others have to know.
 
-The pipeline is the one that reads captures: pieces are merged by time as files are, so that rotation, overlapping clocks and the
-duplicates of several sensors come to what they come to in one reading of all files.
+The pipeline is the one that reads captures. It merges pieces by time, like files. So rotation, overlapping clocks and the
+duplicates of several sensors have the same result as one reading of all files.
 """
 
 from __future__ import annotations
@@ -122,9 +122,10 @@ class _Frames:
 
 class _Calls:
     """What the calls of a conversation come to. `server` is the address by which most are answered, "" without calls. `links` are
-    numbers of the servers whose counters, registry or services are looked at: what such a server says to one of its clients (names,
+    numbers of the servers whose counters, registry or services are looked at. What such a server says to one of its clients (names,
     handles, clocks) is used to read and to judge what it says to others. `readable` counts what is there of requests and responses
-    that are not sealed."""
+    that are not sealed.
+    """
 
     def __init__(self, calls: OrderedCalls) -> None:
         contexts = calls.table.contexts

@@ -1,7 +1,8 @@
 """Stages on a Dask cluster: tasks out, results back as they come, keys in the memory of the workers.
 
-Dask schedules: it puts tasks on workers, repeats those of workers that died, and spills results that are too many. Ours is which
-tasks there are, and that keys travel by a worker plugin: in no task, key or argument, of which Dask shows and spills parts.
+Dask schedules: it puts tasks on workers, repeats those of workers that died, and spills results that are too many. This module
+decides which tasks there are. It also decides that keys travel by a worker plugin: never in a task, key or argument, since Dask
+shows and spills parts of those.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def cluster(keyring: Keyring, scheduler: str, *, keys: str = "", insecure: bool 
     """A client of the scheduler at an address. Its workers have the keys by a name as long as it lives, beside those of others.
 
     Raises `InputError` where there is no scheduler, where its workers have another version of this program, or where keys would
-    travel over a connection without TLS (unless `insecure`): whoever can reach such a scheduler can read them out of its workers.
+    travel over a connection without TLS (unless `insecure`). Whoever can reach such a scheduler can read them out of its workers.
     """
     if keyring and not insecure and not scheduler.startswith(_TLS):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The end of a run: its files take their place, the manifest states them, and what it no longer lists is removed."""
+"""The end of a run: its files take their place, the manifest states them, and files that the manifest does not list are removed."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def commit(
     problems: Sequence[Problem],
     stated: tuple[dict[str, str], dict[str, str]],
 ) -> Manifest:
-    """Writes what is left to write, and makes the dataset what the facts say. Raises `StoreError` where that cannot be, or
-    something
-    that the facts state is not there: the dataset is as it was then."""
+    """Writes what is left to write, and makes the dataset what the facts say. Raises `StoreError` where that is impossible, or
+    where something that the facts state is absent. The dataset is then unchanged.
+    """
     names = site_names(facts.files, sites)
     facts.shared = write_shared(store, job, facts, sites, names, problems)
     with store.keeping(f"{FACTS}/{{}}.msgpack.zst") as out:

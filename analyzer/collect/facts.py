@@ -49,8 +49,7 @@ class Job(Struct, frozen=True):
 
 
 class CutTask(Struct, frozen=True):
-    """A file to be cut. `wanted` are flows that are ours by what other files hold, `site` is where it was captured, as it
-    was given."""
+    """A file to be cut. `wanted` are flows that are ours by what other files hold; `site` is the given place of the capture."""
 
     job: Job
     number: int
@@ -70,11 +69,12 @@ class KindFacts(Struct, frozen=True):
 
 
 class FileFacts(Struct):
-    """A file as it was read. `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie
-    that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What shows
-    whether two files have the same machines (`sites`): `site` is what was given, `flows` are the numbers of its flows that are
-    ours, `begun` those whose first segment is among its frames, `known_as` what machines state of themselves.
-    `set_back` are the numbers of the frames before which the clock went back."""
+    """What reading a file gave. `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows
+    lie that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What
+    shows whether two files have the same machines (`sites`). `site` is what was given. `flows` are the numbers of its flows that
+    are ours. `begun` are the flows whose first segment is among its frames. `known_as` is what machines state of themselves.
+    `set_back` are the numbers of the frames before which the clock went back.
+    """
 
     number: int
     source: SourceFile
@@ -153,13 +153,13 @@ class AnalyseTask(Struct, frozen=True):
 
 
 class ConversationFacts(Struct):
-    """A conversation as it was analysed from `inputs`. `state` is the name of its case (None: there is nothing in it),
-    `files` the numbers of the
-    sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts may share
-    (`analyse`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has, `bound` of those that
-    its channels asked for and that it has not: with the conversations that have them it is one. `readable` counts the requests and
-    responses whose stubs are not sealed. `known_as` is what servers state of themselves, by the number of the file. `rows` is what
-    was written of it in the tables, None until it is."""
+    """The analysis of a conversation from `inputs`. `state` is the name of its case (None: there is nothing in it), `files` the
+    numbers of the sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts
+    may share (`analyse`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has, `bound` of
+    those that its channels asked for and that it has not: with the conversations that have them it is one. `readable` counts the
+    requests and responses whose stubs are not sealed. `known_as` is what servers state of themselves, by the number of the file.
+    `rows` is what was written of it in the tables, None until it is.
+    """
 
     number: int
     pairs: tuple[Pair, ...]

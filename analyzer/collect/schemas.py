@@ -1,4 +1,4 @@
-"""The tables of a dataset: the record type of each, whose columns it has on any capture, and how they stand in Parquet.
+"""The tables of a dataset: the record type of each table, the columns that it has on any capture, and their types in Parquet.
 
 Spark refuses Parquet timestamps in nanoseconds. A time is stored as a timestamp in microseconds, which every reader takes for one,
 and beside it as a number, `*_ns`, nanoseconds since 1970 as in the JSON records: nothing of it is lost.

@@ -2,8 +2,8 @@
 
 An address names a machine only within a site. What was given (`--site`) is believed: a name is the site of all files that have it,
 `directory` makes one of each directory, `capture` of each file. Otherwise files of one directory are of one site where a connection
-goes on from one to the other; or where their times touch, and no machine states another card, server GUID or name at the
-same address.
+goes on from one to the other. They are also of one site where their times touch, and no machine states another card, server GUID or
+name at the same address.
 """
 
 from __future__ import annotations

@@ -42,8 +42,9 @@ _VERSIONS = (
 
 
 class SourceFile(Struct, frozen=True):
-    """A file as it was found: its URL (a path for files of this machine), size in bytes (None where unknown), and what changes with
-    its content."""
+    """A file at the time it was found: its URL (a path for files of this machine), size in bytes (None where unknown), and what
+    changes with its content.
+    """
 
     url: str
     size: int | None
@@ -107,8 +108,8 @@ def is_capture_name(path: str) -> bool:
 
 
 class RetriedFile:
-    """A file that is read from front to end, up to the size that it had when it was found. Where a read fails, it is opened again
-    at the same place, up to `retries` times, as long as it is the file that was found.
+    """A file that is read from front to end, up to its size when it was found. Where a read fails, the file is opened again at the
+    same place, up to `retries` times, unless another file has taken its place.
 
     `failure` is the reason why it could not be read on, None while it can.
     """

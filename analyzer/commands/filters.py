@@ -261,7 +261,7 @@ class CallSelection(Struct, frozen=True):
 
 
 class SampleSelection(Struct, frozen=True):
-    """The same of a command that shows values, with a filter of these. `filter` is asked of each value."""
+    """A selection of a command that shows values, with a filter of these. `filter` is asked of each value."""
 
     selection: Selection
     filter: SampleFilter | None
@@ -271,11 +271,11 @@ class SampleSelection(Struct, frozen=True):
 
 
 class CounterSelection(SampleSelection, frozen=True):
-    """The same for formatted values."""
+    """A selection of a command that shows formatted values, with a filter of these."""
 
 
 def renamed(made: Any, names: Pseudonyms) -> Any:
-    """A selection of these by the pseudonyms of the names in it; everything else as it is."""
+    """A selection of these by the pseudonyms of the names in it; everything else is unchanged."""
     if not isinstance(made, CallSelection | SampleSelection):
         return made
     from analyzer.questions.filters.renamed import RenamedFilter

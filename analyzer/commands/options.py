@@ -609,7 +609,9 @@ class Writing:
         self._columns = columns
 
     def sparing(self, paths: Iterable[Path]) -> Writing:
-        """The same, which does not write over these files, checked at once: before anything is read in vain."""
+        """A writer with these settings that does not write over these files. It is checked at once: before anything is read in
+        vain.
+        """
         destination = self.destination.sparing(paths)
         destination.check()
         writing = copy(self)
@@ -623,7 +625,7 @@ class Writing:
         return destination
 
     def stream(self, view: StreamedTimeline, form: str, ended: Callable[[], object]) -> None:
-        """Writes a view as it is made; `ended` is called when it is made to its end."""
+        """Writes a view while it is made; `ended` is called when it is made to its end."""
         from analyzer.screens.formats.write import write_streamed
 
         def evidence() -> EvidenceRecord | None:

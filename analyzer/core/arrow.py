@@ -39,8 +39,9 @@ class ArrowColumn(Struct, frozen=True):
 
 
 class ArrowValues(Struct, frozen=True, eq=False):
-    """The values of a column: its buffers, those of the kind alone (arrays, and bytes of texts), and the values of its children. Of
-    the rows that are not `present`, what the buffers hold means nothing to other programs (None: all are present)."""
+    """The values of a column: its buffers, those of the kind alone (arrays, and bytes of texts), and the values of its children.
+    Where a row is not `present`, the buffers' contents mean nothing to other programs (None: all are present).
+    """
 
     length: int
     buffers: tuple[Any, ...] = ()
@@ -81,7 +82,7 @@ _FlatTable = Sequence[tuple[str, int] | _Reference | None]
 
 
 class _Flat:
-    """Builds a buffer of flatbuffers: https://flatbuffers.dev/internals. The same tables always give the same bytes."""
+    """Builds a buffer of flatbuffers: https://flatbuffers.dev/internals. Equal tables always give equal bytes."""
 
     def __init__(self, root: _FlatTable) -> None:
         self.out = bytearray(4)

@@ -1,4 +1,4 @@
-"""DCERPC as it is written: PDUs of associations (C706 section 12.6, [MS-RPCE] section 2.2.2), and stubs in NDR and NDR64 (C706
+"""DCERPC in its encoded form: PDUs of associations (C706 section 12.6, [MS-RPCE] section 2.2.2), and stubs in NDR and NDR64 (C706
 chapter 14, [MS-RPCE] section 2.2.5).
 
 The probe sends them, exports hold them. They are also what tests and fuzzing feed to the layers: nothing here knows how a PDU is
@@ -96,8 +96,9 @@ def bind_ack_body(
 
 
 def call_head(hint: int, number: int, opnum: int, *, big: bool = False) -> bytes:
-    """What stands before the stub of a request: alloc_hint, context and opnum (C706 section 12.6.4.9). Of answers, where the
-    opnum stands is nothing."""
+    """What stands before the stub of a request: alloc_hint, context and opnum (C706 section 12.6.4.9). In answers, the field of the
+    opnum has no meaning.
+    """
     return pack(">IHH" if big else "<IHH", hint, number, opnum)
 
 

@@ -31,8 +31,8 @@ class CaseError(InputError):
 class DecodeError(Exception):
     """Bytes that do not say what their specification allows, located.
 
-    `field` names what was being read (as in `ksy/`), `start` and `stop` are offsets in the structure's own bytes
-    (None where there is no such place). Of a stub, `params` are the parameters that were read before.
+    `field` names what was being read (as in `ksy/`), `start` and `stop` are offsets in the structure's own bytes (None where there
+    is no such place). For a stub, `params` are the parameters that were read before.
     """
 
     def __init__(self, reason: str, *, field: str = "", start: int | None = None, stop: int | None = None) -> None:

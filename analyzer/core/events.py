@@ -41,7 +41,7 @@ class CaptureEnds(Event, frozen=True):
 
 
 class Conflict(Event, frozen=True):
-    """Of these bytes two versions were captured. They are those of the version that is used; a `Problem` states the conflict."""
+    """Two versions of these bytes were captured. They are those of the version that is used; a `Problem` states the conflict."""
 
     extents: tuple[FrameExtent, ...]
 
@@ -49,11 +49,11 @@ class Conflict(Event, frozen=True):
 class Problem(Event, frozen=True):
     """Something that could not be read, or was read with a reservation.
 
-    `layer` is the one that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned,
-    `text` one sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key;
-    `truncated` cut short; `malformed` against its specification; `unsupported` not read by this program; `conflict` two
-    versions of the same bytes; `limit` a bound of ours was hit; `note` nothing was lost (a bad checksum, say); `unreadable` a whole
-    file of several; `failed` the program itself, which read nothing beyond.
+    `layer` is the one that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned, `text` one
+    sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key; `truncated` cut short;
+    `malformed` against its specification; `unsupported` not read by this program. `conflict` means two versions of the same bytes;
+    `limit` that a bound of ours was hit; `note` that nothing was lost (a bad checksum, say). `unreadable` is a whole file of
+    several; `failed` means that the program itself failed and read nothing beyond.
     """
 
     kind: ProblemKind

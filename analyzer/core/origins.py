@@ -3,9 +3,10 @@
 A layer's source of bytes holds on to tables of its connection. What is kept of a whole capture is packed when it is complete, and
 answers the same questions but those about times.
 
-The form: rows of 16 bytes, little-endian: frame id (8), first byte in the frame (4), length (4). A row is of as many bytes as it is
-long. Bytes that were made from others without keeping positions (decompression) have the highest bit of the frame id set: the rest
-of the id is how many bytes, "first byte" how many rows follow that are the origin of each of them.
+The form: rows of 16 bytes, little-endian: frame id (8), first byte in the frame (4), length (4). A row is the origin of as many
+bytes as its length states. Bytes that were made from others without keeping positions (decompression) have the highest bit of the
+frame id set. Then the rest of the id is the number of bytes, and "first byte" the number of rows that follow and are the origin of
+each of them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def only_frame(packed: bytes) -> int | None:
 
 
 def packed_length(packed: bytes) -> int:
-    """Of how many bytes these rows are the origin. Raises `ValueError` where they are no such rows."""
+    """The number of bytes that these rows are the origin of. Raises `ValueError` where they are no such rows."""
     if len(packed) % PACKED_EXTENT.size:
         raise ValueError("origins are cut")
     found, following = 0, 0
@@ -49,8 +50,7 @@ def packed_length(packed: bytes) -> int:
 
 
 def settled(data: TracedBytes, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
-    """The bytes `start` to `stop`, whose origins hold on to nothing of a layer, and the times of their earliest and latest
-    frame."""
+    """The bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a layer."""
     packed, times = data.source.located(data.start + start, data.start + stop)
     return data.moved(start, stop, PackedOrigins(packed, stop - start)), times
 

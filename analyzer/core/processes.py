@@ -156,8 +156,9 @@ class Copies:
 
 
 def may_copy() -> bool:
-    """Whether copies of this process work: only where it has no other threads, whose locks nobody would open in a copy, and where
-    the system's own libraries bear it."""
+    """Whether copies of this process work. They work only where it has no other threads, since nobody would open the locks of those
+    in a copy, and where the system's own libraries bear it.
+    """
     return hasattr(os, "fork") and sys.platform != "darwin" and active_count() == 1 and "polars" not in sys.modules
 
 

@@ -348,7 +348,7 @@ class TracedBytes:
 
     @classmethod
     def pick(cls, spans: Sequence[tuple[TracedBytes, int, int]]) -> TracedBytes:
-        """The same as `join` for slices: the bytes from start to stop of pieces."""
+        """Joins slices: the bytes from start to stop of pieces, like `join`."""
         if len(spans) == 1:
             piece, start, stop = spans[0]
             return piece if stop - start == len(piece) else piece[start:stop]
@@ -362,14 +362,14 @@ class TracedBytes:
 
     @staticmethod
     def rejoined(parts: Iterable[TracedBytes]) -> TracedBytes:
-        """The same as `join` for parts that are kept anyway: the bytes are joined anew whenever they are asked for."""
+        """Joins parts that are kept anyway: the bytes are joined anew whenever they are asked for."""
         whole = [part for part in parts if len(part)]
         if len(whole) < 2:
             return whole[0] if whole else EMPTY
         return _Rejoined(whole, *_place_of(whole), _steps_of(whole))
 
     def view(self, start: int, stop: int) -> TracedBytes:
-        """The same as a slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
+        """A slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
         if not 0 <= start <= stop <= len(self):
             start, stop, _ = slice(start, stop).indices(len(self))
         return _PartOfBytes(self, start, max(stop, start))
@@ -413,7 +413,7 @@ class TracedBytes:
         return TracedBytes(self.data[start:stop], source, 0, self.steps)
 
     def replaced(self, data: bytes, step: str) -> TracedBytes:
-        """What `step` made of these bytes. Of equal length, byte i keeps the address of byte i; else all share all."""
+        """What `step` made of these bytes. If their lengths are equal, byte i keeps the address of byte i; else all share all."""
         steps = (*self.steps, step)
         if len(data) == len(self):
             return TracedBytes(data, self.source, self.start, steps)

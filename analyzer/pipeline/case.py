@@ -1,7 +1,7 @@
 """Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`container.py`) of what an analysis is (`results/saved.py`): tables, and the log of the calls' bytes. What
-was decrypted is in it as it was decrypted; keys are not, and none are needed.
+A case is a container (`container.py`) of what an analysis is (`results/saved.py`): tables, and the log of the calls' bytes. The
+case holds decrypted content in the clear; it holds no keys, and none are needed.
 """
 
 from __future__ import annotations

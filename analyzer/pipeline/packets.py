@@ -83,8 +83,9 @@ def packets_of(
 
 
 def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | None:
-    """Why a second reading of the captures of an analysis ended before their frame `last`; None where it did not. `lost` are the
-    problems of files in it: those of the first reading are no news."""
+    """Why a second reading of the captures of an analysis ended before their frame `last`; None where it reached that frame. `lost`
+    are the problems of files in it: those of the first reading are no news.
+    """
     if not lost:
         return None
     known = {problem.text for problem in analysis.problems}

@@ -119,8 +119,9 @@ class LayerChain:
             yield from group
 
     def groups(self, events: Iterable[Event]) -> Generator[Collection[Event]]:
-        """What comes out on top, together what comes of one event. The events are closed when no more of them are taken: the files
-        they are read from stay open no longer, whatever holds on to the error that ended it."""
+        """What comes out on top, together what comes of one event. The events are closed when no more of them are taken. The files
+        that they are read from are then closed, whatever holds on to the error that ended it.
+        """
         with closing(events) if isinstance(events, Generator) else nullcontext():
             for event in events:
                 yield self.climb((event,))

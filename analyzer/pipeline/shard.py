@@ -89,9 +89,10 @@ class NotedNumbers(Iterator[int]):
 
 
 class SharedMatter(Struct, frozen=True):
-    """What a shard has met or looked for that others may have too. A capture where any of it is in two shards is no sum of them:
-    sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that were granted to last or
-    asked for again, and handles of keys and services."""
+    """What a shard has met or looked for that others may have too. A capture where any of the following is in two shards is no sum
+    of them. These are sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that were
+    granted to last or asked for again, and handles of keys and services.
+    """
 
     sessions: set[tuple[int, str, str]] = field(default_factory=set)
     bound: set[int] = field(default_factory=set)

@@ -5,8 +5,8 @@ cuts captures (by connection, where there is only one pair): each shard is a pro
 them. Then the tables of the shards are put together.
 
 What comes of an event has the event's moment, its place among all events. By their moments, events and calls of all shards are in
-the order in which one process finds them, and what each shard has numbered by itself (sessions, logons, channels, handles, reads)
-gets the number that one process gives it. What servers state of their counters is learnt in that order, too.
+the order in which one process finds them. What each shard has numbered by itself (sessions, logons, channels, handles, reads) gets
+the number that one process gives it. What servers state of their counters is learnt in that order, too.
 
 Some captures are no sum of their shards: a session that is bound from other hosts, an open or a handle that others use, a limit of
 the whole analysis that may have been reached. Then `read` gives nothing, and one process has to read the capture. Nobody can tell

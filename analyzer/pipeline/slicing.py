@@ -1,10 +1,11 @@
 """Calls of a capture in, the captured packets that give the same calls again out: a slice.
 
-Taken are the packets that carried the calls; the whole SMB messages these lay in, with their requests and responses; and what is
-needed to read and decrypt them: of their TCP connections SYN, FIN and RST, of SMB the negotiation, logons, trees and opens, of
-DCERPC bind, alter_context and auth3, of Kerberos the exchange with the KDC that issued the ticket. A slice is read again with the
-same keys and its calls are compared. Connections with calls that differ are then taken whole: the keystream of NTLM's RC4, for
-one, runs through all messages of a connection ([MS-NLMP] section 3.4.3), and is not always found again behind a gap.
+Taken are the packets that carried the calls, and the whole SMB messages that held these, with their requests and responses. Also
+taken is what is needed to read and decrypt them. Of their TCP connections that is SYN, FIN and RST; of SMB the negotiation, logons,
+trees and opens; of DCERPC bind, alter_context and auth3. Of Kerberos it is the exchange with the KDC that issued the ticket. A
+slice is read again with the same keys and its calls are compared. Connections with calls that differ are then taken whole. For
+example, the keystream of NTLM's RC4 runs through all messages of a connection ([MS-NLMP] section 3.4.3), and is not always found
+again behind a gap.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ class _Needs(Struct):
 
 
 class _Exchange(Struct):
-    """An SMB request, as far as it was captured, with its responses."""
+    """The captured part of an SMB request, with its responses."""
 
     is_setup: bool
     frames: set[int] = field(default_factory=set)

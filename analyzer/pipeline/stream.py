@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Collector(Protocol):
-    """What is not a call, as it is collected (`pipeline.run`)."""
+    """Collects what is not a call (`pipeline.run`)."""
 
     problems: list[Problem]
     conflicts: list[Conflict]
@@ -45,7 +45,7 @@ class Collector(Protocol):
 
 
 class Stream:
-    """A capture that is read as it is iterated over.
+    """A capture that is read while it is iterated over.
 
     `analysis` holds what is known so far, and no calls; of the capture itself, before its end, no more than the files and the time
     of the first frame. `tally` counts calls.

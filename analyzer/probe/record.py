@@ -1,5 +1,5 @@
-"""The probe's own capture: a relay on the loopback interface that the probe talks through, whose bytes become a pcapng as
-TCP would have carried them; or dumpcap or tcpdump, where they are installed and may capture.
+"""The probe's own capture. It may be a relay on the loopback interface that the probe talks through: its bytes become a pcapng in
+the form TCP would have given them. Or it is made by dumpcap or tcpdump, where they are installed and may capture.
 
 The relay connects to the server that the user named and to nothing else. The segments it records are its own cutting: what was
 sent and when, between the true addresses, but none of the retransmissions and acknowledgements of the wire.

@@ -204,7 +204,7 @@ def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
 
 
 def list_document(lab: Lab, server: str) -> bytes:
-    """The list as it is written."""
+    """The list in its written form."""
     document = {
         "format": FORMAT,
         "server": server,

@@ -1,7 +1,7 @@
 """Text from captures and file names, made harmless where it is shown: for terminals, for JSON and for spreadsheets.
 
-A name in a capture may hold whatever its sender liked: escape sequences that a terminal obeys (ECMA-48), marks that turn the order
-of letters round (Unicode Standard Annex 9), line ends that forge a line, and formulas that a spreadsheet runs.
+A name in a capture may hold whatever its sender liked. Examples are escape sequences that a terminal obeys (ECMA-48), marks that
+turn the order of letters round (Unicode Standard Annex 9), line ends that forge a line, and formulas that a spreadsheet runs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A file is written beside its place and takes that place when it is whole, so that nobody ever finds half of it; what did not become
 whole is removed. It never takes the place of a file that the command reads, and that of another existing file only where the user
-says so. What stands in a file system but is no file (a terminal, a pipe, `/dev/null`) is written to as it is.
+says so. A path that is no regular file (a terminal, a pipe, `/dev/null`) is written to directly.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Destination:
         self.mark = mark
 
     def sparing(self, names: Iterable[str | Path]) -> Destination:
-        """The same, which does not take the place of these files either."""
+        """A destination with these settings that does not take the place of these files either."""
         more = tuple(Path(name) for name in names)
         return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 

@@ -33,7 +33,8 @@ _MARK = b"\x01"
 
 def dumps(value: object) -> bytes:
     """A record, or a value of one, as JSON. A lone surrogate (of an ill-formed UTF-16 name) and control characters are escaped,
-    never lost. `Raw` is JSON already, and written as it is."""
+    never lost. `Raw` is JSON already, and written unchanged.
+    """
     try:
         return safe_json(_ENCODER.encode(value))
     except UnicodeEncodeError:
@@ -100,7 +101,7 @@ def _in_pieces(value: object) -> Iterator[bytes]:
 
 
 def line(record: object) -> bytes:
-    """The same with a newline behind it."""
+    """The JSON with a newline behind it."""
     return dumps(record) + b"\n"
 
 

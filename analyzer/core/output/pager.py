@@ -1,7 +1,7 @@
 """Long text a screen at a time: what is written goes through the user's pager, as git's does.
 
 `PCQ_PAGER`, else `PAGER`, else `less`; an empty one or `cat` is none. `less` without `LESS` in the environment is asked to show
-colours, to leave the screen as it is, and to end where all fits on it (`LESS=FRX`).
+colours, to leave the screen unchanged, and to end where all fits on it (`LESS=FRX`).
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class Store:
             out.write(data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Writes a file if there is none of its name; whether there was none. Of many that try, one does. Raises `StoreError`."""
+        """Writes a file if there is none of its name; whether there was none. If many try, one succeeds. Raises `StoreError`."""
         try:
             if self.local is None:
                 with self._asked():

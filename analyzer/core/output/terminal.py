@@ -28,8 +28,8 @@ def write_markup(
 ) -> None:
     """Writes lines that carry rich's markup; `lines` is given the columns there are, None where there is no terminal.
 
-    What came from a capture must have been escaped before it was marked up (`report.text.safe`). On a terminal it goes through
-    the `pager`, where there is one. `at_once`, a reader has each line as soon as it is there.
+    What came from a capture must have been escaped before it was marked up (`report.text.safe`). On a terminal it goes through the
+    `pager`, where there is one. With `at_once`, a reader has each line without delay.
     """
     from rich.text import Text
 

@@ -1,8 +1,8 @@
 """Access to the parsers in `_generated/`: a spec's name in, its compiled class and its description out.
 
 The compiler writes modules that import each other by bare name (`import ms_dtyp`). The modules of both sets (`positions` of every
-spec, `plain` of those of buffers) have the same names, so nothing is put on `sys.path`: what a module imports, as its description
-states, is loaded first and stands in `sys.modules` under its bare name only while that module is executed.
+spec, `plain` of those of buffers) have the same names, so nothing is put on `sys.path`. The modules that a module imports, which
+its description states, are loaded first. They stand in `sys.modules` under their bare names only while that module is executed.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from analyzer.interfaces.buffers.text import code_page_text, utf16_text
 
 
 class SystemTime(Struct, frozen=True):
-    """SYSTEMTIME ([MS-DTYP] 2.3.13), as it is written."""
+    """SYSTEMTIME ([MS-DTYP] 2.3.13), with its fields in their encoded form."""
 
     year: int
     month: int
@@ -49,9 +49,9 @@ class SystemTime(Struct, frozen=True):
 class PerfRow(Struct, frozen=True):
     """A value of performance data, or the error block in its place.
 
-    `block` is the position of its block in the answer. `counter_id` is None where the block has none (types 1 and 4;
-    then the query's identifier at that index does), `instance` and `instance_id` where there is none. `data` is the value as it
-    stands, None for an error block.
+    `block` is the position of its block in the answer. `counter_id` is None where the block has none (types 1 and 4; then the
+    query's identifier at that index does), `instance` and `instance_id` where there is none. `data` is the value's bytes, None for
+    an error block.
     """
 
     block: int
@@ -132,7 +132,7 @@ _DTYPES = (np.uint32, np.uint32, np.uint32, np.int64, np.int64, np.int64, np.uin
 
 
 def plain_perf_data_rows(data: bytes) -> PerfData:
-    """The same as `perf_data_rows`, read by the plain parser alone."""
+    """Returns what `perf_data_rows` does, read by the plain parser alone."""
     plan = plan_for("perf-data", data, None)
     problem: DecodeError | None = None
     try:
@@ -190,7 +190,7 @@ def _value_rows(
 class WinPerf(Struct, frozen=True):
     """PERF_DATA_BLOCK (winperf.h). The header's numbers are None where it was cut off.
 
-    Of a damaged object, what stands before its damage is there; the first damage is `problem`, others are among the notes.
+    For a damaged object, what stands before its damage is there; the first damage is `problem`, others are among the notes.
     """
 
     big_endian: bool

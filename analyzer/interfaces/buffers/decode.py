@@ -138,7 +138,7 @@ def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> Dec
 
 
 def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
-    """The same as `decode_buffer`, read by the plain parser alone."""
+    """Returns what `decode_buffer` does, read by the plain parser alone."""
     try:
         plan = plan_for(kind, data, big_endian)
     except DecodeError as error:

@@ -97,7 +97,7 @@ class Field(Discreet, frozen=True):
             yield from child.leaves()
 
     def shifted(self, by: int) -> Field:
-        """The same field in bytes that have `by` more before it, as a buffer has in its stub."""
+        """This field in bytes that have `by` more before it, like a buffer in its stub."""
         return replace(
             self,
             start=self.start + by,

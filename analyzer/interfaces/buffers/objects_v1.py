@@ -37,7 +37,7 @@ class WinPerfInstance(Struct, frozen=True):
 class WinPerfObject(Struct, frozen=True):
     """PERF_OBJECT_TYPE with its definitions and instances.
 
-    `num_instances` is -1 for an object that never has instances; -2 and -3 for metadata alone, of an object with and without
+    `num_instances` is -1 for an object that never has instances. It is -2 and -3 for metadata alone, of an object with and without
     instances (winperf.h, PERF_METADATA_MULTIPLE_INSTANCES and PERF_METADATA_NO_INSTANCES): no `instances` then.
     """
 

@@ -170,7 +170,7 @@ def offsets_of_strings(data: bytes) -> list[int]:
 
 
 def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
-    """The same bytes with U+FFFD for each unpaired surrogate from `start` on; None where there is none.
+    """These bytes with U+FFFD for each unpaired surrogate from `start` on; None where there is none.
 
     Parsers compiled for zero-terminated UTF-16 refuse such text; of equal length, every offset stays true.
     """

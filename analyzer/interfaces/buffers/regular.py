@@ -1,16 +1,16 @@
 """Performance data (MS-PCQ 2.2.4.7) described by columns: an undamaged buffer in, what each value is of and where it stands out.
 
-There is one description (`Layout`) of a buffer, and everything but the compiled parser's own results is derived from it: columns,
-rows and trees (`derived`), JSON text (`ready`), and the comparison with the answer before (`RegularReader`). Every size has to be
-what the layout makes it, every byte has to belong to something, and nothing may call for a remark. A buffer in which anything is
-not as it should be has no description, and the compiled parser reads it; its results are what all this is tested against.
+There is one description (`Layout`) of a buffer. Everything but the compiled parser's own results is derived from it: columns, rows
+and trees (`derived`), JSON text (`ready`), and the comparison with the answer before (`RegularReader`). Every size has to be what
+the layout makes it, every byte has to belong to something, and nothing may call for a remark. A buffer in which anything is not as
+it should be has no description, and the compiled parser reads it; its results are what all this is tested against.
 
 * Blocks are found one after the other, by their sizes. Those without instances (types 0, 1 and 2) are then read all at once:
   the first value of each, the second of each, and so on, as each size says where the next value is.
-* Instances of a block nearly always have values of the same sizes as its first one, so the words in which those sizes stand
-  show where rows may begin. An instance begins where the row before it ends, and its header's size must lead to the next of
-  these places: if that holds for all, from the first to the end of the block, then these are the instances, whatever else
-  looks like them. If it does not, the sizes are followed one by one.
+* Instances of a block nearly always have values of the same sizes as its first one, so the words in which those sizes stand show
+  where rows may begin. An instance begins where the row before it ends, and its header's size must lead to the next of these
+  places. If that holds for all, from the first to the end of the block, then these are the instances, whatever else looks like
+  them. If it does not, the sizes are followed one by one.
 * Names are decoded as one text. Each has to begin with a character and to end with a NUL; if there are then as many pieces
   between NULs as names, each name is one piece.
 * A buffer with text among its values, with instances of several shapes, or with blocks between words, and a short one, is

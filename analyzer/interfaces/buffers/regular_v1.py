@@ -1,11 +1,10 @@
 """PERF_DATA_BLOCK (winperf.h) described by columns: an undamaged little-endian block in, where each of its values stands out.
 
-Objects, definitions and instances are followed by their own lengths, as `ksy/winperf.ksy` does, and each of its conditions is
-checked; where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser reads the
-block; its results are what these arrays are tested against. Where the values of an instance stand is known from the
-definitions, so that all of them are taken at once; an object that has text or numbers of odd sizes is read value by value
-(`mixed_object`). A block that differs from one already read in clocks and values only, every other bit being equal, reads as
-that one did.
+Objects, definitions and instances are followed by their own lengths, like in `ksy/winperf.ksy`, and each of its conditions is
+checked. Where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser reads the
+block. The tests compare these arrays with its results. Where the values of an instance stand is known from the definitions, so that
+all of them are taken at once; an object that has text or numbers of odd sizes is read value by value (`mixed_object`). A block that
+differs from one already read in clocks and values only, every other bit being equal, reads as that one did.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ class _Known(Struct, frozen=True, eq=False):
 class SameLayout(Generic[_Layout, _Word]):
     """Remembers buffers with their layouts, a few of each size.
 
-    Of more than `MAX_LAYOUTS`, more than `MAX_OF_A_SIZE` of one size, or more than `max_bytes` in all, the one that was read first
-    is forgotten.
+    If there are more than `MAX_LAYOUTS`, more than `MAX_OF_A_SIZE` of one size, or more than `max_bytes` in all, the one that was
+    read first is forgotten.
     """
 
     MAX_LAYOUTS = 64

@@ -91,7 +91,7 @@ def stub_places(
 def compiled_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
-    """The same as `decode_stub`, read by the compiled parser alone."""
+    """Returns what `decode_stub` does, read by the compiled parser alone."""
     stub, error, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
     body = getattr(stub, side, None)
     found = _ReadParameters(Encoding(big_endian), unfinished_in(stub) if error is not None else ())

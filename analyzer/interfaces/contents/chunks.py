@@ -1,9 +1,9 @@
 """Raw counter values by the thousand: calls in, chunks of values out that share all the rest of what a record says.
 
-What a record says of a value does not depend on the value: it is of the call (number, time, clocks), of the counter or of the
-instance. So the records of a chunk are those of its first instance, made in the way of `samples`, with the instance and
-value left to be filled in, and this holds for every answer of the same layout to the same query. Answers that have text among
-their values, or anything irregular, come as the records of `samples`, which is also the test of what is stated here.
+What a record says of a value does not depend on the value: it belongs to the call (number, time, clocks), to the counter or to the
+instance. So the records of a chunk are those of its first instance, made in the way of `samples`, with the instance and value left
+to be filled in. This holds for every answer of the same layout to the same query. Answers that have text among their values, or
+anything irregular, come as the records of `samples`, which is also the test of what is stated here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Values = dict[str, int | str | None]
 class ChunkPart(Struct, frozen=True, eq=False):
     """Values in rows (instances) of columns (counters).
 
-    `columns` holds a record for each column, those of the first row; `rows` what a row's records say otherwise (None: the only
-    row is the first); `bases` which column has the `base_raw` of each (None: no record has one). `made` is room for what
+    `columns` holds a record for each column, those of the first row. `rows` states where a row's records differ (None: the only row
+    is the first). `bases` states which column has the `base_raw` of each (None: no record has one). `made` is room for what
     renderers make of a part, which serves for all answers of its layout.
     """
 

@@ -91,7 +91,7 @@ class Damages:
         return self._sound[at] if at < len(self._sound) else 0
 
     def is_sound(self, number: int) -> bool:
-        """Whether nothing is wrong with both sides, as far as it was looked at."""
+        """Whether nothing is wrong with both sides, in the parts that were looked at."""
         return self._known(number) == 3
 
     def of(self, number: int, name: SideName, side: Side) -> DecodeError | None:

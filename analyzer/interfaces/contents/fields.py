@@ -19,8 +19,8 @@ _INTERFACES: dict[str, Interface] = {
 def stub_fields(call: Call, name: SideName) -> FieldMap | None:
     """The fields of the stub of a side, up to its damage where it has some.
 
-    None where there is no stub, nothing of it decodes, or nothing states its layout: calls of other interfaces, of unknown methods,
-    and answers that are faults, which carry no stub of the method (C706 section 12.6.4.7).
+    None where there is no stub, nothing of it decodes, or nothing states its layout. Such are calls of other interfaces, of unknown
+    methods, and answers that are faults, which carry no stub of the method (C706 section 12.6.4.7).
     """
     side = call.request if name == "request" else call.response
     interface = _INTERFACES.get(call.interface.uuid or "")

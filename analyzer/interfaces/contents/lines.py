@@ -236,7 +236,7 @@ def timeline_records(
     """Everything `timeline` says, in the order it says it: all calls, or those with the numbers `shown`, selected by what the text
     says.
 
-    `for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is.
+    `for_json`, buffers whose JSON is quickly had are `Raw`, for those who write JSON.
     """
     damages = Damages()
     shown = shown if shown is not None else range(1, len(analysis.calls) + 1)
@@ -248,7 +248,7 @@ def timeline_records(
 def records_behind_calls(
     analysis: Analysis, damages: Damages, shown: int, selected_by: str | None
 ) -> Iterator[ProblemRecord | SummaryRecord]:
-    """What `timeline` says behind the calls, of which so many were `shown`."""
+    """What `timeline` says behind the calls; `shown` is the number of calls shown."""
     facts = analysis.capture
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis, damages):

@@ -2,8 +2,8 @@
 
 Calls may come some at a time (`add`), each time with the moment up to which the capture was read (`until`).
 
-A call takes its time, and others may be under way: a data answer describes a handle as it was somewhere between its request
-and its response. So the begin and the end of each call are put in order by time, and
+A call takes its time, and others may be under way: a data answer describes a handle at some moment between its request and its
+response. So the begin and the end of each call are put in order by time, and
 
 * ValidateCounters takes effect when its answer comes. A poll, an info or another ValidateCounters on the handle whose time
   overlaps with it may have seen the handle before or after: nothing is concluded from it, and its blocks have no names.

@@ -95,7 +95,7 @@ class _Use(Struct):
 
 
 class Query(Struct):
-    """One handle as far as it was followed."""
+    """One handle in the part that was followed."""
 
     # Whoever uses a handle over more channels than any client does is not followed.
     MAX_CHANNELS: ClassVar[int] = 64
@@ -327,7 +327,9 @@ class QueryHandles:
 
 
 def promised_blocks(data: bytes) -> int | None:
-    """How many blocks a data answer has by its header, of which no more is needed; None where that is not there."""
+    """The number of blocks that a data answer has by its header; no more of the answer is needed. None where the header is not
+    there.
+    """
     if len(data) < DATA_HEADER.size:
         return None
     promised: int = DATA_NUMBERS.unpack_from(data)[1]

@@ -60,7 +60,7 @@ def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
 
 
 def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> Iterator[PerflibSample]:
-    """The values of a decoded answer; `query` names its blocks as far as it is known."""
+    """The values of a decoded answer; `query` names those of its blocks that are known."""
     blocks: dict[Shown, int] = {}
     for row in answer.rows:
         known = query.blocks.get(row.block) if query is not None else None
@@ -96,8 +96,9 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
 def shown(
     counterset: str | None, counter_id: int | None, instance: str | None, instance_id: int | None, catalog: Catalog
 ) -> Shown | None:
-    """What a value is of, whichever block it stands in; None where the capture does not state it. The instance of a set that has
-    one only means nothing."""
+    """What a value belongs to, whichever block it stands in; None where the capture does not state it. The instance of a set that
+    has one only means nothing.
+    """
     if counterset is None or counter_id is None:
         return None
     if catalog.is_single(counterset):

@@ -1,4 +1,4 @@
-"""Names in, pseudonyms out: HMAC-SHA256 (RFC 2104) with a key that is held here alone. The same name is the same pseudonym.
+"""Names in, pseudonyms out: HMAC-SHA256 (RFC 2104) with a key that is held here alone. Equal names have equal pseudonyms.
 
 Names are taken apart into words, at what is neither a letter nor a digit, `-` or `_`: `LAB\\alice` and `alice@lab.example` share
 the words `lab` and `alice`. A word becomes a word of as many UTF-16 units; capitals stay capitals, numbers stay numbers. An address

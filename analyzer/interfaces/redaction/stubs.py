@@ -37,8 +37,9 @@ _REG_TEXT, _REG_NUMBERS = (1, 2, 6, 7), (4, 5, 11)
 
 
 def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]:
-    """The stubs of a call that has not been decoded, as far as they are there. Of other interfaces' stubs nothing is known but the
-    status that a response ends with: the rest becomes zeros."""
+    """The stubs of a call that has not been decoded, as far as they are there. In stubs of other interfaces nothing is known but
+    the status that a response ends with: the rest becomes zeros.
+    """
     candidates = [call]
     if call.interface.uuid is None:
         # Which interface it is, is found out from the stubs later: what has the method and reads them as a whole decides here too.

@@ -1,10 +1,10 @@
-"""Calls in order while a capture is read: calls as the layers emit them in; out, each with its number and the state of its query
-handle, as soon as nothing that is still to come can have a place before it.
+"""Calls in order while a capture is read. The layers emit calls in any order. Each call is given out with its number and the state
+of its query handle once nothing that is still to come can have a place before it.
 
-How far the capture was read says a moment before which nothing is open (`until`). A call is given out when all that concerns query
-handles and happened before its end was followed, and all calls before it were given out. What is open for too long is waited for no
-longer: it keeps its number, and is given out when it ends. A call that is not known to be open and began before what has its place
-already (frames are not in the order of their times) gets the next number: it is `late`.
+`until` is a moment that the reading of the capture has passed: no call before it is open. A call is given out when all that
+concerns query handles and happened before its end was followed, and all calls before it were given out. A call that is open for too
+long is not waited for: it keeps its number, and is given out when it ends. A call that is not known to be open and began before
+what has its place already (frames are not in the order of their times) gets the next number: it is `late`.
 
 Calls without a captured bind are recognised by the calls of their context so far (`recognise`): from the first one that proves the
 interface, as long as none contradicts it. Names are learnt from calls in the order in which they are given out.
