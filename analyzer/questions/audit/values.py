@@ -78,7 +78,7 @@ def counterset_of(call: CallEvidence, block: Block) -> str | Unknown:
     return found if found is not None else Unknown(block, why_unknown(query, NO_COUNTER))
 
 
-class Columns(Struct, frozen=True):
+class AnswerColumns(Struct, frozen=True):
     """The columns of the blocks of an answer that can be read, in their order (error blocks have none): all, and those of which the
     capture states what they hold; why it does not state it of the others, each reason once."""
 
@@ -87,14 +87,14 @@ class Columns(Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
-def columns_of(call: CallEvidence, answer: DataAnswer) -> Columns:
+def columns_of(call: CallEvidence, answer: DataAnswer) -> AnswerColumns:
     """The columns of an answer, worked out once for calls that are alike."""
-    found: Columns | None = call.shared.get("columns")
+    found: AnswerColumns | None = call.shared.get("columns")
     if found is None:
         every = tuple(_columns(call, answer))
         known = tuple(one for one in every if isinstance(one, ValueColumn))
         reasons = {one.reason for one in every if isinstance(one, Unknown)}
-        found = call.shared["columns"] = Columns(every, known, tuple(sorted(reasons)))
+        found = call.shared["columns"] = AnswerColumns(every, known, tuple(sorted(reasons)))
     return found
 
 
