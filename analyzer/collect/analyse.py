@@ -123,7 +123,7 @@ class _Frames:
 class _Calls:
     """What the calls of a conversation come to. `server` is the address by which most are answered, "" without calls. `links` are
     numbers of the servers whose counters, registry or services are looked at. What such a server says to one of its clients (names,
-    handles, clocks) is used to read and to judge what it says to others. `readable` counts what is there of requests and responses
+    handles, clocks) serves to read and to judge what it says to others. `readable` counts what is there of requests and responses
     that are not sealed.
     """
 

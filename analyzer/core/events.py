@@ -52,8 +52,8 @@ class Problem(Event, frozen=True):
     `layer` is the one that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned, `text` one
     sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key; `truncated` cut short;
     `malformed` against its specification; `unsupported` not read by this program. `conflict` means two versions of the same bytes;
-    `limit` that a bound of ours was hit; `note` that nothing was lost (a bad checksum, say). `unreadable` is a whole file of
-    several; `failed` means that the program itself failed and read nothing beyond.
+    `limit` that a bound of ours was hit; `note` that no bytes were lost (a bad checksum, say). `unreadable` is a whole file of
+    several. `failed` means that the program itself failed: it read no further.
     """
 
     kind: ProblemKind

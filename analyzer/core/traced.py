@@ -641,7 +641,7 @@ class _Concatenation(TracedBytes):
 class TracedBuffer:
     """A byte queue for layers that wait until a message is whole: append pieces, take whole messages.
 
-    Taking a message costs its own bytes, however many more are held.
+    Taking a message costs its own bytes, whatever number is held.
     """
 
     __slots__ = ("_parts", "_used", "length")

@@ -1,8 +1,8 @@
 """Calls of a capture in, the captured packets that give the same calls again out: a slice.
 
 Taken are the packets that carried the calls, and the whole SMB messages that held these, with their requests and responses. Also
-taken is what is needed to read and decrypt them. Of their TCP connections that is SYN, FIN and RST; of SMB the negotiation, logons,
-trees and opens; of DCERPC bind, alter_context and auth3. Of Kerberos it is the exchange with the KDC that issued the ticket. A
+taken is what is needed to read and decrypt them. That is SYN, FIN and RST of their TCP connections; the negotiation, logons, trees
+and opens of SMB; bind, alter_context and auth3 of DCERPC. For Kerberos, that is the exchange with the KDC that issued the ticket. A
 slice is read again with the same keys and its calls are compared. Connections with calls that differ are then taken whole. For
 example, the keystream of NTLM's RC4 runs through all messages of a connection ([MS-NLMP] section 3.4.3), and is not always found
 again behind a gap.

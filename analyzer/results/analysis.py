@@ -101,7 +101,7 @@ class Analysis(Struct, frozen=True, eq=False):
     channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`. `flow_links`
     are of connections with sessions and logons alone.
 
-    With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`); what the whole capture
+    With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`). What the whole capture
     states of them (names, the state of handles, earlier readings of a counter) is used all the same.
 
     `files` are those of SMB sessions, where they were asked for, their frames as ids.

@@ -207,7 +207,7 @@ class CallKeys(Record, frozen=True, kw_only=True):
 
 
 class SideRecord(Value, frozen=True, kw_only=True):
-    """The request or the response of a call, as it is printed."""
+    """The printed form of the request or the response of a call."""
 
     frames: Frames
     frame_files: FrameFiles = UNSET
@@ -331,12 +331,12 @@ class PerformanceRead(Value, frozen=True):
 class Side(Value, frozen=True, kw_only=True):
     """The request or the response of a call.
 
-    `missing` says why there is no stub; where there is one, its first `stub_length` bytes count (what follows is alignment before
-    a verification trailer). `params` is keyed by the IDL's spelling. `buffer_span` is where in the stub the content of `lpData`
-    lies and `buffer_kind` what it is laid out as, None where it is not known; `problem` says why the stub does not decode.
-    `wire_length` counts the bytes of the stub as sent. Of a message too long to be kept there are no `pdus`, and
-    `frames_of_dropped` carried it. Of a response, `after_set_back` says that the clock of the capture went back between the last
-    frame of its request and its own first one.
+    `missing` says why there is no stub; where there is one, its first `stub_length` bytes count (what follows is alignment before a
+    verification trailer). `params` is keyed by the IDL's spelling. `buffer_span` is where in the stub the content of `lpData` lies
+    and `buffer_kind` what it is laid out as, None where it is not known; `problem` says why the stub does not decode. `wire_length`
+    counts the bytes of the stub as sent. A message too long to be kept has no `pdus`, and `frames_of_dropped` carried it. For a
+    response, `after_set_back` says that the clock of the capture went back between the last frame of its request and its own first
+    one.
     """
 
     pdus: Fragments
@@ -405,14 +405,14 @@ class Side(Value, frozen=True, kw_only=True):
 
 
 class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
-    """A call with its bytes. Of a call that was not put in order yet, `number` is 0.
+    """A call with its bytes. `number` is 0 for a call that was not put in order yet.
 
     `channel` counts the opens of pipes and the TCP connections that carried calls, `impersonation` is the level that the pipe was
     opened with ([MS-SMB2] section 2.2.13). `security` and `smb_identity` are what both authentications say. `query` is the query
-    handle that a PerflibV2 call works on as it stood before the call. Of a call of the registry, `read` is set for reads of
-    performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture from 1;
-    `path` is the other key that it opens, deletes or works on (`HKLM\\SOFTWARE`), as far as the openings of handles were captured.
-    Of a call of the service control manager, `key_number` counts its handles likewise, and `path` is the name of the service.
+    handle that a PerflibV2 call works on as it stood before the call. For a call of the registry, `read` is set for reads of
+    performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture, from 1 upward.
+    `path` is the other key that it opens, deletes or works on (`HKLM\\SOFTWARE`), where the openings of handles were captured. For
+    a call of the service control manager, `key_number` counts its handles likewise, and `path` is the name of the service.
     """
 
     channel: int

@@ -1,14 +1,14 @@
 """The calls of a capture as a table: a completed call is a row of numbers, and its bytes lie in a log.
 
 `CallTable` takes calls as they complete; `OrderedCalls` has them in order. A `Call` is made of a row when somebody looks at it.
-What calls have in common is in tables of values, of which a row has the number:
+What calls have in common is in tables of values. A row has the number of the value:
 
 * `contexts`: ends, security, interface; as a rule all calls of one presentation context share it,
 * `smbs`: how SMB carried a call; `texts`: names of methods and of what was undone; `steps`: what was undone to reach PDUs.
 
-A value that is absent is -1. In the log lie the PDUs of each side (where they were captured, see `core/origins.py`; their bytes;
-what was unsealed of them; where each begins and ends, where there are several), then the parameters of both sides and what few
-calls have (`RareOfCall`), as MessagePack. A row is never changed: what is known better later is another row.
+A value that is absent is -1. In the log lie the PDUs of each side: where they were captured (see `core/origins.py`), their bytes,
+what was unsealed of them, and where each begins and ends, where there are several. Then follow the parameters of both sides and
+what few calls have (`RareOfCall`), as MessagePack. A row is never changed: what is known better later is another row.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class CallTable:
                 return lambda number: number if number >= 0 else None
 
     def by_context(self, field: str) -> npt.NDArray[np.int64]:
-        """Of all rows, a whole number that calls have in common: one of `Context`."""
+        """For all rows, a whole number that calls have in common: one of `Context`."""
         import numpy as np
 
         numbers = np.array([getattr(context, field) for context in self.contexts], np.int64)
@@ -217,7 +217,7 @@ class CallTable:
         return found
 
     def is_of(self, interface: str) -> npt.NDArray[np.bool_]:
-        """Of all rows: whether they are of an interface."""
+        """For all rows: whether they are of an interface."""
         import numpy as np
 
         known = np.array([context.interface.uuid == interface for context in self.contexts], np.bool_)
@@ -225,8 +225,9 @@ class CallTable:
         return found
 
     def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Of all rows: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where there is
-        none, or it does not lie there in one piece."""
+        """For all rows: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where there is
+        none, or it does not lie there in one piece.
+        """
         import numpy as np
 
         start, unsealed = self.column(f"{side}_buffer_start"), self.column(f"{side}_unsealed")
@@ -646,7 +647,7 @@ class OrderedCalls(Sequence[Call]):
         return found if isinstance(self.order, range) else found[np.asarray(self.order, np.int64)]
 
     def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
-        """Of calls with these numbers, which ascend, the first one of each `Context`: what calls have in common is all in them."""
+        """The first call of each `Context` among calls with these ascending numbers. All that calls have in common is in them."""
         import numpy as np
 
         from analyzer.core.arrays import first_places
@@ -656,8 +657,9 @@ class OrderedCalls(Sequence[Call]):
         return firsts
 
     def first_by_text(self, numbers: Sequence[int], param: str) -> list[int]:
-        """Of calls with these numbers the first of each `Context` whose requests have the same text as a parameter; some of the
-        others where there are very many."""
+        """The first of each `Context` among calls with these numbers whose requests have the same text as a parameter; some of the
+        others where there are very many.
+        """
         import numpy as np
 
         chosen = np.asarray(numbers, np.int64) - 1

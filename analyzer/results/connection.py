@@ -38,14 +38,14 @@ class Logon(Event, frozen=True):
     """One logon: somebody authenticated, or tried to, by SMB (a session setup) or by RPC (a security context). Stated once, when
     another logon takes its place or what it belongs to ends.
 
-    `number` counts those of SMB and those of RPC, each from 0 (`key` names both kinds). `session` is the number of the SMB session,
-    `channel` that of the channel whose security context it is. `refused` is the status with which the server refused it, None
-    where it did not, and `refused_by` the kind of message that says so. `is_binding`: it bound a further connection to the session
-    ([MS-SMB2] section 3.3.5.5.2), and the session stays whose it was. `is_answered`: the server's answer was captured, or what
+    `number` counts those of SMB and those of RPC from 0; `key` names both kinds. `session` is the number of the SMB session,
+    `channel` that of the channel whose security context it is. `refused` is the status with which the server refused it, else None,
+    and `refused_by` the kind of message that says so. A logon that `is_binding` bound a further connection to the session and left
+    the session with its user ([MS-SMB2] section 3.3.5.5.2). `is_answered` says that the server's answer was captured, or what
     followed shows that it let the client in. `is_undecided`: what was captured of an RPC logon does not show what the server
-    decided. `seen` says in words what shows the outcome, or what was captured in its place; None where the answer to a session
-    setup shows it. `opened_by` says in words which of the given keys opened the handshake. It is in force from `first_time_ns`, the
-    first message of the handshake, to `until_ns`.
+    decided. `seen` says in words what shows the outcome, or what was captured in its place; it is None where the answer to a
+    session setup shows it. `opened_by` says in words which of the given keys opened the handshake. It is in force from
+    `first_time_ns`, the first message of the handshake, to `until_ns`.
     """
 
     number: int
@@ -105,11 +105,11 @@ class SmbSession(Event, frozen=True):
 
     `identity` is that of the logon that began it, `later` are those of later logons by others; each logon has its own `Logon`.
 
-    `client_guid` and `server_guid` as text, `cipher` and `signing` by name (`AES-128-GCM`, `AES-CMAC`), `encrypted_messages`
-    and `decrypted_messages` count its SMB3 transforms, `decryption` and `reason` what came of the keys. `hosts` are names the ends
-    gave themselves (NetBIOS session names, tree paths): (address, name, where it was stated). `refused` is the status with which
-    the server refused the logon, None where it did not. `binds`: its setup has SMB2_SESSION_FLAG_BINDING ([MS-SMB2] section 2.2.5),
-    and the session that it asks for was not met.
+    `client_guid` and `server_guid` are text, `cipher` and `signing` names (`AES-128-GCM`, `AES-CMAC`). `encrypted_messages` and
+    `decrypted_messages` count its SMB3 transforms. `decryption` and `reason` state what came of the keys. `hosts` are names the
+    ends gave themselves (NetBIOS session names, tree paths): (address, name, where it was stated). `refused` is the status with
+    which the server refused the logon, else None. `binds`: its setup has SMB2_SESSION_FLAG_BINDING ([MS-SMB2] section 2.2.5), and
+    the session that it asks for was not met.
     """
 
     number: int
@@ -214,8 +214,8 @@ class FlowLink(Event, frozen=True):
     """What frames that one end of a TCP connection sent show beside its address, stated once at the end of the capture.
 
     `mac` is the source address of the link layer; None where the frames have none, or where a tunnel, PPPoE or MPLS hides that of
-    the sender. `hops` is the time to live or hop limit as it was captured. `frames` are the first and the last frame that were
-    looked at of those that show both.
+    the sender. `hops` is the captured time to live or hop limit. `frames` are the first and the last frame that were looked at of
+    those that show both.
     """
 
     src: Endpoint

@@ -1,7 +1,7 @@
 """What the rows of calls state, for those who go through many of them: no `Call` is made of each.
 
-Rows are taken out of the columns a block at a time. Of a call that is out of the ordinary nothing is stated here, and it has to be
-looked at as a `Call`: one with several PDUs in clear, with PDUs that were carried or unsealed differently, or that is long.
+Rows are taken out of the columns a block at a time. Nothing is stated here of a call that is out of the ordinary, and it has to be
+looked at as a `Call`. Such a call has several PDUs in clear, or PDUs that were carried or unsealed differently, or is long.
 """
 
 from __future__ import annotations

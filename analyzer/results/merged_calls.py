@@ -309,7 +309,8 @@ class _SharedNumbers:
 
 class _Part(Struct, frozen=True):
     """Rows of one table that are merged at once. `numbers` are their numbers there; their bytes lie from `begins` to `ends` of the
-    log of that table, of which `log` begins at `origin`."""
+    log of that table. `log` is the part of that log from `origin`.
+    """
 
     table: int
     moments: _Numbers

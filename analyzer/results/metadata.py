@@ -45,7 +45,7 @@ _INFO_FIELDS = (
 
 
 class ServerMetadata(Struct, frozen=True):
-    """What one server reported; all of it is of source `metadata`."""
+    """What one server reported; the source of all is `metadata`."""
 
     catalog: Catalog
     tables: Mapping[str, Mapping[int, str]]

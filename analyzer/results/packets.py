@@ -35,7 +35,8 @@ class CapturedFrame(Discreet, frozen=True):
 
 
 class SmbMessage(Struct, frozen=True):
-    """An SMB message as it was sent, with the framing header before it, and as it could be read: decrypted and decompressed.
+    """An SMB message in its sent form, with the framing header before it, and in the form that could be read: decrypted and
+    decompressed.
 
     `reason` states why bytes at its end are missing.
     """
@@ -46,7 +47,7 @@ class SmbMessage(Struct, frozen=True):
 
 
 class _PackedMessage(Struct, array_like=True):
-    """A message in the log. `data` is None where the message is as it was sent: then its bytes are those of the frames."""
+    """A message in the log. `data` is None where the message was sent in that form: then its bytes are those of the frames."""
 
     sent: bytes
     sent_length: int
@@ -88,7 +89,7 @@ class Packets:
         self._sorted = None
 
     def add_message(self, sent: TracedBytes, message: TracedBytes, reason: str = "") -> None:
-        """A message as it was sent and as it could be read; its frames are to be added too."""
+        """A message in its sent form and in the form that could be read; its frames are to be added too."""
         data = message.data if message.steps else None
         record = _PackedMessage(
             pack_origins(sent), len(sent), pack_origins(message), len(message), data, message.steps, reason

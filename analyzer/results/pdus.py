@@ -18,7 +18,7 @@ from analyzer.core.traced import NOWHERE, Source, TracedBytes, spanned
 
 
 class Fragment(Struct, frozen=True):
-    """One PDU of a request or response: as it was captured, and where its stub lies in it.
+    """One PDU of a request or response: its captured bytes, and where its stub lies in it.
 
     `plain` is the opened stub without padding.
     """
@@ -113,7 +113,7 @@ class Pdus(Sequence[Fragment]):
         return fragment_of(self.pdu(at), start, stop, plain, self.step)
 
     def pdu(self, at: int) -> TracedBytes:
-        """One PDU as it was captured."""
+        """The captured bytes of one PDU."""
         stops = self.stops
         return self.whole[:] if stops is None else self.whole[stops[at - 1] if at else 0 : stops[at]]
 
@@ -167,12 +167,12 @@ def stub_of(fragments: Fragments) -> TracedBytes:
 
 
 def pdu_at(fragments: Fragments, at: int) -> TracedBytes:
-    """One of these PDUs as it was captured."""
+    """The captured bytes of one of these PDUs."""
     return fragments[at].pdu if isinstance(fragments, tuple) else fragments.pdu(at)
 
 
 def pdus_alone(fragments: Fragments) -> Iterator[TracedBytes]:
-    """Each of these PDUs as it was captured, without what became of its stub."""
+    """The captured bytes of each of these PDUs, without what became of its stub."""
     return (pdu_at(fragments, at) for at in range(len(fragments)))
 
 

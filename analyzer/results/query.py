@@ -56,7 +56,7 @@ class Held(Sequence[Identifier]):
 
     @property
     def whole(self) -> Sequence[Identifier]:
-        """The list as it is now."""
+        """The present list."""
         return self._items
 
     @overload
@@ -117,11 +117,10 @@ class InOrder(Mapping[int, Identifier]):
 class QueryView(Struct, frozen=True):
     """A query handle as it stood when a call was made.
 
-    `number` counts the handles of the capture from 1; `blocks` maps a block's position in a data answer to what it is,
-    as far as the capture states, `id_source` says how: by the `Index` of QueryCounterInfo, or by a replay of ValidateCounters.
-    None of both: `blocks` is empty, and `unknown` a sentence that says why. `held` are the counters in the order of their
-    blocks where that is known, else of their adding, None where they are not known; `counterset` is the one counterset they
-    all belong to.
+    `number` counts the handles of the capture from 1. `blocks` maps a block's position in a data answer to what it is, where the
+    capture states that. `id_source` says how it is known: by the `Index` of QueryCounterInfo, or by a replay of ValidateCounters.
+    None of both: `blocks` is empty, and `unknown` a sentence that says why. `held` are the counters in the order of their blocks
+    where that is known, else of their adding, None where they are not known; `counterset` is the one counterset they all belong to.
     """
 
     handle: str

@@ -1,7 +1,7 @@
 """What methods of interfaces that are not decoded return: the last four bytes of a response are its status.
 
 The table holds the methods that return nothing else, by their specifications (the IDL of each document). PerflibV2, winreg and
-svcctl are not in it: their stubs are decoded. Of a method in none of these documents, nothing is known of how its calls ended.
+svcctl are not in it: their stubs are decoded. For a method in none of these documents, nothing is known of how its calls ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ReturnKind(IntEnum):
     HRESULT = 3
 
     def is_failure(self, status: int) -> bool:
-        """Whether a method says with this status that it did not do what was asked."""
+        """Whether a method says with this status that it failed to do what was asked."""
         match self:
             case ReturnKind.WIN32:
                 return status != 0

@@ -1,8 +1,8 @@
 """The calls of a case, which anybody may have written: what does not fit together is a `CaseError` where it is looked at.
 
-Columns are checked a block of rows at a time; what a row has in the log, when it is looked at; each once. Of a sound row everything
-that is stated is there and fits, and it is read as those of any table. One that is not, or is out of the ordinary, is checked by
-itself whenever its call is looked at.
+Columns are checked a block of rows at a time; what a row has in the log, when it is looked at; each once. Everything that a sound
+row states is there and fits, and it is read as those of any table. One that is not, or is out of the ordinary, is checked by itself
+whenever its call is looked at.
 """
 
 from __future__ import annotations

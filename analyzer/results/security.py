@@ -30,8 +30,10 @@ RefusedBy = Literal["session setup", "bind_nak", "fault"]
 
 
 def who_words(account: str | None, claimed: str | None, later: str | None = None) -> str:
-    """An account in words, with the name that the client claimed where the server granted another, and with who was logged on to
-    the session `later` than the pipe was opened, as whom the server may have served the call, where that is somebody else."""
+    """An account in words, with the name that the client claimed where the server granted another. It also names who was logged on
+    to the session `later` than the pipe was opened, where that is somebody else: the server may have served the call as that
+    account.
+    """
     words = account if account is not None else UNKNOWN_USER
     if account is not None and claimed is not None:
         words += f" (claimed to be {claimed})"
@@ -79,13 +81,13 @@ class Identity(Struct, frozen=True, cache_hash=True):
     A handshake states who the client claims to be (`claimed`); the answer to an SMB logon states who it is from then on (`granted`,
     None where no answer was captured and for logons other than those of SMB). Displays ask `account`, which is what was granted.
 
-    `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
-    `user` and `domain` of the initiator; `workstation` as it names itself; `server_*` from the NTLM challenge's target
-    information ([MS-NLMP] section 2.2.2.1); `os_version` its VERSION as `10.0.20348`; `service`, `realm`, `etype`, `kvno`
-    of the Kerberos ticket; `client_principal` once the ticket was opened, or as the KDC named the client in the reply that
-    issued the ticket: then `kdc_frames` are that reply's, and nothing verifies the name. `is_anonymous`: the initiator logged on
-    without a name, or the server says so. `allows` is what an NTLM client lets the server do in
-    its name: nothing where it gave no name, to look at who it is ([MS-NLMP] section 2.2.2.5, IDENTIFY), or to act as it.
+    `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ... `user` and
+    `domain` are the initiator's; `workstation` is its own name for itself. `server_*` come from the NTLM challenge's target
+    information ([MS-NLMP] section 2.2.2.1), and `os_version` is its VERSION in the form `10.0.20348`. `service`, `realm`, `etype`
+    and `kvno` are of the Kerberos ticket. `client_principal` is there once the ticket was opened, or where the KDC named the client
+    in the reply that issued the ticket. In the second case `kdc_frames` are that reply's, and the name is not verified.
+    `is_anonymous`: the initiator logged on without a name, or the server says so. `allows` is what an NTLM client lets the server
+    do in its name: nothing where it gave no name, to look at who it is ([MS-NLMP] section 2.2.2.5, IDENTIFY), or to act as it.
     """
 
     mechanism: str | None = None
@@ -163,9 +165,9 @@ def of_any_logon(auth: AuthInfo) -> AuthInfo:
 class AuthInfo(Struct, frozen=True, cache_hash=True):
     """The security of one call: provider and level as wire numbers, who authenticated, and whether it could be opened.
 
-    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...;
-    `decrypted_by` says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did.
-    `logon` is the number of the `Logon` of its security context, None where that was not captured.
+    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ... `decrypted_by`
+    says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did. `logon` is the number
+    of the `Logon` of its security context, None where that was not captured.
     """
 
     auth_type: int

@@ -53,7 +53,7 @@ class Row(Value, frozen=True, kw_only=True):
 class Run(Value, frozen=True):
     """Where the bytes from `at` to `stop` of a layer were captured.
 
-    As many bytes as that, unless what was captured had to be decompressed: then they all came from all of them.
+    This many bytes were captured, unless what was captured is compressed: then each byte came from all captured ones.
     """
 
     at: Annotated[int, doc("where it begins in the layer", unit="bytes")]
@@ -326,7 +326,7 @@ class HostView(Value, frozen=True):
 
 
 class IdentityView(Value, frozen=True):
-    """An account at a client, as it was used with a server."""
+    """An account at a client that was used with a server."""
 
     user: Annotated[str | None, doc("account, a guest's with the name it claimed; null where nothing states it")]
     client: Annotated[str, doc("address of the client")]

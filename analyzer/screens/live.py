@@ -34,7 +34,7 @@ ask().catch(() => (document.querySelector("p").textContent = "Nothing was captur
 
 
 class LivePage:
-    """The page as it is now. `url` opens it. Use `with`: it listens from there on."""
+    """The present page. `url` opens it. Use `with`: it listens from there on."""
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -76,7 +76,7 @@ class LivePage:
                 self.changed.wait_for(lambda: self.given == self.version, seconds)
 
     def newer_than(self, version: int) -> tuple[int, bool]:
-        """The present version and whether it is the last, as soon as it is newer than another, or after some time."""
+        """The present version and whether it is the last, once it is newer than another, or after some time."""
         with self.changed:
             self.changed.wait_for(lambda: self.version > version or self.is_ended, _WAIT_S)
             return self.version, self.is_ended

@@ -137,7 +137,7 @@ Part = Grid | Singles
 
 
 class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """All of a buffer but its clocks and values, in the order of the buffer.
+    """The whole of a buffer but its clocks and values, in the order of the buffer.
 
     Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each value
     stands, None where a value is text or does not begin at a word, or the buffer is too long to be compared with later ones.

@@ -48,7 +48,7 @@ _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
 class V1Layout(Struct, frozen=True, eq=False, dict=True):
-    """All of a block but its clocks and values. `objects` have no clocks, and their instances no values.
+    """The whole of a block but its clocks and values. `objects` have no clocks, and their instances no values.
 
     `places` states in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
     have no size, and without `mixed` objects; `wide` which of them have 8 bytes. `starts` states where each object begins, `blocks`

@@ -133,7 +133,7 @@ class Query(Struct):
         self.shown = None
 
     def use(self, number: int, channel: _Channel) -> None:
-        """It is used on a channel. What was lost there before does not concern it."""
+        """Notes a use on a channel. What was lost there before does not concern it."""
         if number not in self.uses:
             if len(self.uses) < self.MAX_CHANNELS:
                 self.uses[number] = _Use(channel, channel.doubts, channel.changes)

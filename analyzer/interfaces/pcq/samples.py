@@ -25,9 +25,10 @@ class PerflibSample(Struct, frozen=True):
     """One raw value. `counterset`, `counter_id`, names and type are None where they are not in the capture.
 
     `id_source` is what states which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
-    `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those
-    of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601.
-    `repeated`: an earlier block of the answer has the same counter of the same instance, because both were added to the query.
+    `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those of
+    the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since the year 1601
+    began. It is `repeated` where an earlier block of the answer has the same counter of the same instance: both were added to the
+    query.
     """
 
     query: str | None

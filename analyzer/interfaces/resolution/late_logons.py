@@ -1,7 +1,7 @@
 """Which calls may be of a later logon that was read after them.
 
-It was sent before them, over a further connection of their session. Bytes of that connection are missing ([MS-SMB2] section
-3.3.5.5.2). Such a call names both users.
+Such a call was sent before them, over a further connection of their session. Bytes of that connection are missing ([MS-SMB2]
+section 3.3.5.5.2). The call names both users.
 """
 
 from __future__ import annotations

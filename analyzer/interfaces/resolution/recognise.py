@@ -6,7 +6,7 @@ together, and are taken for PerflibV2 or winreg only if
 
 * every stub that is there decodes to its last byte as that interface's method,
 * at least one of them carries what no other interface has: performance data, identifiers, registration information of the
-  counterset asked about ([MS-PCQ] section 2.2.4), a PERF_DATA_BLOCK (winperf.h), and
+  counterset asked about ([MS-PCQ] section 2.2.4), or a PERF_DATA_BLOCK, and
 * the same is not true of the other interface.
 
 Such calls say that they were recognised, and a note states why.

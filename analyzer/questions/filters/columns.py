@@ -1,7 +1,7 @@
 """The values of fields of all calls of an analysis, as columns: numbers of calls in, what each has of a field out.
 
-A field is a column where the table of calls has what it is made of (`CallTable`). Of other fields the table states which calls have
-no value at all; only the rest is looked at (`LookedAt`).
+A field is a column where the table of calls has what it is made of (`CallTable`). Fields that are no columns have values for some
+calls only. The table states which calls have no value at all; only the rest is looked at (`LookedAt`).
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ A field's name is its path in the record, its meaning the record's own `doc`, it
 adds three things: names for what is asked most (`_SHORT`), names without a side for what both sides have, and the parameters of
 stubs, which a record keeps by the spelling of the IDL.
 
-`FilterField` is all that names and evaluation share. Names and types are settled by `bind.py` with `name`, `kind` and
-`choices`. What evaluates a filter (`columns.py`, by columns; the page of `report`, by its script) needs `paths` and `kind`
-alone: the values of a field are those of all its paths, in that order, lists opened and nulls left out; a `GROUP` gives true
-where anything is there. Times and durations are in nanoseconds, and `smb.session_id` is a number.
+`FilterField` is all that names and evaluation share. Names and types are settled by `bind.py` with `name`, `kind` and `choices`.
+What evaluates a filter (`columns.py`, by columns; the page of `report`, by its script) needs `paths` and `kind` alone. The values
+of a field are those of all its paths, in that order, with lists opened and nulls left out. A `GROUP` gives true where anything is
+there. Times and durations are in nanoseconds, and `smb.session_id` is a number.
 """
 
 from __future__ import annotations

@@ -137,8 +137,8 @@ _SPACE_IN_JAVASCRIPT = r"[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\
 def tables() -> dict[str, Any]:
     """The grammar as an LALR parser, without lark.
 
-    `terminals` are names and JavaScript patterns in the order they are tried, of which `ignore` is left out. A state says by the
-    name of a terminal or rule what follows: a state, or -1 less the number of the rule that ends there. A rule has the name of
+    `terminals` are names and JavaScript patterns in the order they are tried; text of those in `ignore` is skipped. A state says by
+    the name of a terminal or rule what follows: a state, or -1 less the number of the rule that ends there. A rule has the name of
     what it makes, that of its tree, what becomes of each part (`k` kept, `i` its parts in its place, `d` dropped), and whether a
     single part stands for the tree.
     """

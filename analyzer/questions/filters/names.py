@@ -54,8 +54,9 @@ def with_article(kind: Kind) -> str:
 
 
 def vocabulary() -> dict[str, Any]:
-    """All of it, the fields of calls with kind, paths, choices and meaning, and the grammar, for a program that reads filters
-    itself."""
+    """The whole vocabulary, for a program that reads filters itself: the fields of calls with kind, paths, choices and meaning, and
+    the grammar.
+    """
     return {
         "fields": [
             [field.name, field.kind.name, list(field.paths), list(field.choices), field.meaning]

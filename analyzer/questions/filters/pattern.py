@@ -1,7 +1,7 @@
 """Regular expressions for `matches`, by an engine whose time is linear in the text: no pattern can make it hang.
 
-It is that of the Rust crate `regex`, which polars, our library for tables, has built in. As in Wireshark, letters match
-without regard to case, unless the pattern says `(?-i)`.
+The engine is that of the Rust crate `regex`, which polars, our library for tables, has built in. Letters match without regard to
+case, like in Wireshark, unless the pattern says `(?-i)`.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Selection(Struct, frozen=True):
         return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
-        """Whether a call is selected, before `head` and `tail`. Of the analysis no more is needed than `needs_all` leaves."""
+        """Whether a call is selected, before `head` and `tail`. No more of the analysis is needed than `needs_all` leaves."""
         from analyzer.interfaces.contents.call_records import CallRecords
         from analyzer.questions.filters.records import LookedAt
 
@@ -126,7 +126,7 @@ class Selection(Struct, frozen=True):
         return bool(self.interfaces or self.handle or self.session) or self.filter is not None
 
     def of(self, analysis: Analysis) -> Analysis:
-        """The analysis, of which only what is selected is shown; itself where that is everything."""
+        """The analysis with only what is selected shown; the analysis itself where everything is selected."""
         if self.words is None:
             return analysis
         calls = self.shown(analysis)

@@ -1,7 +1,7 @@
 """The accounts and groups that calls of samr and lsarpc are about: calls in their order in, names and relative ids out.
 
 Requests name them, or hand over a handle that an earlier call opened by name or relative id ([MS-SAMR] section 3.1.5, [MS-LSAT]
-section 3.1.4), in NDR or NDR64 ([MS-RPCE] sections 2.2.4 and 2.2.5).
+section 3.1.4). Their stubs are in NDR or NDR64 ([MS-RPCE] sections 2.2.4 and 2.2.5).
 """
 
 from __future__ import annotations

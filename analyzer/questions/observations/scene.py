@@ -1,4 +1,4 @@
-"""What observations are made of: an analysis as it is looked at for all of them, and one observation before it has its rank."""
+"""What observations are made of: the view of an analysis that all of them share, and one observation before it has its rank."""
 
 from __future__ import annotations
 

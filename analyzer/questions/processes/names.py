@@ -4,8 +4,8 @@ are harmless; so a rule marks a name only where usual programs do not have such 
 * A name *resembles* a program of Windows where one letter is changed, added, left out or swapped with its neighbour, or digits
   stand for letters. Programs that malware borrows names of (MITRE ATT&CK T1036.005), as the poster "Hunt Evil" of the SANS
   Institute lists them, and the hosts of Windows that run other code.
-* A name looks *random* where it is of letters alone, changes between capitals and small letters at almost every one, and has
-  pairs of letters that words do not have: so tools make up names of programs that they copy to a machine (Metasploit's
+* A name looks *random* where it is of letters alone, changes between capitals and small letters at almost every one, and has pairs
+  of letters that words do not have. Tools make up such names for programs that they copy to a machine (Metasploit's
   Rex::Text.rand_text_alpha, impacket's serviceinstall.py).
 """
 

@@ -73,8 +73,9 @@ class Answer(Struct, eq=False):
 
 class _Viewer(Struct):
     """A query handle, or an open of the pipe. `groups` numbers what is answered together: the instances of one counter added to a
-    query, or of one object. By these numbers: `answers` counts their answers, `now` has what the last one held, `before` what the
-    one before it did."""
+    query, or of one object. By these numbers: `answers` counts their answers, `now` has the values of the last one, `before` those
+    of the one before.
+    """
 
     key: Key
     lost: int = 0

@@ -1,6 +1,6 @@
-"""Of which counters readings are made: those that a selection may want, and those that these are computed with.
+"""The counters that readings are made of: those that a selection may want, and those that these are computed with.
 
-It is asked before anything is made of instances, of which there may be very many.
+This choice comes before anything is made of instances. There may be very many of those.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ class CounterChoice:
     def columns(
         self, server: Endpoint, object_index: int, definitions: Sequence[CounterDefinition], table: NameTable
     ) -> list[bool]:
-        """Of each counter of an object of winperf, whether its values are read: because there may be series of it, as the base of
-        one, or because it distinguishes instances. Without such series, nothing is."""
+        """States for each counter of an object of winperf whether its values are read: because there may be series of it, as the
+        base of one, or because it distinguishes instances. Without such series, nothing is.
+        """
         taken = [self.takes_index(server, object_index, one.name_index, table) for one in definitions]
         if all(taken) or not any(taken):
             return taken

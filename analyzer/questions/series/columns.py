@@ -1,10 +1,10 @@
 """Formatted values by column: readings of one counter type in arrays in, a quotient for each out.
 
-`formulas` states what a type means, for two readings at a time. Here the usual case of the same formulas is computed for many:
-both readings are numbers, nothing fell, the clocks are of one boot of the machine, and every product is a whole number that a
-double holds exactly, so that the double of the quotient is the one nearest to the exact fraction. Every other reading is left to
-`format_raw` (`rest`), and so is each sentence that says why there is no value, but for the two that are common: a first sample,
-and a denominator of zero.
+`formulas` states what a type means, for two readings at a time. Here the usual case of the same formulas is computed for many. Both
+readings are numbers, nothing fell, the clocks are of one boot of the machine, and every product is a whole number that a double
+holds exactly. So the double of the quotient is the one nearest to the exact fraction. Every other reading is left to `format_raw`
+(`rest`), and so is each sentence that says why there is no value, but for the two that are common: a first sample, and a
+denominator of zero.
 """
 
 from __future__ import annotations

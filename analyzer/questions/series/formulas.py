@@ -90,9 +90,9 @@ _PLAUSIBLE_WRAP = 1 << 31
 class Reading(Struct, frozen=True):
     """What one answer holds for one counter; None for what it does not.
 
-    `raw` and its base with their sizes in bytes (None: as the type says); `ticks` and `freq` the performance clock of the answer,
-    `time_100ns` its system time; `object_ticks` and `object_freq` the clock the counter or its object names; `multi` what
-    MultiId or the multi base names.
+    `raw` and its base come with their sizes in bytes (None: the size that the type says). `ticks` and `freq` are the performance
+    clock of the answer, `time_100ns` its system time. `object_ticks` and `object_freq` are the clock that the counter or its object
+    names; `multi` is what MultiId or the multi base names.
     """
 
     raw: int | str | None

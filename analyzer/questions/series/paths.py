@@ -1,9 +1,9 @@
 """Counter paths as PDH writes them: `\\\\machine\\object(parent/instance#index)\\counter`, with `*` and `?` (PDH reference,
 "Specifying a Counter Path"). In: patterns of a user and names of a series. Out: whether one means the other, and near misses.
 
-Names are compared without case, whichever of its names a series goes by: English, localised, GUID or number. Objects, instances
-and counters may themselves hold parentheses and backslashes (`Processor Information (kernel)`, share names), so that a path
-cannot be taken apart safely; whole paths are compared instead.
+Names are compared without case, whichever of its names a series goes by: English, localised, GUID or number. Objects, instances and
+counters may themselves hold parentheses and backslashes (`Processor Information (kernel)`, share names), so a path cannot be taken
+apart safely. Whole paths are compared instead.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def _sharing_letters(wanted: str, paths: Iterable[str]) -> list[str]:
 def wildcard(text: str) -> re.Pattern[str]:
     """A text with `*` and `?` as a regular expression for whole names, letters without case.
 
-    Each part between stars is looked for behind the one before it, and never again elsewhere when a later one is not found: a
-    group that gives nothing back (`(?>...)`) keeps the time linear in the name, which is the capture's.
+    Each part between stars is looked for behind the one before it, and never again elsewhere when a later one is not found. A group
+    that gives nothing back (`(?>...)`) keeps the time linear in the name, which is the capture's.
     """
     first, *others = [_without_stars(part) for part in re.split(r"\*+", text)]
     if others:

@@ -132,7 +132,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
         return len(self.at)
 
     def explained(self, formatted: Formatted, row: int, missing: Callable[[str], bool]) -> Formatted:
-        """The same, with what the capture says of a type, or of the base, clock or multiplier that is `missing`."""
+        """The value, with what the capture says of a type, or of the base, clock or multiplier that is `missing`."""
         sample, info, query = self.samples[row], self.infos[row], self.query
         if not isinstance(sample, PerflibSample):
             return formatted

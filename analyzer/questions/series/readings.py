@@ -1,8 +1,8 @@
 """Readings with their values, in columns: an analysis in, batches of a hundred thousand readings out.
 
-Answers (`answers`) are collected into a batch, and its readings put into the order of their series: neighbours of one series make a
-pair, the first of each with the reading that the series had last, of which one is held. What a pair shows is computed type by type
-(`columns`); what is not usual, reading by reading (`formulas`).
+Answers (`answers`) are collected into a batch, and its readings put into the order of their series. Neighbours of one series make a
+pair. The first of each series makes a pair with the last reading of the series before; one reading is held for that. What a pair
+shows is computed type by type (`columns`); what is not usual, reading by reading (`formulas`).
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ ROWS_AT_ONCE, _ROWS_OF_A_PLAN = 1 << 16, 4
 
 
 def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:
-    """The same one by one."""
+    """The readings one by one."""
     for batch in readings(analysis, select):
         yield from batch.points()
 

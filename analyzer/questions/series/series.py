@@ -4,13 +4,14 @@ A series is one counter of one instance as one client saw it. Two readings make 
 
 * PerflibV2: the same query handle, the same counter added to it, the same instance by name and InstanceId.
 * winperf: the same open of the pipe (some clients open a performance key anew for each read, so that the key proves nothing),
-  object, counter and instance. What distinguishes instances of one name: the UniqueID, else what the object's own counters
-  "ID Process" and "ID Thread" say, else the position among those of the name, as long as their number stays the same.
+  object, counter and instance. Instances of one name are distinguished by the UniqueID, else by what the object's own counters "ID
+  Process" and "ID Thread" say. Else the position among those of the name distinguishes them, as long as their number stays the
+  same.
 
-A pair is broken, and the reason given, where an answer in between lacked the instance or had an error in its place
-(`interrupted`), where the name now belongs to another (`instance-changed`) or to a different number of instances nothing else
-distinguishes (`ambiguous-instance`), and by what `formulas` finds in clocks and values. A lost answer breaks no pair: the
-rate over the longer interval is right, `missed` counts them.
+A pair is broken, and the reason given, in the following cases. An answer between the two lacked the instance or held an error in
+its place (`interrupted`). The name now belongs to another instance (`instance-changed`), or to a different number of instances that
+nothing else distinguishes (`ambiguous-instance`). Or `formulas` finds a reason in clocks and values. A lost answer breaks no pair:
+the rate over the longer interval is right, `missed` counts them.
 
 Bases, multipliers and object clocks are those of the same answer: by the ids of the registration information (PerflibV2), or
 by adjacency and the object's header (winperf). One reading a series is held, whatever the length of the capture.
@@ -77,8 +78,8 @@ class Series(Struct, frozen=True):
 class Point(Struct, frozen=True):
     """One reading of a series, formatted. `sample` is None for an aggregate.
 
-    `previous_call` is the call whose answer holds the other reading of the pair, `interval_ns` lies between the two answers in
-    the capture and `server_interval_ns` between their performance clocks; `missed` answers of the handle were lost between.
+    `previous_call` is the call whose answer holds the other reading of the pair. `interval_ns` lies between the two answers in the
+    capture, and `server_interval_ns` between their performance clocks. `missed` answers of the handle were lost between.
     """
 
     series: Series

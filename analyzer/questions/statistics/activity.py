@@ -1,12 +1,12 @@
 """What an investigator asks of performance traffic: who looked at what on which machine, and what there was to be seen.
 
-Listing countersets is reconnaissance; polling Process is a process list of the server, image names and process ids included,
-poll by poll; Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis.
-Out: `Activity` values, one for each account, client, server, kind and target, and `ImageRecord`s, one for each process that was
-to be seen, each with the calls that carried it.
+Listing countersets is reconnaissance. Polling Process is a process list of the server, image names and process ids included, poll
+by poll. Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis. Out:
+`Activity` values, one for each account, client, server, kind and target, and `ImageRecord`s, one for each process that was to be
+seen, each with the calls that carried it.
 
-A counterset or object is known by its English name, as the server stated it or a metadata file; an object of winperf whose
-English name nothing states, by its title index where that is the base system's.
+A counterset or object is known by its English name, which the server stated or a metadata file states. An object of winperf whose
+English name nothing states is known by its title index where that is the base system's.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The lifetime of each query handle, from its opening to its end: every call on it, and what the handle held at that time.
 
 In: an analysis. Out: `HandleLifetime` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
-counters with each handle; what the calls say of it is followed in `pcq.queries`, here it is put in order and judged: whether
-the handle was used after it was closed, outside the association group that it was given out in, or without ever having been
-given out. [MS-RPCE] section 3.1.1.5 ties a context handle to the association group it was made in.
+counters with each handle. `pcq.queries` follows what the calls say of it; here it is put in order and judged. Was the handle used
+after it was closed, or outside the association group that it was given out in, or without ever having been given out? [MS-RPCE]
+section 3.1.1.5 ties a context handle to the association group it was made in.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ class _Lifetime:
         self._violations: tuple[Violation, ...] = ()
 
     def use(self, context: Context, *, is_answered: bool) -> None:
-        """It is used once more."""
+        """Notes one more use."""
         channel = context.channel
         if self._home is None and is_answered:
             self._home = channel

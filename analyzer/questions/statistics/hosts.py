@@ -35,7 +35,7 @@ class _Hosts:
         return self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 
     def name(self, ip: str) -> None:
-        """An address that has a name took part, whatever it did."""
+        """An address that has a name took part."""
         for machine in self.machines.at(ip) or (None,):
             self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 

@@ -1,13 +1,13 @@
 """Which machines have which addresses, and when: what sessions and logons state of both ends in, machines out.
 
-An address may be several machines one after the other (DHCP, reused ranges) or at the same time (NAT), and a machine may have
-many addresses. What tells them apart are marks: names and GUIDs that a machine gives itself, and the version of its system. Of
-two sightings at one address those that contradict each other are of two machines. Addresses are of one machine only where a mark
-that no other machine has is the same and nothing contradicts.
+An address may be several machines one after the other (DHCP, reused ranges) or at the same time (NAT), and a machine may have many
+addresses. What tells them apart are marks: names and GUIDs that a machine gives itself, and the version of its system. Two
+sightings at one address that contradict each other are of two machines. Addresses are of one machine only where a mark that no
+other machine has is the same and nothing contradicts.
 
 A GUID that differs proves little: [MS-SMB2] sections 3.2.3 and 3.3.3 make another one whenever a machine starts. So does an address
-of the link layer: a machine may have several network cards. It is a mark only of packets whose hop limit shows that no router
-forwarded them; then it may still be of something in between that leaves the hop limit as it is, so it never joins addresses.
+of the link layer: a machine may have several network cards. The address is a mark only of packets whose hop limit shows that no
+router forwarded them. Then it may still be of something between that leaves the hop limit unchanged, so it never joins addresses.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Machine(Struct):
         return self.ip == sighting.ip and contradiction(self.marks, sighting.marks) is None
 
     def take(self, sighting: Sighting) -> None:
-        """It was seen once more."""
+        """Takes one more sighting."""
         self.first_time_ns = min(self.first_time_ns, sighting.first_time_ns)
         self.last_time_ns = max(self.last_time_ns, sighting.last_time_ns)
         for kind, values in sighting.marks.items():
@@ -252,7 +252,7 @@ class _Links:
 
 
 def hops_words(hops: int) -> str:
-    """A time to live or hop limit as it was captured, with what it probably began with."""
+    """A captured time to live or hop limit, with what it probably began with."""
     initial = next((one for one in _INITIAL_HOPS if hops <= one), 255)
     if hops == initial:
         return f"{hops} ({_INITIAL_HOPS[initial]})"

@@ -75,7 +75,7 @@ def interface_label(interface: InterfaceFacts) -> str:
 
 
 def method_label(method: str | None, opnum: int | None) -> str:
-    """The method as it is shown."""
+    """The method in the form that is shown."""
     return method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
@@ -245,9 +245,10 @@ Caller = tuple[str | None, str, str, str | None, str | None]
 
 
 def who_of(call: Call | Context) -> Caller:
-    """Who made a call: the account as far as it is known, the addresses of client and server, the account that it claimed to be
-    where the server granted another, and the one that logged on later where the server may have served it as that. Whatever tells
-    callers apart asks here."""
+    """Who made a call: the account where it is known, and the addresses of client and server. Also the account that it claimed to
+    be where the server granted another, and the one that logged on later where the server may have served it as that. Whatever
+    tells callers apart asks here.
+    """
     auth = call.auth
     return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 

@@ -1,4 +1,4 @@
-"""A pane of any number of lines, of which only the visible ones are made; one of them is current."""
+"""A pane of any number of lines. Only the visible ones are made; one of them is current."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Tree(Lines):
         self._lay(0)
 
     def look_again(self, view: CallView) -> None:
-        """The same call is shown, with layers that it did not have before; what was current stays it."""
+        """This call is shown again, with further layers; what was current stays it."""
         here = self.shown[self.current] if self.shown else None
         self.view = view
         self.shown = list(self.lines())

@@ -1,10 +1,12 @@
 """What notebooks import: `analyze` reads a capture, and the result shows itself as tables.
 
-import analyzer as pcq
-cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
-cap.calls          # polars DataFrame, one row a call
-cap.call(12)       # the decoded tree of one call
-cap.counters("\\Processor Information(_Total)\\% Processor Time", interval="5s")
+An example:
+
+    import analyzer as pcq
+    cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
+    cap.calls          # polars DataFrame, one row a call
+    cap.call(12)       # the decoded tree of one call
+    cap.counters("\\Processor Information(_Total)\\% Processor Time", interval="5s")
 """
 
 from __future__ import annotations
@@ -87,7 +89,8 @@ escape_frames()
 
 
 class Capture:
-    """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`), of which alone tables and plots speak.
+    """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`). Tables and plots then speak of this part
+    alone.
 
     Tables are made when first asked for. A capture may be used by one thread at a time; several captures by several threads.
 
@@ -218,8 +221,8 @@ class Capture:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """One row a raw counter value, of PerflibV2 and winperf alike: `raw` as it was captured (unsigned, no unit), `time` in UTC,
-        `perf_freq` in ticks a second. `repeated` marks what the same answer has before. Raises nothing.
+        """One row a raw counter value, of PerflibV2 and winperf alike: `raw` is the captured number (unsigned, no unit), `time` is
+        in UTC, and `perf_freq` in ticks a second. `repeated` marks what the same answer has before. Raises nothing.
 
             cap.samples.filter(~pl.col("repeated")).join(cap.calls, on="call")
         """
@@ -290,7 +293,7 @@ class Capture:
     @cached_property
     def files(self) -> pl.DataFrame:
         """One row a file or directory that was opened over SMB: what was done to it, and the digest of what passed; times in UTC.
-        Of a part of a capture, the files of its sessions. Raises `InputError` of a case, and of what was redacted.
+        For a part of a capture, the files of its sessions. Raises `InputError` of a case, and of what was redacted.
 
             cap.files.filter(pl.col("warnings").list.len() > 0)
         """
@@ -309,9 +312,9 @@ class Capture:
         """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them; `unit` is `/s`,
         `%`, `s`, or empty for a plain number. `why_null` says why there is none.
 
-        `paths` are counter paths as for `--counter` (`\\Process(*)\\% Processor Time`; none: all), `interval` puts readings
-        together (`5s`, `500ms`, seconds, or a `timedelta`); `exact` adds a column with each value as a fraction in lowest
-        terms. Raises `InputError` for a path that means nothing here.
+        `paths` are counter paths like those of `--counter` (`\\Process(*)\\% Processor Time`; none: all). `interval` puts readings
+        together (`5s`, `500ms`, seconds, or a `timedelta`). `exact` adds a column with each value as a fraction in lowest terms.
+        Raises `InputError` for a path that means nothing here.
 
             cap.counters(r"\\Processor Information(_Total)\\% User Time", interval="5s")
         """
@@ -326,8 +329,8 @@ class Capture:
 
     def wide(self, *paths: str, interval: Interval | None = None) -> pl.DataFrame:
         """One row a moment (`time`, UTC), a column for each series: its displayed values, null where there is none. The name of a
-        column is the path of its series. Of series of one path, polled through several handles, the first value of a moment is
-        taken. `paths` and `interval` are as for `counters`. Raises `InputError` for a path that means nothing here.
+        column is the path of its series. If several handles polled series of one path, the first value of a moment is taken.
+        `paths` and `interval` are as for `counters`. Raises `InputError` for a path that means nothing here.
 
             cap.wide(r"\\Process(*)\\% Processor Time").tail()
         """

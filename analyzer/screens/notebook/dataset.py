@@ -4,9 +4,9 @@ ds = pcq.open("dataset")
 ds.between("2026-11-20", "2026-11-21").filter("opnum == 6 && status != 0").samples.collect()
 ds.conversation(12).plot.timeline()
 
-Tables of the whole are Parquet files. Of a part, calls are chosen in the table of calls, and rows of other tables by the numbers of
-these calls; what is computed from more than rows (handles, problems, hosts, statistics, readings over intervals) is made from the
-cases of the conversations that have such calls, one at a time, as a `Capture` makes it.
+Tables of the whole are Parquet files. For a part, calls are chosen in the table of calls, and rows of other tables by the numbers
+of these calls. Some results are computed from more than rows: handles, problems, hosts, statistics, readings over intervals. They
+are made from the cases of the conversations that have such calls, one at a time, in the way of a `Capture`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The account of a capture as it is shown first: a line for each machine and kind of observation, with sums over these."""
+"""The account of a capture that is shown first: a line for each machine and kind of observation, with sums over these."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
 
 
 def account_lines(observations: Iterable[Observation]) -> tuple[AccountLine, ...]:
-    """The lines, the machines with what is gravest first; what is about no machine comes last. Of several files, each line says in
-    which the observations are."""
+    """The lines, the machines with what is gravest first; what is about no machine comes last. If there are several files, each
+    line says in which the observations are.
+    """
     groups: dict[tuple[str, ObservationKind], list[Observation]] = {}
     files: set[str] = set()
     names: dict[str, dict[str, None]] = {}

@@ -63,7 +63,7 @@ class _Displayed(TypedDict):
 
 
 class _Manifest(Struct, frozen=True):
-    """What collect.py wrote beside the buffers, as far as it is looked at."""
+    """The part that is looked at of what collect.py wrote beside the buffers."""
 
     buffers: list[_Buffer]
     displayed: list[_Displayed]

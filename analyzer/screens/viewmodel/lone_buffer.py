@@ -74,7 +74,7 @@ class LoneBuffer(Struct, frozen=True):
         return cls(data, chosen, guess, samples, source, others)  # type: ignore[arg-type]  # the command allows only these names
 
     def redacted(self, names: Pseudonyms) -> Self:
-        """The same buffer with pseudonyms for names; what no field describes is zero."""
+        """This buffer with pseudonyms for names; what no field describes is zero."""
         return replace(self, data=redacted_buffer(self.kind, self.data, names))
 
     def inputs(self) -> tuple[str, ...]:

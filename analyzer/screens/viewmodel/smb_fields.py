@@ -1,5 +1,7 @@
-"""SMB messages as fields beside their bytes: framing and transforms ([MS-SMB2] sections 2.1, 2.2.41, 2.2.42), the headers of SMB2
-(2.2.1) and of what carries data (2.2.19 to 2.2.22, 2.2.31, 2.2.32), and of SMB1 ([MS-CIFS] section 2.2.3)."""
+"""SMB messages as fields beside their bytes. For SMB2 these are framing and transforms ([MS-SMB2] sections 2.1, 2.2.41, 2.2.42),
+and the headers (2.2.1), also of what carries data (2.2.19 to 2.2.22, 2.2.31, 2.2.32). For SMB1 they are the headers ([MS-CIFS]
+section 2.2.3).
+"""
 
 from __future__ import annotations
 

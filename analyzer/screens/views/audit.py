@@ -230,7 +230,7 @@ _ACTORS = {Actor.CLIENT: "the client", Actor.SERVER: "the server", Actor.EITHER:
 
 
 class MatrixView(Struct, frozen=True):
-    """Requirement by requirement over several captures, each audited by itself: what test traffic never exercised."""
+    """Several captures, each audited by itself, compared requirement by requirement: what test traffic never exercised."""
 
     names: tuple[str, ...]
     coverages: Sequence[dict[str, Coverage]]

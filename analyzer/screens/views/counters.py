@@ -51,8 +51,9 @@ _LEAST_NAME, _MOST_NAME = 28, 60
 
 
 class Counters(Struct, OfCapture, frozen=True, dict=True):
-    """The view of `pcq counters`. `patterns` are counter paths (none: all), `interval_ns` puts readings together, of which those
-    that pass the filter; `exact` asks for fractions beside the values."""
+    """The view of `pcq counters`. `patterns` are counter paths (none: all). `interval_ns` puts readings together that pass the
+    filter; `exact` asks for fractions beside the values.
+    """
 
     analysis: Analysis
     patterns: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Runs of calls that say the same again and again: numbers of calls in, runs out, each to be shown in one line.
 
-A run is three or more successful polls of one handle with nothing else done on it in between, or three or more calls of one
-method of an interface that is not decoded, with one outcome and nothing else called over the same channel in between.
+A run is three or more successful polls of one handle with nothing else done on it between them. It may also be three or more calls
+of one method of an interface that is not decoded, with one outcome and nothing else called over the same channel between them.
 """
 
 from __future__ import annotations

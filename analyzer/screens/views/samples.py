@@ -33,7 +33,7 @@ class Samples(Struct, OfCapture, frozen=True):
         return sample_lines(self.analysis, width, self.filter)
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
-        """The same, as chunks where the values of an answer stand in columns (`contents.chunks`)."""
+        """The values as chunks where those of an answer stand in columns (`contents.chunks`)."""
         from analyzer.interfaces.contents.chunks import sample_chunks
 
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)

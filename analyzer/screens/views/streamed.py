@@ -30,7 +30,7 @@ _AT_ONCE = 256
 
 
 class StreamedCapture(Protocol):
-    """A capture that is read as it is iterated over (`pipeline.stream`)."""
+    """A capture that is read while it is iterated over (`pipeline.stream`)."""
 
     analysis: Analysis
     is_finished: bool

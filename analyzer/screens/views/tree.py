@@ -83,7 +83,7 @@ def _hex(raw: bytes, most: int) -> str:
 
 
 def field_record(node: Node, layer: LayerBytes, facts: CaptureFacts) -> FieldNode:
-    """The same as nested records; `raw` is hexadecimal."""
+    """The tree as nested records; `raw` is hexadecimal."""
     frames = layer.frames_at(node.start, node.stop)
     return FieldNode(
         name=node.name,

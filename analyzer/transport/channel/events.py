@@ -63,7 +63,7 @@ class ChannelBatch(Event, frozen=True):
 
 
 class ChannelGap(Event, frozen=True):
-    """Bytes of a channel are missing here; `length` as far as it is known. `frames` stand around the hole."""
+    """Bytes of a channel are missing here; `length` is their number where that is known. `frames` stand around the hole."""
 
     channel: Channel
     from_client: bool

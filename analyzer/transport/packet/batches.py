@@ -26,8 +26,8 @@ BATCH_BYTES_BITS = 18
 
 
 class Batches(Struct, frozen=True, eq=False):
-    """Batch i: the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not `is_regular`; the runs
-    `run_first[i]` to `run_stop[i]`, of which the other end than the first sender sent those where `replies`; the data segments
+    """Batch i has the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not `is_regular`. Its runs are
+    `run_first[i]` to `run_stop[i]`; where `replies`, the other end than the first sender sent the run. Its data segments are
     `data_first[i]` to `data_stop[i]`.
 
     `seq` and `ack` are those of the first run; `reply_seq` is that of the other end's first run, or -1. `last` and `reply_last`

@@ -1,7 +1,7 @@
 """Which TCP flows are ours: ports and the first bytes of payloads in, a verdict per flow out.
 
-A flow is ours from its first segment when a port is one that SMB, the DCERPC endpoint mapper or a KDC uses, and from the moment
-a payload begins like SMB or connection-oriented DCERPC on any port (servers behind port forwards, dynamic RPC ports).
+A flow is ours from its first segment when a port is one that SMB, the DCERPC endpoint mapper or a KDC uses. On any port, it is ours
+from the moment a payload begins like SMB or connection-oriented DCERPC (servers behind port forwards, dynamic RPC ports).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The checksums of many segments at once: where they lie in a buffer in, which of them are wrong out.
 
 The references are `plain.checksum_fails` and `plain.tcp_checksum_fails`, which state when a checksum counts as wrong. A ones'
-complement sum of 16-bit words (RFC 1071) is the remainder by 0xFFFF of all bytes as one number, and the same in either byte
-order. Because 2**16 leaves 1, so do 2**32 and 2**64: words may be added up in larger ones, and a run of bytes that begins at
-an odd place has the sum of its neighbours turned by a byte, which is a factor of 2**8. So the 64-bit words of a buffer are added
-up between the borders of all runs at once.
+complement sum of 16-bit words (RFC 1071) is the remainder by 0xFFFF of all bytes as one number, and the same in either byte order.
+Because 2**16 leaves 1, so do 2**32 and 2**64: words may be added up in larger ones. A run of bytes that begins at an odd place has
+the sum of its neighbours turned by a byte, which is a factor of 2**8. So the 64-bit words of a buffer are added up between the
+borders of all runs at once.
 """
 
 from __future__ import annotations

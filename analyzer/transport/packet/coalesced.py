@@ -1,7 +1,7 @@
 """The few frames of several blocks that are ours, coalesced: blocks and chosen frames in, one block of them out.
 
-What is done with the frames of a block costs the same for a dozen as for a thousand, and the block, of which a hundredth may
-be ours, is held until then. So few frames wait, on their own, for those of the next blocks.
+What is done with the frames of a block costs the same for a dozen as for a thousand. The block is held until then, though perhaps a
+hundredth of it is ours. So few frames wait, on their own, for those of the next blocks.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Coalesced:
         self._count += len(index)
 
     def take(self) -> tuple[FrameBlock, TcpFrames]:
-        """All of them as one block, of which there is at least one; none wait any more."""
+        """Makes one block of all frames; there is at least one, and none wait any more."""
         blocks, found = self._blocks, self._found
         block = FrameBlock(
             b"".join([each.data for each in blocks]),

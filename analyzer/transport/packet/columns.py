@@ -24,9 +24,9 @@ Ends = Callable[[bytes, int, int], tuple[Endpoint, Endpoint, FlowKey, bool]]
 class SegmentColumns(Struct, frozen=True, eq=False):
     """Segments of a block, in the order of frames: one entry in each array.
 
-    `index` is the position in the block, `ip` and `tcp` where the headers begin in `data`, `offsets` where the payload begins in
-    its frame and `begins` in `data`, `sizes` what was captured of it and `missing` what was not. `good`: the lengths in the headers
-    agree with each other; else nothing but the ports is to be believed.
+    `index` is the position in the block; `ip` and `tcp` state where the headers begin in `data`. `offsets` states where the payload
+    begins in its frame, and `begins` where it begins in `data`. `sizes` is what was captured of it and `missing` what was not.
+    `good`: the lengths in the headers agree with each other; else nothing but the ports is to be believed.
     """
 
     data: bytes

@@ -96,7 +96,7 @@ class FlowLinks:
                 seen.again(int(times_ns[each]), int(frames[each]))
 
     def found(self) -> Iterator[FlowLink]:
-        """All of them, in the order of the frames that show them first."""
+        """All links, in the order of the frames that show them first."""
         for (src, dst, address, hops), seen in sorted(self._seen.items(), key=lambda one: one[1].first_frame):
             frames = tuple(sorted({seen.first_frame, seen.last_frame}))
             mac = address.hex(":") if address else None

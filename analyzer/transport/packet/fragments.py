@@ -1,8 +1,8 @@
 """Datagrams from their fragments (RFC 791 section 3.2, RFC 8200 section 4.5): pieces in any order in, whole payloads out.
 
-Overlap: the bytes that were captured first win, and a `conflict` problem states where later ones differ. (RFC 8200 and
-RFC 5722 have a host discard such a datagram of IPv6; we cannot know what the receiver did, so we show what came first.)
-State is bounded by number of datagrams, by bytes and by age; what is given up is counted in `limit` problems.
+Overlap: the bytes that were captured first win, and a `conflict` problem states where later ones differ. (RFC 8200 and RFC 5722
+have a host discard such a datagram of IPv6. We cannot know what the receiver did, so we show what came first.) State is bounded by
+number of datagrams, by bytes and by age. What is given up is counted in `limit` problems.
 """
 
 from __future__ import annotations

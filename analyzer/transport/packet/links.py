@@ -1,7 +1,7 @@
 """Link layers: a captured frame in, the EtherType of what it carries and where that begins out (tcpdump.org/linktypes.html).
 
-`LINKS` has one reader per link type. A reader gives the payload's EtherType, or one of the numbers below for payloads
-that are themselves a link layer, or `NOTHING` for what cannot carry TCP; it raises `TruncatedError` where bytes are missing.
+`LINKS` has one reader per link type. A reader gives the payload's EtherType, or one of the numbers below for payloads that are
+themselves a link layer, or `NOTHING` for what cannot carry TCP. It raises `TruncatedError` where bytes are missing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Segments that stand a little late in the capture, put back by the block: columns in, the order in which TCP delivers them out.
 
-A segment that overtook another on the way, or in the queue of a card, is held until that one comes (`tcp.ordering`): what
-continues its direction and acknowledges nothing that is not there leaves in the order of the file, all else right behind what
-it waited for, the two directions by the order of the file as far as neither waits for the other. Where few segments wait, for less
-than any hole is given up, the same order follows from their numbers alone, by arrays. Everything else stays where it is, for `tcp`
-to see segment by segment.
+A segment that overtook another on the way, or in the queue of a card, is held until that one comes (`tcp.ordering`). What continues
+its direction and acknowledges nothing that is not there leaves in the order of the file. All else leaves right behind what it
+waited for. The two directions keep the order of the file where neither waits for the other. Where few segments wait, for less than
+any hole is given up, the same order follows from their numbers alone, by arrays. Everything else stays where it is, for `tcp` to
+see segment by segment.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _MOST_PASSES = 4
 
 
 class _Side(Struct, frozen=True, eq=False):
-    """The data segments of one end, sorted by stretch and number: positions in the columns, the stretch between walls that each is
-    of, and where their bytes begin, from the first that the capture has of the stretch on."""
+    """The data segments of one end, sorted by stretch and number. Each has its position in the columns, the stretch between walls
+    that it is of, and where its bytes begin, from the first that the capture has of the stretch on.
+    """
 
     positions: IntArray
     stretch: IntArray

@@ -1,14 +1,14 @@
 """Neighbouring segments of one connection that are nothing but data in order, found by the block: columns in, runs out.
 
-What may be taken together, so that reassembly need not see each segment? A run has one sender, whose data segments continue
-each other, all with the same acknowledgement, and between them bare acknowledgements of the other end that acknowledge no more than
-what the run has brought until then. The segments themselves show all of this, compared with their neighbours; where the
-connection stands decides in `tcp` whether the run fits there, and what does not fit is taken segment by segment.
+What may be taken together, so that reassembly need not see each segment? A run has one sender. Its data segments continue each
+other, all with the same acknowledgement. Between them are bare acknowledgements of the other end that acknowledge no more than what
+the run has brought until then. The segments themselves show all of this, compared with their neighbours; where the connection
+stands decides in `tcp` whether the run fits there, and what does not fit is taken segment by segment.
 
 Segments that were overtaken are put back before (`reordering`). A run ends before a segment of another connection, data of the
-other end, another acknowledgement of the sender, data that is still out of order, or a payload that begins like SMB or DCERPC:
-messages that begin with a segment begin a run. Segments with any flag but ACK and PSH, cut short, or with a wrong checksum are in
-no run. One that is captured twice in a row brings nothing the second time.
+other end, another acknowledgement of the sender, or data that is still out of order. It also ends before a payload that begins like
+SMB or DCERPC: messages that begin with a segment begin a run. Segments with any flag but ACK and PSH, cut short, or with a wrong
+checksum are in no run. One that is captured twice in a row brings nothing the second time.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ class _Parted(Struct, frozen=True, eq=False):
 
 
 def find_runs(columns: SegmentColumns, views: Views, cuts: IntArray, most_waiting: int) -> Runs:
-    """The runs of a block's segments, of which there is at least one. No run reaches across a cut. `most_waiting` is that of
-    `reordering`."""
+    """The runs of a block's segments; there is at least one segment. No run reaches across a cut. `most_waiting` is that of
+    `reordering`.
+    """
     parted = _parted(columns, views, cuts, most_waiting)
     columns, sizes, side = parted.columns, parted.sizes, parted.side
     is_data, every = sizes > 0, np.arange(len(columns))

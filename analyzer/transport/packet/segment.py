@@ -36,7 +36,7 @@ class Segment(Struct, frozen=True):
 
 
 class UdpPayload(Event, frozen=True):
-    """What one UDP datagram of a port that is read holds, as far as it was captured."""
+    """The captured part of what one UDP datagram of a port that is read holds."""
 
     payload: TracedBytes
 

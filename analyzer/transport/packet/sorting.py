@@ -1,7 +1,7 @@
 """Blocks of frames in, the frames of our flows by the pair of hosts between which they passed out.
 
-For cutting a capture into parts that can be analysed apart from each other: all that `Dissector` makes segments of is among the
-frames given out, and what it may make segments of together with frames of another file (fragments). Nothing is decoded.
+This is for cutting a capture into parts that can be analysed apart from each other. All that `Dissector` makes segments of is among
+the frames given out, and so is what it may make segments of together with frames of another file (fragments). Nothing is decoded.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _NotingDissector(FrameDissector):
         self._loose = 0
 
     def dissect(self, frame: Frame) -> Iterator[Item | KeptFrame]:  # type: ignore[override]
-        """As `FrameDissector`. Of a fragment, nothing but that it is to be kept: it is read where all its parts are together."""
+        """As `FrameDissector`. A fragment is only marked to be kept: it is read where all its parts are together."""
         self._datagram = None
         items: list[Item | KeptFrame] = []
         for item in super().dissect(frame):

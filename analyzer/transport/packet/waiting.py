@@ -1,6 +1,6 @@
 """Segments of flows that are ours by port wait until their flow sends something that may be ours.
 
-A scan of a port that is ours makes flows by the million that never send a byte, and what else speaks there (web servers, proxies,
+A scan of a port that is ours makes flows by the million that never send a byte. What else speaks there (web servers, proxies,
 whatever a scanner tries) sends nothing that could be SMB, NetBIOS, DCERPC or Kerberos. Nothing has to be put in order there, and
 nothing is lost with them. What the first such data of a flow needs of the segments before it (the handshake shows where both
 directions begin) is given out when that data is seen. The oldest of all that wait are dropped beyond `MOST_WAITING` segments or

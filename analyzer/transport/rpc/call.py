@@ -113,7 +113,7 @@ def decoded_side(
 ) -> tuple[Side | None, _Decoded | None]:
     """A side of a call whose methods return Win32 codes, and its decoded stub where there is one.
 
-    `opnums` are the methods that are decoded. Of the others the code is read, the last thing in a response. `decode` takes the
+    `opnums` are the methods that are decoded. For the others the code is read, the last thing in a response. `decode` takes the
     stub's bytes, and whether they are NDR64 and big-endian.
     """
     opnum = call.opnum

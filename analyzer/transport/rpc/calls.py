@@ -76,7 +76,7 @@ _AFTER: dict[tuple[SideState, bool], SideState] = {
 
 
 class Presentation(Struct, frozen=True):
-    """A presentation context as far as it was captured. `transfer` is None where the answer was not captured."""
+    """The captured part of a presentation context. `transfer` is None where the answer was not captured."""
 
     abstract: Syntax
     transfer: Syntax | None
@@ -115,8 +115,8 @@ class FragmentPart(Struct, frozen=True):
 class CallSide(Struct):
     """The request or the response of a call while its fragments come.
 
-    `memory` is about how many bytes of memory its fragments take. Of the fragments with a trailer, `still_sealed` is the first one
-    that stayed sealed.
+    `memory` is about how many bytes of memory its fragments take. `still_sealed` is the first of the fragments with a trailer that
+    stayed sealed.
     """
 
     pdus: PduList

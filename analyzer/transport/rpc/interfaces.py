@@ -1,8 +1,8 @@
 """Names of DCERPC interfaces and their methods: UUID and opnum in, the specification's own spelling out.
 
-PerflibV2 ([MS-PCQ] section 3.1.4.1) and winreg ([MS-RRP] section 3.1.5, [MS-RSP] section 3.1.4) are built in. The methods of
-other Microsoft interfaces are looked up in the sources of scapy-rpc, as text: importing them would load all of scapy and take
-over a second, reading the one module that mentions the UUID takes milliseconds, and only when a foreign interface occurs.
+PerflibV2 ([MS-PCQ] section 3.1.4.1) and winreg ([MS-RRP] section 3.1.5, [MS-RSP] section 3.1.4) are built in. The methods of other
+Microsoft interfaces are looked up in the sources of scapy-rpc, as text. Importing them would load all of scapy and take over a
+second. Reading the one module that mentions the UUID takes milliseconds, and only when a foreign interface occurs.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _state(channel: Channel, marks: Iterable[str], data: TracedBytes, out: list[
 
 
 def bind_marks(header: PduHeader, bind: Bind, trailer: SecTrailer | None) -> Iterator[str]:
-    """Of a bind."""
+    """The marks of a bind."""
     yield f"rpc.fragments={bind.max_xmit_frag} {bind.max_recv_frag}"
     yield f"rpc.bind=5.{header.minor}, flags {header.flags:#04x}"
     yield f"rpc.bind_call={header.call_id}"
@@ -81,7 +81,7 @@ def _syntax(uuid: str) -> str:
 
 
 def call_id_marks(bind: int, requests: Sequence[int]) -> Iterator[str]:
-    """Of the call ids of a bind and of the first requests after it."""
+    """The marks of the call ids of a bind and of the first requests after it."""
     yield f"rpc.first_call={requests[0] - bind:+d}"
     if len(requests) > 1:
         yield f"rpc.next_call={requests[1] - requests[0]:+d}"

@@ -82,7 +82,7 @@ _BIG_CALL = struct.Struct(">IHH")
 
 
 def read_header(data: bytes, start: int = 0) -> PduHeader:
-    """The header at `start`, of which 16 bytes are there."""
+    """The header at `start`; 16 bytes are there."""
     # The first nibble of drep is the byte order of integers: 0 big, 1 little endian (C706 14.1).
     drep = data[start + 4]
     little = drep & 0xF0 == 0x10
@@ -101,7 +101,7 @@ def read_header(data: bytes, start: int = 0) -> PduHeader:
 
 
 def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
-    """Whether a PDU may begin at `start`, of which 16 bytes are there.
+    """Whether a PDU may begin at `start`; 16 bytes are there.
 
     In the middle of other bytes (`strict`) every redundancy of the header counts: random bytes pass once in about 10^13.
     """

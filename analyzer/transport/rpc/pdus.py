@@ -80,7 +80,7 @@ class PduList:
         )
 
     def kept(self) -> tuple[Fragments, tuple[int, int] | None]:
-        """All of them, for good, and the times of their earliest and latest frame: they hold on to nothing of a layer."""
+        """All PDUs, for good, and the times of their earliest and latest frame: they hold on to nothing of a layer."""
         if not self._rows:
             return (), None
         if len(self._rows) == 1:

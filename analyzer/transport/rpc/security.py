@@ -145,7 +145,7 @@ class Security:
         self._calls += 1
 
     def faulted(self, until_ns: int, fault: int, frames: tuple[int, ...]) -> None:
-        """A call under it was answered with a fault that nothing protects."""
+        """A call under it was answered with a fault that is not protected."""
         self._last_time_ns = max(self._last_time_ns, until_ns)
         if self._is_answered or self._refusal is not None:
             return
@@ -220,7 +220,7 @@ class Security:
     def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, start: int) -> Unprotected:
         """Opens or checks one PDU with a trailer, whose body begins at `start`.
 
-        Below PRIVACY the body is handed up as it was on the wire, whatever came of its checksum.
+        Below PRIVACY the body is handed up in the form on the wire, whatever came of its checksum.
         """
         context = self._context or self._established()
         sealed = trailer.level >= _PRIVACY
@@ -309,8 +309,9 @@ class SecurityTable:
         return len(self._by_id) + len(self._former)
 
     def connect_level(self) -> Security | None:
-        """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only. Of several that are
-        of different accounts nothing says which: one of nobody."""
+        """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only. If there are several
+        of different accounts, nothing says which: one of nobody.
+        """
         found = [security for security in self._by_id.values() if security.level == AuthLevel.CONNECT]
         if len(found) < 2 or len({security.identity.account for security in found}) == 1:
             return found[0] if found else None

@@ -1,7 +1,7 @@
 """Content of a file that passes in pieces: pieces with their places in, ranges and the digest of one run out.
 
 The digest is made as pieces come in order. What comes early waits, up to a bound; beyond it there is no digest. A digest is only
-given of one range without a hole, in which nothing was written twice.
+given of one range without a hole, without a byte that was written twice.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _Share = tuple[bool, str | None]
 
 
 def is_pipe(trees: Mapping[_Tree, str | None], tree: _Tree, name: str | None) -> bool:
-    """Whether an open is no file: by its share, whose path is None where it is no disk, else by its name."""
+    """Whether an open is no file. Its share tells where the share's path is None because it is no disk, else its name."""
     if tree in trees:
         return trees[tree] is None
     return name is not None and pipe_name(name) in RPC_PIPES
@@ -72,7 +72,7 @@ class FileOpen(Struct):
     last_time_ns: int = 0
 
     def note(self, carried: Carried, *actions: FileAction) -> None:
-        """One more message about it, and what it did."""
+        """One more message about it, and the actions of this message."""
         self.actions.update(dict.fromkeys(actions))
         if len(self.frames) < _MAX_FRAMES // 2:
             self.frames.update(dict.fromkeys(carried.frames))

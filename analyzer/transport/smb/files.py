@@ -37,7 +37,7 @@ class FileLog:
         self._smb1: dict[int, Smb1Files] = {}
 
     def take(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
-        """One message, as it was sent and decrypted."""
+        """One message in its sent form and in its decrypted form."""
         number, requests = connection.number, self._limits.requests
         time_ns, frames = sent.time_ns, sent.frames
 

@@ -59,7 +59,7 @@ class Hole(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One SMB message of `length` bytes on the wire, as far as it was captured.
+    """The captured part of one SMB message of `length` bytes on the wire.
 
     What was captured without a hole from its beginning lies in `data` from `start` to `stop`; what was captured behind holes is the
     `rest`, each piece with its offset in the message. `reason` states why something is missing.
@@ -311,7 +311,7 @@ class Framing:
         self._lose(LostMessages(over, frames, reason), out)
 
     def finish(self) -> list[Framed]:
-        """The end of the stream: what was begun is handed over as it is."""
+        """The end of the stream: what was begun is handed over incomplete."""
         out: list[Framed] = []
         if self._state is FramingState.SEEKING:
             self._skip_held()

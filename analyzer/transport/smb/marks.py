@@ -20,7 +20,7 @@ _MOST_DIALECTS, _MOST_CONTEXTS, _MOST_TEXT = 16, 16, 64
 
 
 def smb2_negotiate_marks(message: bytes) -> Iterator[str]:
-    """Of a NEGOTIATE request, from its header on."""
+    """The marks of a NEGOTIATE request, from its header on."""
     try:
         yield from _negotiate_marks(Cursor(message))
     except DecodeError:
@@ -80,7 +80,7 @@ def _context(cur: Cursor) -> str:
 
 
 def smb2_setup_marks(fixed: Cursor) -> Iterator[str]:
-    """Of a SESSION_SETUP request, from its body on."""
+    """The marks of a SESSION_SETUP request, from its body on."""
     try:
         fixed.skip("session_setup.fixed", 4)
         capabilities = fixed.u32("session_setup.capabilities")
@@ -90,12 +90,12 @@ def smb2_setup_marks(fixed: Cursor) -> Iterator[str]:
 
 
 def smb1_negotiate_marks(dialects: list[bytes]) -> Iterator[str]:
-    """Of the dialects that an SMB1 client offers."""
+    """The marks of the dialects that an SMB1 client offers."""
     names = [one.decode("cp437") for one in dialects if one]
     yield f"smb1.dialects={printable(' | '.join(names[:_MOST_DIALECTS]))[: 8 * _MOST_TEXT]}"
 
 
 def smb1_setup_marks(system: str, manager: str) -> Iterator[str]:
-    """Of the texts for the operating system and the LAN manager in a session setup."""
+    """The marks of the texts for the operating system and the LAN manager in a session setup."""
     yield f"smb1.native_os={printable(system)[:_MOST_TEXT] or 'none'}"
     yield f"smb1.lan_manager={printable(manager)[:_MOST_TEXT] or 'none'}"

@@ -1,8 +1,8 @@
 """Opens that outlive their connection, and requests that are sent again.
 
 A client whose connection was lost opens a durable or persistent handle again over another one, and names it by its FileId
-([MS-SMB2] sections 3.2.4.4, 3.3.5.9.7 and 3.3.5.9.12): it is the same open, under another FileId of another session. What was not
-answered it sends again, with SMB2_FLAGS_REPLAY_OPERATION: a CREATE that the server has granted already is answered with the same
+([MS-SMB2] sections 3.2.4.4, 3.3.5.9.7 and 3.3.5.9.12). This is the same open, under another FileId of another session. What was not
+answered it sends again, with SMB2_FLAGS_REPLAY_OPERATION. A CREATE that the server has granted already is answered with the same
 FileId (3.3.5.9.10), and what a WRITE or IOCTL carries was said once (3.3.5.2.10).
 
 [MS-SMB2] section 3.3.5.9.6 grants durability with a batch oplock or a lease that caches handles, 3.3.5.9.10 also on a share that is

@@ -1,4 +1,4 @@
-"""What SMB1 messages do to files ([MS-CIFS] section 2.2.4): messages in, opens out. Of TRANSACTION2 nothing is read.
+"""What SMB1 messages do to files ([MS-CIFS] section 2.2.4): messages in, opens out. TRANSACTION2 is not read.
 
 Requests and answers meet by process and multiplex id. Commands may be chained (AndX); those that read and write stand alone as a
 rule, and of a chain only the first that does is taken.

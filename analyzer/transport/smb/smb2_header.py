@@ -49,7 +49,7 @@ class Smb2Header(Struct, frozen=True):
 
 
 def read_header(data: bytes, at: int, length: int) -> Smb2Header:
-    """The header at `at` of the data, of which `length` bytes were captured."""
+    """The header at `at` of the data; `length` bytes of it were captured."""
     if length < HEADER_LEN:
         raise TruncatedError(f"{HEADER_LEN} bytes wanted, {length} there", field="header", start=0, stop=length)
     size, status, command, flags, next_command, message_id, tree_id, session_id = _HEADER.unpack_from(data, at)
@@ -70,7 +70,7 @@ class FixedFields:
         self.stop = offset + self._struct.size
 
     def read(self, data: bytes, at: int, length: int) -> tuple[Any, ...]:
-        """The values in the message at `at` of the data, of which `length` bytes were captured. Raises `TruncatedError`."""
+        """The values in the message at `at` of the data; `length` bytes of it were captured. Raises `TruncatedError`."""
         if length < self.stop:
             self._fail(length)
         return self._struct.unpack_from(data, at + self.offset)

@@ -1,17 +1,17 @@
 """The bytes of each direction in order: what segments hold is put among the entries that wait, and leaves when its turn has come.
 
 A direction holds entries sorted by position: data, what a snapshot length cut off, FIN. The first entry leaves when it continues
-its direction and the other direction has delivered everything it acknowledges (`need`); so a response never overtakes its request,
+its direction and the other direction has delivered everything it acknowledges (`need`). So a response never overtakes its request,
 whatever the order in the file.
 
-When is a hole a gap? A packet lost on the network is not acknowledged, and is sent again: we wait, without looking at
-the clock. A hole that the peer has acknowledged was received, and only the capture missed it, or put it a little later:
-we wait a few segments and milliseconds more (`patience_*`), then emit `Gap`. Where the peer was never captured nothing
-is known of acknowledgements, and we wait longer than a retransmission takes (`lone_ns`). What a snapshot length cut off
-is given up when something behind it is seen. Too much held, the end of the connection or of the capture end all
-waiting. Acknowledged bytes may also lie behind everything captured: such a hole ends at the acknowledgement; if it is one
-byte, it is a FIN that was not captured until later data shows otherwise (PRESUMED_FIN). An acknowledgement that the peer's
-later segments do not repeat was wrong, and is withdrawn instead (`last_ack`).
+When is a hole a gap? A packet lost on the network is not acknowledged, and is sent again: we wait, without looking at the clock. A
+hole that the peer has acknowledged was received, and only the capture missed it, or put it a little later: we wait a few segments
+and milliseconds more (`patience_*`), then emit `Gap`. Where the peer was never captured nothing is known of acknowledgements, and
+we wait longer than a retransmission takes (`lone_ns`). What a snapshot length cut off is given up when something behind it is seen.
+Too much held, the end of the connection or of the capture end all waiting. Acknowledged bytes may also lie behind everything
+captured: such a hole ends at the acknowledgement. If it is one byte, it is a FIN that was not captured until later data shows
+otherwise (PRESUMED_FIN). An acknowledgement that the peer's later segments do not repeat was wrong, and is withdrawn instead
+(`last_ack`).
 
 Two versions of the same bytes: the first captured one stays, the disagreement is a `conflict`, compared as long as the first
 version is at hand. Whoever adds a kind of entry must look at `_place`, `_ready` and `_deliver`.

@@ -6,13 +6,13 @@
 A batch whose segments continue both directions of a connection in sequence leaves as it came. Any other is taken segment by
 segment.
 
-Begun without the SYN of a direction that has data (UNSYNCHRONIZED), the first few segments are kept, so that a frame which the
-capture put behind a later one still finds its place; then each direction starts at its lowest data byte (or where the peer's
-acknowledgement shows that it stands), and the kept segments are taken in again in file order. Some stacks and middle boxes send
-RST into a connection that lives on, so data is still taken; the end is emitted when the connection has been silent for a while
-(`reset_ns`), or the ports or the memory are needed. After the end late segments are dropped; a SYN of another connection on the
-same ports opens a new one, in the middle of an open one once it is answered or followed. So do a few segments in a row whose
-numbers are far off in both directions (`out_of_window`): their SYN was not captured.
+A connection may begin without the SYN of a direction that has data (UNSYNCHRONIZED). Then the first few segments are kept, so that
+a frame which the capture put behind a later one still finds its place. After that each direction starts at its lowest data byte (or
+where the peer's acknowledgement shows that it stands), and the kept segments are taken in again in file order. Some stacks and
+middle boxes send RST into a connection that lives on, so data is still taken. The end is emitted when the connection has been
+silent for a while (`reset_ns`), or the ports or the memory are needed. After the end late segments are dropped; a SYN of another
+connection on the same ports opens a new one, in the middle of an open one once it is answered or followed. So do a few segments in
+a row whose numbers are far off in both directions (`out_of_window`): their SYN was not captured.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ _SPRAYED, _GUESSED = 5, 10
 def password_guessing(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
     """Logons of many accounts, or many logons of one, were refused because of the password.
 
-    Looks for: five accounts or more of one client at one server (spraying), or ten refusals or more of fewer (guessing), with
-    STATUS_LOGON_FAILURE, STATUS_WRONG_PASSWORD, STATUS_NO_SUCH_USER or STATUS_ACCOUNT_LOCKED_OUT.
+    Looks for: five accounts or more of one client at one server (spraying), or ten refusals or more of fewer (guessing). Refusals
+    are STATUS_LOGON_FAILURE, STATUS_WRONG_PASSWORD, STATUS_NO_SUCH_USER or STATUS_ACCOUNT_LOCKED_OUT.
 
     What else does the same: a terminal server or gateway through which many people log on, a service whose password has expired.
 

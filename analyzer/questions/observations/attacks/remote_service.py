@@ -27,8 +27,8 @@ def remote_service(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
 
     What else does the same: PsExec in the hands of administrators, tools that distribute software, agents of backup and inventory.
 
-    How sure: likely where the service was deleted again, else possible. Of sealed calls the name is not known: possible. So it is
-    where no answers were captured: what the client asked to start is of the name that it asked to create, or of no name.
+    How sure: likely where the service was deleted again, else possible. If the calls are sealed, the name is not known: possible.
+    So it is where no answers were captured: what the client asked to start is of the name that it asked to create, or of no name.
 
     Silent: where a service was only created, or only started.
     """
