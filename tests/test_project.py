@@ -203,7 +203,7 @@ _EXPLAINED = {
     "ksy": r".*\.(ksy|py|cjs|mjs|json|md)",
     "notebooks": r"[\w-]+\.(ipynb|md)",
     "rig": r"(clients/)?[a-z0-9_]+\.py",
-    "tests": r".*\.(py|json|jsonl|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|pcq|ksy|zst|gz|xz|seed)|fuzz/corpus/.*|hostile/.*",
+    "tests": r".*\.(py|json|jsonl|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|keytab|pcq|ksy|zst|gz|xz|seed)|fuzz/corpus/.*|hostile/.*",
     "tools": r".*\.(py|ps1|md|toml|c|sh)|prose/(rules/)?[\w.-]+\.(js|json)",
     "upstream": r".*\.(py|md|ksy)",
     "web": r"(src/)?[\w.-]+\.(ts|tsx|css|mjs|json|py)",

@@ -333,15 +333,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
     table = SavedCalls.over(columns, ReadLog(log), shared)
     table.files = len(facts.files)
     return Analysis(
-        capture=CaptureFacts(
-            facts.files,
-            facts.frames,
-            facts.bytes,
-            facts.first_time_ns,
-            facts.last_time_ns,
-            {one.ip: one.name for one in rows("names", _HostName, at_once=ROWS_OF_BATCH)},
-            traces=facts.traces or (),
-        ),
+        capture=_capture_of(facts, {one.ip: one.name for one in rows("names", _HostName, at_once=ROWS_OF_BATCH)}),
         calls=OrderedCalls(table, range(count), SavedViews(table, len(states)), states),
         problems=rows("problems", Problem, check_place),
         sessions=rows("sessions", SmbSession, check_session),
@@ -359,6 +351,11 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         closed=frozenset([one.number for one in rows("closed", _Number, at_once=ROWS_OF_BATCH)]),
         connections=facts.connections,
     )
+
+
+def _capture_of(facts: CaseFacts, names: dict[str, str]) -> CaptureFacts:
+    first, last = facts.first_time_ns, facts.last_time_ns
+    return CaptureFacts(facts.files, facts.frames, facts.bytes, first, last, names, traces=facts.traces or ())
 
 
 def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:

@@ -272,7 +272,6 @@ class Dissector:
         replies = batches.replies.tolist()
         begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()
         segments = partial(columns.segments, self._ends)
-        known_pair = self._pairs.get
         opens = batches.first
         for row, at, pair, ip, tcp, time_ns, latest_ns in zip(
             batches.rows(),
@@ -285,7 +284,7 @@ class Dissector:
             strict=True,
         ):
             first, stop, is_regular, run_first, run_stop, seq, reply_seq, ack, low, high, last, reply_last = row
-            src, dst, key, by_port = known_pair(pair) or self._ends(data, ip, tcp)
+            src, dst, key, by_port = self._pairs.get(pair) or self._ends(data, ip, tcp)
             if not (by_port or key in self._flows):
                 continue
             if plain and plain[0][0] < at:

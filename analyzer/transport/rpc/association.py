@@ -143,7 +143,7 @@ class Association:
                 if _is_features(offer):
                     out.append(FeaturesOffered(self._channel, offer.context_id, None, offered.frames))
                 else:
-                    out.append(self._bound(offer, _first_transfer(offer), None, offered, offered.frames))
+                    out.append(_bound(self._channel, offer, _first_transfer(offer), None, offered, offered.frames))
         self._offers.clear()
         return out
 
@@ -451,7 +451,7 @@ class Association:
             else:
                 why = bind_result_reason(result.result, result.reason)
             shown = transfer if accepted else _first_transfer(offer)
-            out.append(self._bound(offer, shown, accepted, offered, frames, why, ack.assoc_group_id))
+            out.append(_bound(self._channel, offer, shown, accepted, offered, frames, why, ack.assoc_group_id))
 
     def _nak(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         reason = parse_bind_nak(raw.header, raw.data.data)
@@ -464,36 +464,12 @@ class Association:
             frames = tuple(sorted({*offered.frames, *data.frames}))
             for offer in offered.offers:
                 if not _is_features(offer):
-                    out.append(self._bound(offer, _first_transfer(offer), False, offered, frames, why))
+                    out.append(_bound(self._channel, offer, _first_transfer(offer), False, offered, frames, why))
             if offered.security is not None:
                 offered.security.carried(data.time_ns_at(0), data.frames)
                 what = why if by == "fault" else f"{by} ({why})"
                 offered.security.refused(by, status, f"refused by {what}, frame {numbers(data.frames)}")
         out.append(Problem("note", "rpc", data.frames, f"the server refused the bind: {why}"))
-
-    def _bound(
-        self,
-        offer: Offer,
-        transfer: Syntax | None,
-        accepted: bool | None,
-        offered: _Offered,
-        frames: tuple[int, ...],
-        reason: str | None = None,
-        group: int | None = None,
-    ) -> Bound:
-        return Bound(
-            self._channel,
-            offer.context_id,
-            offer.abstract.uuid,
-            offer.abstract.version,
-            syntax_name(transfer.uuid) if transfer else "",
-            accepted,
-            frames,
-            reason,
-            group,
-            tuple(syntax_name(one.uuid) for one in offer.transfer),
-            offered.joins_group,
-        )
 
 
 def _is_features(offer: Offer) -> bool:
@@ -522,3 +498,28 @@ _PDU_TYPES: dict[int, _Take] = {
     Ptype.SHUTDOWN: Association._without_effect,
     Ptype.RTS: Association._without_effect,
 }
+
+
+def _bound(
+    channel: Channel,
+    offer: Offer,
+    transfer: Syntax | None,
+    accepted: bool | None,
+    offered: _Offered,
+    frames: tuple[int, ...],
+    reason: str | None = None,
+    group: int | None = None,
+) -> Bound:
+    return Bound(
+        channel,
+        offer.context_id,
+        offer.abstract.uuid,
+        offer.abstract.version,
+        syntax_name(transfer.uuid) if transfer else "",
+        accepted,
+        frames,
+        reason,
+        group,
+        tuple(syntax_name(one.uuid) for one in offer.transfer),
+        offered.joins_group,
+    )

@@ -64,7 +64,16 @@ from analyzer.transport.smb.smb2_header import (
     read_header,
 )
 from analyzer.transport.smb.smb2_sessions import Smb2Sessions, Smb2Setup
-from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, SharedState, pipe_name, remember_info
+from analyzer.transport.smb.state import (
+    ConnectionState,
+    Open,
+    OpenKind,
+    Session,
+    SharedState,
+    pipe_name,
+    remember_info,
+    whole_file_id,
+)
 from analyzer.transport.smb.transforms import decrypted_message
 from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
@@ -419,7 +428,7 @@ class Smb2Reader:
         code, file_id, start, length = IOCTL_RESPONSE.read(lead, at, captured)
         span = buffer_span(message, start, length)
         if code == FSCTL_PIPE_TRANSCEIVE and not header.failed:
-            file_id = (request.file_id if request is not None else None) or session.whole_file_id(file_id)
+            file_id = (request.file_id if request is not None else None) or whole_file_id(session.opens, file_id)
             opened = session.open_of(file_id, self._out)
             smb = self._info(operation, _session_id_of(header, request), session)
             if request is None or request.sent is None or request.sent.is_first_answer():

@@ -30,7 +30,15 @@ from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
 from analyzer.transport.smb.marks import smb2_negotiate_marks, smb2_setup_marks
 from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
-from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon, SessionTimes
+from analyzer.transport.smb.state import (
+    MAX_FRAMES,
+    ConnectionState,
+    Session,
+    SessionLogon,
+    SessionTimes,
+    bind_connection,
+    end_logons,
+)
 from analyzer.transport.smb.transforms import report
 
 STATUS_SUCCESS = 0
@@ -103,7 +111,7 @@ class Smb2Sessions:
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
         state.shared.sessions.forget(session)
         session.ends()
-        session.end_logons(out)
+        end_logons(session, out)
         out.append(session.summary())
 
     def logoff(self, session: Session) -> None:
@@ -141,7 +149,7 @@ class Smb2Sessions:
             return known
         session = Session(state, session_id, message.time_ns)
         self._register(session)
-        session.takes_renewals(self._out)
+        self._state.shared.sessions.take_renewals(session, self._out)
         return session
 
     def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
@@ -319,7 +327,7 @@ class Smb2Sessions:
                 session.logs_on(logon, part.time_ns, self._out)
             self.leave(session)
         elif setup.binding:
-            session.binds_connection(self._state.connection.number, logon, part.time_ns, self._out)
+            bind_connection(session, self._state.connection.number, logon, part.time_ns, self._out)
         else:
             session.refuses(logon, part.time_ns, self._out)
 
@@ -346,7 +354,7 @@ class Smb2Sessions:
             session.binds = setup.binding
         self._joins(session, setup)
         if is_new:
-            session.takes_renewals(self._out)
+            self._state.shared.sessions.take_renewals(session, self._out)
         keys = self._keys(session_id, setup, is_new=is_new)
         logon = self._logon(setup)
         if is_new and logon.begins and not (setup.fresh or setup.binding) and known.perhaps_same(session):
@@ -355,7 +363,7 @@ class Smb2Sessions:
         logon.granted = granted
         at = time_ns if time_ns is not None else setup.first_time_ns
         if setup.binding and not is_new:
-            session.binds_connection(state.connection.number, logon, at, self._out)
+            bind_connection(session, state.connection.number, logon, at, self._out)
         else:
             session.logs_on(logon, at, self._out)
             if session.began is logon:

@@ -38,7 +38,7 @@ An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -117,6 +117,15 @@ RPC_PIPES = frozenset(
         "wkssvc",
     )
 )
+
+
+def whole_file_id(opens: Mapping[bytes, Open], file_id: bytes) -> bytes:
+    """The FileId of the open meant by one whose persistent half is left out ([MS-SMB2] section 2.2.14.1), as some servers answer
+    FSCTL_PIPE_TRANSCEIVE: that of the only open with this volatile half."""
+    if file_id in opens or any(file_id[:8]):
+        return file_id
+    found = [known for known in opens if known[8:] == file_id[8:]]
+    return found[0] if len(found) == 1 else file_id
 
 
 def pipe_name(path: str) -> str:
@@ -360,7 +369,7 @@ class Session:
         self.former: list[tuple[int, SessionLogon]] = []
         self.at_ns: int | None = None
         # Logons that bound further connections, by their numbers.
-        self._bound: dict[int, SessionLogon] = {}
+        self.bound_by: dict[int, SessionLogon] = {}
         # Made for a channel whose session is not known.
         self.binds = False
         self.trees: dict[int, ConnectedTree] = {}
@@ -449,7 +458,7 @@ class Session:
                 self.former.append((logon.first_time_ns, self.logon))
         if self.logon is not None or not logon.begins:
             self._notes_lateness(logon)
-            self._states_lateness(logon, out)
+            self.state.shared.sessions.state_late(self, logon, out)
         if logon.begins is not False:
             self.began = self.began or logon
         if len(self.later) < MAX_FRAMES and logon is not self.began and logon.identity != self.identity:
@@ -471,7 +480,7 @@ class Session:
         """A renewal under way is answered, or stays without an answer because another one follows."""
         if self.pending is not None and self.pending is not logon:
             out.append(_stated(self, self.pending, time_ns))
-            self._states_lateness(self.pending, out)
+            self.state.shared.sessions.state_late(self, self.pending, out)
         self.pending = None
 
     def _notes_lateness(self, logon: SessionLogon) -> None:
@@ -479,47 +488,6 @@ class Session:
         came over another one."""
         if logon.late_until_ns is None and len(self.connections) > 1 and logon.first_time_ns < self.last_time_ns:
             logon.late_until_ns = self.last_time_ns
-
-    def _states_lateness(self, logon: SessionLogon, out: Emitter) -> None:
-        """States where calls that were read before a later logon may be of it, and calls of what may be the same session."""
-        if (until_ns := logon.late_until_ns) is not None:
-            out.append(logon.late_for(self.number, until_ns))
-        if len(self.renewals) < MAX_FRAMES:
-            self.renewals.append(logon)
-        for other in self.state.shared.sessions.perhaps_same(self):
-            out.append(logon.late_for(other.number, _FOR_EVER))
-
-    @property
-    def traits(self) -> _Traits:
-        began = self.began
-        is_begun = not self.binds and began is not None and began.is_fresh
-        return _Traits(self.number, is_begun, self.state.client_guid, self.state.server_guid, self.renewals)
-
-    def takes_renewals(self, out: Emitter) -> None:
-        """A new session states the later logons of what may be the same session, met over another connection before."""
-        for other in self.state.shared.sessions.perhaps_same(self):
-            for logon in other.renewals:
-                out.append(logon.late_for(self.number, _FOR_EVER))
-
-    def binds_connection(self, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Somebody has bound, or was refused to bind, a further connection."""
-        former = self._bound.pop(number, None)
-        if former is not None:
-            out.append(_stated(self, former, time_ns))
-        if logon.refused is None:
-            self._bound[number] = logon
-        else:
-            out.append(_stated(self, logon, time_ns))
-
-    def end_logons(self, out: Emitter) -> None:
-        """States the logons that are in force to its end."""
-        if self.pending is not None:
-            self._states_lateness(self.pending, out)
-        for logon in (self.logon, self.pending, *self._bound.values()):
-            if logon is not None:
-                out.append(_stated(self, logon, self.last_time_ns))
-        self.pending = None
-        self._bound.clear()
 
     @property
     def has_its_key(self) -> bool:
@@ -579,14 +547,6 @@ class Session:
                 intact[opened.channel.number] = opened.channel
         elif opened.kind == "pipe":
             self._make_channel(opened)
-
-    def whole_file_id(self, file_id: bytes) -> bytes:
-        """The FileId of the open meant by one whose persistent half is left out ([MS-SMB2] section 2.2.14.1), as some servers
-        answer FSCTL_PIPE_TRANSCEIVE: that of the only open with this volatile half."""
-        if file_id in self.opens or any(file_id[:8]):
-            return file_id
-        found = [known for known in self.opens if known[8:] == file_id[8:]]
-        return found[0] if len(found) == 1 else file_id
 
     def open_of(self, file_id: bytes, out: Emitter) -> Open:
         """The open that a message names; one from before the capture is of unknown kind."""
@@ -785,6 +745,28 @@ class Session:
         )
 
 
+def bind_connection(session: Session, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+    """Somebody has bound a session to a further connection, or was refused to."""
+    former = session.bound_by.pop(number, None)
+    if former is not None:
+        out.append(_stated(session, former, time_ns))
+    if logon.refused is None:
+        session.bound_by[number] = logon
+    else:
+        out.append(_stated(session, logon, time_ns))
+
+
+def end_logons(session: Session, out: Emitter) -> None:
+    """States the logons that are in force to the end of a session."""
+    if session.pending is not None:
+        session.state.shared.sessions.state_late(session, session.pending, out)
+    for logon in (session.logon, session.pending, *session.bound_by.values()):
+        if logon is not None:
+            out.append(_stated(session, logon, session.last_time_ns))
+    session.pending = None
+    session.bound_by.clear()
+
+
 def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
     """A logon of a session as it is stated when another takes its place or what it belongs to ends."""
     used = logon is session.logon and bool(session.tree_names or session.pipe_names or session.encrypted)
@@ -850,7 +832,7 @@ class KnownSessions:
             if len(self._over) < MAX_NAMES or session.session_id in self._over:
                 over = self._over.setdefault(session.session_id, [])
                 if len(over) < MAX_FRAMES:
-                    over.append(session.traits)
+                    over.append(_traits_of(session))
             if not known:
                 del self._by_id[session.session_id]
 
@@ -869,12 +851,27 @@ class KnownSessions:
                 return known
         return None
 
+    def state_late(self, session: Session, logon: SessionLogon, out: Emitter) -> None:
+        """States where calls that were read before a later logon may be of it, and calls of what may be the same session."""
+        if (until_ns := logon.late_until_ns) is not None:
+            out.append(logon.late_for(session.number, until_ns))
+        if len(session.renewals) < MAX_FRAMES:
+            session.renewals.append(logon)
+        for other in self.perhaps_same(session):
+            out.append(logon.late_for(other.number, _FOR_EVER))
+
+    def take_renewals(self, session: Session, out: Emitter) -> None:
+        """A new session states the later logons of what may be the same session, met over another connection before."""
+        for other in self.perhaps_same(session):
+            for logon in other.renewals:
+                out.append(logon.late_for(session.number, _FOR_EVER))
+
     def perhaps_same(self, session: Session) -> list[_Traits]:
         """Other sessions of this id that may be the same one: a connection was bound before the session was met that it asks for,
         since bytes of that one's connection were waited for."""
         known, over = self._by_id.get(session.session_id, ()), self._over.get(session.session_id, ())
-        mine = session.traits
-        others = [*(one.traits for one in known if one is not session), *over] if len(known) > 1 or over else []
+        mine = _traits_of(session)
+        others = [*(_traits_of(one) for one in known if one is not session), *over] if len(known) > 1 or over else []
         return [one for one in others if one.number != mine.number and _may_be_same(one, mine)]
 
 
@@ -894,6 +891,12 @@ class _Traits(Struct, frozen=True):
     client_guid: str | None
     server_guid: str | None
     renewals: list[SessionLogon]
+
+
+def _traits_of(session: Session) -> _Traits:
+    began, state = session.began, session.state
+    is_begun = not session.binds and began is not None and began.is_fresh
+    return _Traits(session.number, is_begun, state.client_guid, state.server_guid, session.renewals)
 
 
 def _may_be_same(one: _Traits, other: _Traits) -> bool:
