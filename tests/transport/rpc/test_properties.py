@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.results.connection import Bound, Logon, Pdu
+from analyzer.results.connection import Bound, ClientMarks, Logon, Pdu
 from analyzer.transport.channel.events import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.events import Exchange
 from tests.build.rpc import (
@@ -124,7 +124,7 @@ def test_random_bytes_spliced_in_give_events_and_nothing_else(which, at, removed
     junked = TracedBytes.of_frame(spliced, 999, 0, event.data.first_time_ns or 0)
     events[which] = replace(event, spans=[(junked, 0, len(junked))])
     for stated in reported(events):
-        assert isinstance(stated, (Exchange, Pdu, Bound, Logon, Problem))
+        assert isinstance(stated, (Exchange, Pdu, Bound, ClientMarks, Logon, Problem))
         if isinstance(stated, Exchange):
             assert stated.first_time_ns > 0
             assert (stated.state == "complete") or stated.reason
