@@ -66,6 +66,8 @@ lint: setup-tests
 	$(BIN)/python wireshark/generate.py --check
 	@mkdir -p build && $(BIN)/python -m tools.prose.help_texts > build/help.md
 	@sh .ci/with-compiler.sh sh tools/prose/check.sh $(PLAIN) build/help.md
+	@$(BIN)/python -m tools.prose.docstrings > build/docstrings.md
+	@PROSE_CONFIG=docstrings.config.js sh .ci/with-compiler.sh sh tools/prose/check.sh build/docstrings.md
 
 pytest: setup-tests
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)

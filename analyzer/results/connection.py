@@ -39,13 +39,13 @@ class Logon(Event, frozen=True):
     another logon takes its place or what it belongs to ends.
 
     `number` counts those of SMB and those of RPC from 0; `key` names both kinds. `session` is the number of the SMB session,
-    `channel` that of the channel whose security context it is. `refused` is the status with which the server refused it, else None,
-    and `refused_by` the kind of message that says so. A logon that `is_binding` bound a further connection to the session and left
-    the session with its user ([MS-SMB2] section 3.3.5.5.2). `is_answered` says that the server's answer was captured, or what
-    followed shows that it let the client in. `is_undecided`: what was captured of an RPC logon does not show what the server
-    decided. `seen` says in words what shows the outcome, or what was captured in its place; it is None where the answer to a
-    session setup shows it. `opened_by` says in words which of the given keys opened the handshake. It is in force from
-    `first_time_ns`, the first message of the handshake, to `until_ns`.
+    `channel` that of the channel whose security context it is. The server refused the logon with the status `refused` (else None)
+    in a message of the kind `refused_by`. If `is_binding`, the logon bound a further connection to the session and left the session
+    with its user ([MS-SMB2] section 3.3.5.5.2). `is_answered` says that the server's answer was captured, or what followed shows
+    that it let the client in. `is_undecided`: what was captured of an RPC logon does not show what the server decided. `seen` says
+    in words what shows the outcome, or what was captured in its place; it is None where the answer to a session setup shows it.
+    `opened_by` says in words which of the given keys opened the handshake. It is in force from `first_time_ns`, the first message
+    of the handshake, to `until_ns`.
     """
 
     number: int

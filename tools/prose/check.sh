@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks that documents are written in plain words: textlint with the rules of this folder.
-# Arguments are documents, relative to the root of the repository.
+# Arguments are documents, relative to the root of the repository. PROSE_CONFIG is another configuration in this folder.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,4 +14,4 @@ for name in "$@"; do
     shift
     set -- "$@" "$root/$name"
 done
-exec node_modules/.bin/textlint --config textlintrc.json --rulesdir rules --format unix "$@"
+exec node_modules/.bin/textlint --config "${PROSE_CONFIG:-textlintrc.json}" --rulesdir rules --format unix "$@"
