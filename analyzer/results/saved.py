@@ -1,7 +1,7 @@
 """An analysis as the entries of a case, and back (docs/case-file.md). Nothing of a key is among them.
 
 What an analysis is made of are tables: of the calls, in their order, and of records (`results/rows.py`). Beside them lies the log
-of the bytes of calls. Of a table, the rows and columns are read that somebody asks for.
+of the bytes of calls. Only those rows and columns of a table are read that somebody asks for.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _saved_calls(calls: OrderedCalls) -> SavedTable:
 
 
 def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> SavedTable:
-    """A table of so many calls, whose columns come some rows at a time, as often as they are asked for."""
+    """A table of so many calls. Its columns come some rows at a time, whenever they are asked for."""
     bounds: dict[str, tuple[int, int]] = {}
     for batch in batches():
         for name, values in batch.items():

@@ -1,6 +1,6 @@
 """What machines showed, poll by poll: a film of each counterset as one client polled it.
 
-A *film* is a table at every poll: its rows are instances (`FilmRow`), its columns counters (`FilmColumn`), its cells what a
+A *film* is a table at every poll. Its rows are instances (`FilmRow`), its columns counters (`FilmColumn`), and its cells what a
 performance monitor displays, three decimals included, and where the bytes of each value are. Polls are kept in blocks, cell by cell
 as differences from poll to poll: what did not change costs next to nothing. The page of `report` takes the blocks as they are,
 `Film.frame` reads one.
@@ -66,8 +66,10 @@ class FilmRow(Struct):
 
 
 class FilmBlock(Struct, frozen=True):
-    """Successive polls from number `first` on. `data`, inflated: the length of a JSON head, the head, and numbers (`varints`): of
-    each column, row and poll the state, then the values, then of each layout the place of each cell's bytes, all as differences."""
+    """Successive polls from number `first` on. `data`, inflated, holds the length of a JSON head, the head, and numbers
+    (`varints`). The numbers are the state of each column, row and poll, then the values, then for each layout the place of each
+    cell's bytes, all as differences.
+    """
 
     first: int
     polls: int

@@ -64,7 +64,7 @@ class _Lane(Struct, eq=False):
 
 
 class FilmMaker:
-    """Makes films of readings. Of hidden counters (bases) there is no column."""
+    """Makes films of readings. Hidden counters (bases) have no column."""
 
     def __init__(self, most_bytes: int | None = None) -> None:
         self._most_bytes = most_bytes

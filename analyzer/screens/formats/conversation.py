@@ -2,7 +2,7 @@
 
 Addresses, ports and times are the captured ones. TCP is made new (RFC 9293), a PDU a packet where it fits. What came over a named
 pipe lies in FSCTL_PIPE_TRANSCEIVE requests and responses of SMB2 ([MS-SMB2] sections 2.2.31 and 2.2.32), for on port 445 nothing
-else is read as DCERPC; the tree and the open before them carry the names. Binds ([C706] section 12.6.4.3) are made from what the
+else is read as DCERPC. The tree and the open before them carry the names. Binds ([C706] section 12.6.4.3) are made from what the
 calls say of their interface. Messages that stayed sealed are written as they were captured, with their trailer.
 """
 

@@ -1,8 +1,8 @@
 """Sample records as JSON Lines, a chunk at a time: chunks of `contents.chunks` in, what `dumps` makes of each of their records out.
 
-The record of each column is written once for all answers of its layout, with marks where the call, the instance and the value
-go. What stands between marks is the same in every row, and what is the same in every column is joined with its neighbours; so
-a line consists of some half a dozen ready pieces, and thousands of lines are laid out piece by piece.
+The record of each column is written once for all answers of its layout, with marks where the call, the instance and the value go.
+What stands between marks is the same in every row, and what is the same in every column is joined with its neighbours. So a line
+consists of some half a dozen ready pieces, and thousands of lines are laid out piece by piece.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tables derived from record types: the columns of a type, and records as rows of them.
 
-A column is named as the key of the record; parts of a single value follow it (`server_ip`, `auth_user`), and a time or duration,
-whose type has the unit, loses its `_ns`. Words of a fixed set are an Enum, several values a List, of parts a Struct. What has
-no fixed shape (parameters, decoded buffers) is JSON text. The text of a value that is a number or a text has a column of its own.
+A column has the name of the record's key. Parts of a single value follow it (`server_ip`, `auth_user`). A time or duration loses
+its `_ns`, since its type has the unit. Words of a fixed set are an Enum, several values a List, of parts a Struct. What has no
+fixed shape (parameters, decoded buffers) is JSON text. The text of a value that is a number or a text has a column of its own.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def write(
 def write_streamed(
     view: StreamedTimeline, form: str, destination: Destination, *, evidence: Callable[[], EvidenceRecord | None]
 ) -> None:
-    """Writes a view as it is made, as `text` or `jsonl`; `evidence` comes last, when everything was read."""
+    """Writes a view while it is made, as `text` or `jsonl`; `evidence` comes last, when everything was read."""
     destination = destination.sparing(view.inputs())
     if form == "text":
         write_markup(lambda width: _with_evidence(view.lines(width), evidence), destination, at_once=True)

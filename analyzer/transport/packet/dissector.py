@@ -50,8 +50,9 @@ _MOST_OF_A_KIND = 16
 class DissectedBlock(Struct, eq=False):
     """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
 
-    Of TCP in common shapes that is ours by port, `waiting` are the positions of segments whose flows had sent nothing that may be
-    ours when the block was looked at, `waiting_flows` the numbers of these flows, and `waiting_sizes` the sizes of the payloads.
+    These columns are about TCP in common shapes that is ours by port. `waiting` are the positions of segments whose flows had sent
+    nothing that may be ours when the block was looked at. `waiting_flows` are the numbers of these flows, and `waiting_sizes` the
+    sizes of the payloads.
     """
 
     block: FrameBlock

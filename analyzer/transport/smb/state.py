@@ -415,7 +415,7 @@ class Session:
 
     @property
     def identity(self) -> Identity:
-        """Who began it, whose keys it keeps, whoever is logged on now."""
+        """Who began it, whoever is logged on now: it keeps the keys of that account."""
         return self.began.identity if self.began is not None else Identity()
 
     @property
@@ -825,7 +825,7 @@ class KnownSessions:
             known.append(session)
 
     def forget(self, session: Session) -> None:
-        """It is over."""
+        """Ends a session."""
         known = self._by_id.get(session.session_id, [])
         if session in known:
             known.remove(session)
