@@ -1,8 +1,8 @@
 """Two sequences in, the pairs of positions that belong together out, both ascending.
 
 What both begin and end with is paired first. Between, the shortest edit script (E. Myers, "An O(ND) Difference Algorithm and Its
-Variations", 1986) is looked for up to `_MOST_EDITS` edits. Of sequences that differ more, the n-th occurrence in one belongs to the
-n-th in the other, as far as these pairs ascend (longest increasing subsequence): that takes n log n steps, whatever they hold.
+Variations", 1986) is looked for up to `_MOST_EDITS` edits. If sequences differ more, the n-th occurrence in one belongs to the n-th
+in the other, where these pairs ascend (longest increasing subsequence). That takes n log n steps, whatever they hold.
 """
 
 from __future__ import annotations

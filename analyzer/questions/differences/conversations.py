@@ -30,7 +30,7 @@ HANDLE_LENGTH = 20
 
 
 class AlignedCall(Struct, frozen=True):
-    """A call as far as it is aligned: its keys, the finest first, and digests of both stubs, None where there is none."""
+    """The part of a call that is aligned: its keys, the finest first, and digests of both stubs, None where there is none."""
 
     number: int
     keys: tuple[Hashable, ...]
@@ -93,8 +93,9 @@ def talks_of(view: CaptureView) -> dict[_TalkKey, _Talk]:
 def paired_talks(
     a: Mapping[_TalkKey, _Talk], b: Mapping[_TalkKey, _Talk]
 ) -> Iterator[tuple[Conversation | None, Conversation | None]]:
-    """Conversations that belong together. Of a machine and interface, one account that is left on each
-    side is taken for the other's."""
+    """Conversations that belong together. If one account of a machine and interface is left on each side, it is taken for the
+    other's.
+    """
     partner = {key: key for key in a if key in b}
     for key in a:
         if key in partner:

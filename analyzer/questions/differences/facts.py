@@ -25,8 +25,9 @@ SUBJECTS: tuple[Subject, ...] = ("machine", "account", "counterset", "counter", 
 
 
 class ShownFact(Struct, frozen=True):
-    """Something that a side shows: `key` tells it from others of its subject and machine, `name` is for people, `calls` are the
-    numbers of the calls that show it, as far as it is known."""
+    """Something that a side shows. `key` tells it from others of its subject and machine, `name` is for people. `calls` are the
+    known numbers of the calls that show it.
+    """
 
     about: Subject
     machine: str | None
@@ -212,5 +213,5 @@ def by_identity(facts: Iterable[ShownFact]) -> dict[tuple[Subject, str | None, s
 
 
 def properties_that_differ(a: Mapping[str, str], b: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
-    """Name and both values of each property that is not the same. Of what only one side states, nothing can be said."""
+    """Name and both values of each property that is not the same. Nothing can be said of what only one side states."""
     return [(key, a[key], b[key]) for key in a if key in b and a[key] != b[key]]

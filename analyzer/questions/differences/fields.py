@@ -53,7 +53,7 @@ class HandlePairs:
         self._of_b: dict[str, str] = {}
 
     def stand(self, a: str, b: str) -> bool:
-        """Whether two handles at the same place stand for each other. HandlePairs that nothing is known of do from then on."""
+        """Whether two handles at the same place stand for each other. Two unknown handles do from then on."""
         if NO_HANDLE in (a, b):
             return a == b
         known = self._of_a.get(a, b), self._of_b.get(b, a)

@@ -31,7 +31,7 @@ def findings_by_call(analysis: Analysis, numbers: Iterable[int]) -> ByCall:
 
 
 def breaches(a: Sequence[Finding], b: Sequence[Finding], fields: Sequence[FieldDifference]) -> tuple[Breach, ...]:
-    """Of the findings in two calls those that only one has, and that are of fields which differ."""
+    """The findings in two calls that only one call has, and that are of fields which differ."""
     return tuple(dict.fromkeys([*_of_side("a", a, b, fields), *_of_side("b", b, a, fields)]))
 
 
