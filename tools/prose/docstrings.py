@@ -14,7 +14,7 @@ from pathlib import Path
 from textwrap import fill
 
 _ROOT = Path(__file__).resolve().parents[2]
-# Rooms and modules whose docstrings are not yet in plain sentences: they are not printed.
+# Rooms whose docstrings are not yet in plain sentences: they are not printed.
 _NOT_YET = ("questions/audit/",)
 _ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 _CODE = re.compile(r"(`[^`]*`)")

@@ -89,7 +89,7 @@ class Differences:
         )
 
     def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
-        """All of it, the summary last."""
+        """All records, the summary last."""
         yield from self.found
         yield from self.uncompared
         yield self.summary

@@ -168,7 +168,7 @@ class NewThings:
         )
 
     def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
-        """All of it, the summary last."""
+        """All records, the summary last."""
         yield from self.found
         yield from self.uncompared
         yield self.summary
