@@ -93,12 +93,12 @@ def render(task: RenderTask) -> RowsFacts:
         for name, tables in _tables(analysis, task.job.profile, facts):
             out.take(name, tables, analysis)
         out.finish()
-        facts.hosts = [_in_dataset(host, one.files) for host in host_records(analysis)]
+        facts.hosts = [in_dataset(host, one.files) for host in host_records(analysis)]
     facts.seconds = process_time() - began
     return facts
 
 
-def _in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
+def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
     """A host whose frames are of the files of the dataset with these numbers."""
 
     def placed(one: _Shown) -> _Shown:

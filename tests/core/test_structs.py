@@ -80,6 +80,7 @@ CHANGING = """
     collect.manifest: Facts Manifest
     collect.pieces: _PackedPiece _Waiting
     collect.plan: RunSources
+    interfaces.contents.programs: ClientConnection
     interfaces.pcq.follow: _Watch
     interfaces.pcq.queries: Happened Query _Channel _Use
     pipeline.slicing: _Exchange _Link _Needs
@@ -118,6 +119,7 @@ CHANGING = """
     screens.views.legend: _Pair
     screens.views.runs: CallRun
     transport.packet.dissector: DissectedBlock
+    transport.packet.flow_links: _Seen
     transport.packet.fragments: Datagram
     transport.packet.tallies: Tallies Tally
     transport.packet.tunnels: Inner

@@ -210,6 +210,7 @@ def read_whole(analysis: Analysis) -> None:
         analysis.features,
         analysis.marks,
         analysis.logons,
+        analysis.flow_links,
     ):
         list(values)  # type: ignore[call-overload]
     list(analysis.catalogs)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from analyzer.collect.facts import ConversationFacts, Judged
 from analyzer.collect.manifest import MANIFEST, Facts, Manifest, read_facts, read_manifest
-from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, findings_of, opened
+from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, findings_of, in_dataset, opened
 from analyzer.collect.schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.shared import coverage_of, merged_hosts
 from analyzer.core.cached import cached_property
@@ -294,7 +294,9 @@ class Dataset:
             sites = {source.number: source.site for source in self.manifest.sources}
             of_site: dict[str, list[HostRecord]] = {}
             for one, cap in parts:
-                of_site.setdefault(sites[one.files[0]], []).extend(host_records(cap.analysis))
+                of_site.setdefault(sites[one.files[0]], []).extend(
+                    in_dataset(host, one.files) for host in host_records(cap.analysis)
+                )
             for site, hosts in of_site.items():
                 table = table_of_records(HostRecord, merged_hosts(hosts))
                 yield table.with_columns(pl.lit(site).alias("site"))

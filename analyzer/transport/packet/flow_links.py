@@ -15,6 +15,7 @@ from analyzer.capture.frame import FrameBlock
 from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet import links
+from analyzer.transport.packet.candidates import Flows
 from analyzer.transport.packet.columns import Ends, SegmentColumns
 from analyzer.transport.packet.tunnels import IntArray, Views
 
@@ -32,9 +33,9 @@ class _Seen(Struct):
 
     def again(self, time_ns: int, frame: int) -> None:
         if frame > self.last_frame:
-            self.last_frame, self.last_time_ns = frame, max(time_ns, self.last_time_ns)
+            self.last_frame, self.last_time_ns = frame, time_ns
         if frame < self.first_frame:
-            self.first_frame, self.first_time_ns = frame, min(time_ns, self.first_time_ns)
+            self.first_frame, self.first_time_ns = frame, time_ns
 
 
 class FlowLinks:
@@ -56,10 +57,18 @@ class FlowLinks:
         return seen
 
     def note_runs(
-        self, block: FrameBlock, views: Views, columns: SegmentColumns, firsts: IntArray, lasts: IntArray, ends: Ends
+        self,
+        block: FrameBlock,
+        views: Views,
+        columns: SegmentColumns,
+        firsts: IntArray,
+        lasts: IntArray,
+        ends: Ends,
+        flows: Flows,
     ) -> None:
-        """The first and the last segments of runs."""
+        """The first and the last segments of runs of our flows, but for those whose headers say something impossible."""
         at = np.concatenate((firsts, lasts))
+        at = at[columns.good[at]]
         at = at[np.argsort(columns.frames[at], kind="stable")]
         ip, tcp, index = columns.ip[at], columns.tcp[at], columns.index[at]
         starts, is_ipv4 = block.starts[index], columns.is_ipv4[at]
@@ -84,7 +93,9 @@ class FlowLinks:
         for key, place in first.items():
             seen = self._known.get(key)
             if seen is None:
-                src, dst, _, _ = ends(block.data, int(ip[place]), int(tcp[place]))
+                src, dst, flow, by_port = ends(block.data, int(ip[place]), int(tcp[place]))
+                if not (by_port or flow in flows):
+                    continue
                 header = block.data[starts[place] : ip[place]] if key[53] else b""
                 address = links.link_address(block.link_type, header)
                 seen = self.note(src, dst, address, key[52], int(times_ns[place]), int(frames[place]))
@@ -100,7 +111,9 @@ class FlowLinks:
         for (src, dst, address, hops), seen in sorted(self._seen.items(), key=lambda one: one[1].first_frame):
             frames = tuple(sorted({seen.first_frame, seen.last_frame}))
             mac = address.hex(":") if address else None
-            yield FlowLink(src, dst, mac, hops, seen.first_time_ns, seen.last_time_ns, frames)
+            # The clock of a capture may go back.
+            begin_ns, end_ns = sorted((seen.first_time_ns, seen.last_time_ns))
+            yield FlowLink(src, dst, mac, hops, begin_ns, end_ns, frames)
 
 
 def _bytes_at(data: bytes, at: IntArray, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:

@@ -52,10 +52,11 @@ def check(scene: Scene, found: tuple[Observation, ...]) -> None:
     # So is every file.
     files = {"program-written", "file-change", "file-read", "file-open"}
     assert sum(one.count for one in found if one.kind in files) == len(analysis.shown_files)
-    # So is every logon that was refused, and every one that let an account in.
+    # So is every logon that was refused, and every one that let an account in, or may have.
     outcomes = Counter(one.outcome for one in analysis.logons)
     assert sum(one.count for one in found if one.kind == "refused-logon") == outcomes["refused"]
-    assert sum(one.count for one in found if one.kind == "logon") == outcomes["account"] + outcomes["unanswered"]
+    asked = outcomes["account"] + outcomes["unanswered"] + outcomes["undecided"]
+    assert sum(one.count for one in found if one.kind == "logon") == asked
 
 
 def _is_performance(scene: Scene, one: Observation) -> bool:

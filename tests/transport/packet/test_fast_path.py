@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import Conflict, Problem
+from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet.dissector import Dissector
@@ -210,4 +211,4 @@ def test_bytes_spliced_into_a_capture_give_events_and_nothing_else(noise, place,
             seen += one_by_one(dissector.feed(item) if isinstance(item, FrameBlock) else [item])
         seen += one_by_one(dissector.finish())
     assert events[0] == events[1]
-    assert all(isinstance(item, Segment | Problem | Conflict) for item in events[0])
+    assert all(isinstance(item, Segment | Problem | Conflict | FlowLink) for item in events[0])
