@@ -287,16 +287,14 @@ class Dataset:
 
         if not self._is_part:
             return self.table("hosts")
-
         parts = self._parts()
 
         def merged() -> Iterator[pl.DataFrame]:
             sites = {source.number: source.site for source in self.manifest.sources}
             of_site: dict[str, list[HostRecord]] = {}
             for one, cap in parts:
-                of_site.setdefault(sites[one.files[0]], []).extend(
-                    in_dataset(host, one.files) for host in host_records(cap.analysis)
-                )
+                hosts = [in_dataset(host, one.files) for host in host_records(cap.analysis)]
+                of_site.setdefault(sites[one.files[0]], []).extend(hosts)
             for site, hosts in of_site.items():
                 table = table_of_records(HostRecord, merged_hosts(hosts))
                 yield table.with_columns(pl.lit(site).alias("site"))
