@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from analyzer.core.arrays import distinct
 from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
+from analyzer.interfaces.buffers.regular import read_regular
 from analyzer.interfaces.pcq.samples import PerflibSample
 from analyzer.questions.films.coding import Ints
 from analyzer.questions.films.film import (
@@ -279,13 +280,14 @@ def _asks_for_all(plan: ValuePlan, sample: Sample | None) -> bool:
 
 def _offsets(answer: Answer) -> Ints:
     """Where the bytes of each value begin in the buffer; -1 where that is not known."""
-    plan, starts = answer.plan, answer.starts
+    plan = answer.plan
+    layout = plan.layout
+    if answer.data is not None and (read := read_regular(answer.data)) is not None:
+        layout = read.layout
     found = np.full(len(plan), NO_PLACE, np.int64)
-    if starts is None and plan.layout is not None:
-        starts = plan.layout.value_starts
-    if starts is not None:
+    if layout is not None:
         known = plan.at >= 0
-        found[known] = starts[plan.at[known]]
+        found[known] = layout.value_starts[plan.at[known]]
     return found
 
 

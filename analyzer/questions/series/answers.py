@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import WinPerfObject, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.regular import read_regular
 from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, mixed_object
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.pcq.samples import PerflibSample
@@ -52,7 +51,7 @@ class Answer(Struct, eq=False):
     `clocks` are ticks, frequency and system time of the answer, `object_clocks` ticks and frequency of each object.
     `answers` counts the answers of each group so far, `lost` those of the viewer that could not be read in full, up to this one
     (`lost_before`: before it). `firsts` are rows of which no reading was before, with the reason where there is more to say.
-    `starts` states where the bytes of each value begin, where the layout of the plan does not.
+    `data` is the buffer, where the plan has no layout and has all values.
     """
 
     plan: ValuePlan
@@ -68,7 +67,7 @@ class Answer(Struct, eq=False):
     lost: int = 0
     lost_before: int = 0
     firsts: dict[int, tuple[Why, str | None]] = field(default_factory=dict)
-    starts: Ints | None = None
+    data: bytes | None = None
 
 
 class _Viewer(Struct):
@@ -164,8 +163,8 @@ class Answers:
             values, numbers, texts = _columns([sample.raw for sample in samples])
             stated = rows.perf_time_stamp, rows.perf_freq, rows.perf_time_100ns
             answer = Answer(plan, number, side.first_time_ns, handle, values, stated, numbers, texts)
-            if chosen is rows and (regular := read_regular(data)) is not None:
-                answer.starts = regular.layout.value_starts
+            if chosen is rows:
+                answer.data = data
         self._begin(viewer, answer, damaged=damaged)
         return answer
 
