@@ -119,7 +119,12 @@ class ProgramLikeness(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"like {self.name} ({len(self.alike)} marks of {self.marks})"
+        return f"like {self.name} ({marks_words(self.alike, self.marks)})"
+
+
+def marks_words(alike: Sequence[str], marks: int) -> str:
+    """How many of the marks of a connection a program has alike: `31 marks of 31`."""
+    return f"{len(alike)} marks of {marks}"
 
 
 def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.printable import counted
-from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms, ProgramLikeness
+from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms, ProgramLikeness, marks_words
 from analyzer.questions.observations.scene import Draft, Scene
 from analyzer.results.statistics import Who
 
@@ -25,7 +25,7 @@ def program_drafts(scene: Scene) -> Iterator[Draft]:
         groups.setdefault((who, likeness.name), []).append((connection, likeness))
     for (who, name), found in groups.items():
         first, likeness = max(found, key=lambda one: len(one[1].alike))
-        marks = f"{len(likeness.alike)} marks of {likeness.marks}"
+        marks = marks_words(likeness.alike, likeness.marks)
         times = [one.time_ns for connection, _ in found for one in connection.seen]
         text = f"{scene.caller(who)} called {scene.host(who.server_ip)} by a program like {name} ({marks}: "
         text += f"{likeness.listed}), {counted(len(found), 'connection')}"

@@ -9,7 +9,7 @@ from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.printable import counted
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.programs import ClientPrograms, ProgramLikeness
+from analyzer.interfaces.contents.programs import ClientPrograms, ProgramLikeness, marks_words
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import HostRecord, MarkKind
@@ -147,5 +147,5 @@ def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
                 yield safe(f"    {what} {value}")
         for program in host.programs:
             many = counted(program.connections, "connection")
-            words = f"client program like {program.name} ({len(program.alike)} marks of {program.marks}), {many}"
+            words = f"client program like {program.name} ({marks_words(program.alike, program.marks)}), {many}"
             yield from (safe(line) for line in folded(f"    {words}", 8, width))
