@@ -6,19 +6,27 @@ escaped, and its control characters are shown.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from html import escape
 from itertools import groupby
 
-from analyzer.core.output.json import dumps
 from analyzer.core.printable import counted, printable
 from analyzer.results.difference import Breach, DifferenceRecord, FieldDifference, Occurrence, PropertyDifference
 from analyzer.results.evidence import EvidenceRecord, evidence_lines
 from analyzer.results.next_command import next_command
-from analyzer.screens.formats.page import asset, harmless
-from analyzer.screens.views.differences import DifferencesView, breach_words, kinds_of, request_of, title_of
+from analyzer.screens.formats.page import asset, data_head, hash_of, opening
+from analyzer.screens.views.differences import (
+    DifferencesView,
+    breach_words,
+    calls_of,
+    following_words,
+    frames_of,
+    kinds_of,
+    numbers_of,
+    request_of,
+    title_of,
+    volatile_words,
+)
 
 # Of further differences about one thing the page says how to get them.
 MOST_SHOWN = 2_000
@@ -29,25 +37,13 @@ _OPEN_FIELDS = 12
 def diff_page(view: DifferencesView, evidence: EvidenceRecord | None = None) -> Iterator[bytes]:
     """The page in parts."""
     style = asset("diff.css")
-    policy = f"default-src 'none'; style-src 'sha256-{b64encode(sha256(style).digest()).decode()}'; base-uri 'none'"
+    policy = f"default-src 'none'; style-src '{hash_of(style)}'; base-uri 'none'; form-action 'none'"
     found = view.differences
     names = [", ".join(analysis.capture.files) for _, analysis in found.sides]
     title = _text("What differs: " + " and ".join([*view.baseline, *names]))
-    yield f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>""".encode()
-    yield style
-    yield b"</style>\n"
+    yield from opening(title, policy, style)
     if evidence is not None:
-        # Where `verify` looks for it in a page.
-        yield b'<script type="application/json" id="head">' + harmless(dumps({"evidence": evidence})) + b"</script>\n"
+        yield data_head({"evidence": evidence})
     yield b"</head>\n<body>\n<main>\n"
     for part in (*_head(view), *_sections(view), *_closing(view, evidence)):
         yield part.encode()
@@ -62,9 +58,8 @@ def _head(view: DifferencesView) -> Iterator[str]:
     for name in view.baseline:
         yield f"<div><dt>A</dt><dd><b>{_text(name)}</b><br>what is usual</dd></div>\n"
     for name, analysis in found.sides:
-        of_all = f" of {len(analysis.calls):,} ({analysis.part.words})" if analysis.part is not None else ""
-        words = _text(counted(len(analysis.shown), "call") + of_all)
-        yield f"<div><dt>{name}</dt><dd><b>{_text(', '.join(analysis.capture.files))}</b><br>{words}</dd></div>\n"
+        words = ", ".join(analysis.capture.files)
+        yield f"<div><dt>{name}</dt><dd><b>{_text(words)}</b><br>{_text(calls_of(analysis))}</dd></div>\n"
     yield "</dl>\n"
     if len(groups := _groups(view)) > 1:
         links = (f'<a href="#s{at}">{title} <span>{len(records):,}</span></a>' for at, (title, records) in groups)
@@ -106,8 +101,7 @@ def _record(view: DifferencesView, record: DifferenceRecord) -> Iterator[str]:
         yield from _fields(fields)
         follow = len(record.fields) - len(fields)
         if follow:
-            words = "lengths, counts or offsets follow" if follow > 1 else "length, count or offset follows"
-            yield f'<p class="more">{follow} {words} from it.</p>\n'
+            yield f'<p class="more">{following_words(follow)}.</p>\n'
         if record.fields_left_out:
             yield f'<p class="more">{counted(record.fields_left_out, "more field")}: --format jsonl tells how many.</p>\n'
         yield "</details>\n"
@@ -120,14 +114,12 @@ def _seen(view: DifferencesView, name: str, side: Occurrence | None) -> Iterator
     """Where a side shows it: calls, the frames of the first, and the command that shows that."""
     if side is None or not side.calls:
         return
-    calls = " ".join(f"#{number}" for number in side.calls) + (" …" if side.count > len(side.calls) else "")
-    frames = ", ".join(map(str, side.frames[:8])) + (", …" if len(side.frames) > 8 else "")
     analysis = dict(view.differences.sides).get(name)
     command = (
         "" if analysis is None else f" <code>{_text(next_command(analysis, 'show', '--call'))} {side.calls[0]}</code>"
     )
     of = f" of {side.count:,} calls" if side.count > len(side.calls) else ""
-    yield f"{name} {calls}{of}, frame{'s' if len(side.frames) != 1 else ''} {frames}{command}"
+    yield f"{name} {numbers_of(side)}{of}, {frames_of(side, 8)}{command}"
 
 
 def _properties(view: DifferencesView, properties: Sequence[PropertyDifference]) -> Iterator[str]:
@@ -180,8 +172,7 @@ def _closing(view: DifferencesView, evidence: EvidenceRecord | None) -> Iterator
         of_all = f"{summary.values_different:,} of {summary.values:,}"
         lines.append(f"Values of counters differ: {of_all}. With --values each is told.")
     if summary.volatile:
-        words = ", ".join(f"{what} {count:,}" for what, count in summary.volatile.items())
-        lines.append(f"Left out, since they differ by their nature: {words}.")
+        lines.append(f"Left out, since they differ by their nature: {volatile_words(summary)}.")
     if summary.a_calls:
         lines.append(f"Pairs of calls compared: {summary.compared_calls:,}.")
     lines += [f"Not compared: {one.text}." for one in found.uncompared]

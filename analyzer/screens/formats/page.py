@@ -7,7 +7,7 @@ that text from a capture cannot become code whatever it says. The script is buil
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -102,12 +102,11 @@ def page_parts(
     analysis = report.analysis
     script, style = asset("report.js"), asset("report.css")
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; script-src '{hash_of(script)}'; style-src '{hash_of(style)}'; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
     if live is not None:
         policy += "; connect-src 'self'"
-    title = escape(report.title)
     base = analysis.capture.first_time_ns or 0
     head = {
         "title": report.title,
@@ -121,6 +120,24 @@ def page_parts(
         "evidence": evidence,
         "live": live,
     }
+    title = escape(report.title)
+    yield from opening(title, policy, style)
+    yield f'</head>\n<body>\n<div id="app"><main class="starting"><h1>{title}</h1></main></div>\n'.encode()
+    yield b"<noscript><p>This page shows its data with a script that is part of it. Allow scripts to see it.</p></noscript>\n"
+    yield data_head(head)
+    yield from _block("rows", rows_block(analysis))
+    yield _script("audit", packed(audit_block(report)))
+    yield from _block("fields", vocabulary())
+    yield b"<script>" + script + b"</script>\n"
+    # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
+    yield from _calls(report, values.most_details, values.most_detail_bytes)
+    for name, text in values.texts.items():
+        yield _script(name, text)
+    yield b"</body>\n</html>\n"
+
+
+def opening(title: str, policy: str, style: bytes) -> Iterator[bytes]:
+    """The beginning of a page up to its style; `policy` is its Content-Security-Policy, and the title is HTML already."""
     yield f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -132,22 +149,12 @@ def page_parts(
 <title>{title}</title>
 <style>""".encode()
     yield style
-    yield (
-        b'</style>\n</head>\n<body>\n<div id="app"><main class="starting"><h1>'
-        + title.encode()
-        + b"</h1></main></div>\n"
-    )
-    yield b"<noscript><p>This page shows its data with a script that is part of it. Allow scripts to see it.</p></noscript>\n"
-    yield b'<script type="application/json" id="head">' + harmless(dumps(head)) + b"</script>\n"
-    yield from _block("rows", rows_block(analysis))
-    yield _script("audit", packed(audit_block(report)))
-    yield from _block("fields", vocabulary())
-    yield b"<script>" + script + b"</script>\n"
-    # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
-    yield from _calls(report, values.most_details, values.most_detail_bytes)
-    for name, text in values.texts.items():
-        yield _script(name, text)
-    yield b"</body>\n</html>\n"
+    yield b"</style>\n"
+
+
+def data_head(head: Mapping[str, Any]) -> bytes:
+    """What a page says of itself; `verify` looks for its evidence here."""
+    return b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
 
 
 def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes]:
@@ -191,12 +198,13 @@ def _script(name: str, text: bytes) -> bytes:
     return b'<script type="text/plain" id="' + name.encode() + b'">' + text + b"</script>\n"
 
 
-def harmless(text: bytes) -> bytes:
+def _harmless(text: bytes) -> bytes:
     """Returns JSON in which no `</script>` and no comment can begin."""
     return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
 
 
-def _hash(text: bytes) -> str:
+def hash_of(text: bytes) -> str:
+    """The digest by which a Content-Security-Policy allows a script or a style."""
     return f"sha256-{b64encode(sha256(text).digest()).decode()}"
 
 

@@ -13,6 +13,7 @@ from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.differences.calls import property_words
 from analyzer.questions.differences.records import Differences
 from analyzer.questions.differences.usual import NOT_USUAL, NewThings
+from analyzer.results.analysis import Analysis
 from analyzer.results.difference import (
     Breach,
     DifferenceRecord,
@@ -62,9 +63,7 @@ class DifferencesView(Struct, frozen=True):
         for name in self.baseline:
             yield styled("bold", f"A  {name}: what is usual")
         for name, analysis in found.sides:
-            count = counted(len(analysis.shown), "call")
-            of_all = f" of {len(analysis.calls):,} ({analysis.part.words})" if analysis.part is not None else ""
-            words = f"{name}  {', '.join(analysis.capture.files)}: {count}{of_all}"
+            words = f"{name}  {', '.join(analysis.capture.files)}: {calls_of(analysis)}"
             yield from (styled("bold", line) for line in folded(words, 3, width))
             yield from nothing_passes(analysis)
         for title, group in groupby(found.found, key=lambda one: title_of(one.about)):
@@ -86,9 +85,9 @@ class DifferencesView(Struct, frozen=True):
 
     def _call_lines(self, record: DifferenceRecord, width: int | None) -> Iterator[str]:
         where = ", ".join(
-            f"{name} #{side.calls[0]} ({_frames(side)})"
+            f"{name} #{side.calls[0]} ({frames_of(side)})"
             if side.count == 1 or record.kind == "changed"
-            else f"{name} {_numbers(side)}"
+            else f"{name} {numbers_of(side)}"
             for name, side in (("A", record.a), ("B", record.b))
             if side is not None
         )
@@ -98,8 +97,14 @@ class DifferencesView(Struct, frozen=True):
         for breach in record.breaches:
             yield from _plain(f"    {breach_words(breach)}", 6, width)
         if record.kind == "changed" and record.a is not None and record.b is not None and record.a.count > 1:
-            words = f"    {record.a.count - 1:,} more alike: A {_numbers(record.a, 1)}, B {_numbers(record.b, 1)}"
+            words = f"    {record.a.count - 1:,} more alike: A {numbers_of(record.a, 1)}, B {numbers_of(record.b, 1)}"
             yield from _plain(words, 6, width)
+
+
+def calls_of(analysis: Analysis) -> str:
+    """How many calls of a side are compared, and of how many."""
+    of_all = f" of {len(analysis.calls):,} ({analysis.part.words})" if analysis.part is not None else ""
+    return f"{counted(len(analysis.shown), 'call')}{of_all}"
 
 
 def title_of(about: Subject) -> str:
@@ -141,7 +146,7 @@ def _is_of_one(records: Sequence[DifferenceRecord]) -> bool:
 def _fact_lines(record: DifferenceRecord, width: int | None, *, is_of_one: bool, is_new: bool) -> Iterator[str]:
     of = "" if is_of_one or record.about in ("machine", "conversation") else f" of {record.machine}"
     side = record.a if record.kind == "only-a" else record.b if record.kind == "only-b" else None
-    calls = f"  ({_numbers(side)})" if side is not None else ""
+    calls = f"  ({numbers_of(side)})" if side is not None else ""
     if record.kind == "changed":
         yield from _marked(record, f"{record.name}{of}", width)
         for one in record.properties:
@@ -182,7 +187,12 @@ def _all_field_lines(record: DifferenceRecord, width: int | None) -> Iterator[st
     if more:
         yield f"    and {more:,} more field{'s' if more > 1 else ''}: --format jsonl"
     if lengths := sum(one.follows for one in record.fields):
-        yield f"    {lengths} length{'s, counts or offsets follow' if lengths > 1 else ', count or offset follows'} from it"
+        yield f"    {following_words(lengths)}"
+
+
+def following_words(count: int) -> str:
+    """What is said of fields that differ because another one does."""
+    return f"{count} length{'s, counts or offsets follow' if count > 1 else ', count or offset follows'} from it"
 
 
 def breach_words(breach: Breach) -> str:
@@ -192,15 +202,21 @@ def breach_words(breach: Breach) -> str:
     return f"{breach.side.upper()} breaks {section_words(requirement)}: {breach.statement}{seen} [{breach.rule}]"
 
 
-def _numbers(side: Occurrence, first: int = 0) -> str:
+def numbers_of(side: Occurrence, first: int = 0) -> str:
     """Numbers of calls, `#4 #5 #6 …`."""
     shown = " ".join(f"#{number}" for number in side.calls[first:])
     return shown + (" …" if side.count > len(side.calls) else "")
 
 
-def _frames(side: Occurrence) -> str:
-    shown = ", ".join(map(str, side.frames[:4])) + (", …" if len(side.frames) > 4 else "")
+def frames_of(side: Occurrence, most: int = 4) -> str:
+    """The frames of the first call, `frames 4, 5, …`."""
+    shown = ", ".join(map(str, side.frames[:most])) + (", …" if len(side.frames) > most else "")
     return f"frame{'s' if len(side.frames) != 1 else ''} {shown}"
+
+
+def volatile_words(summary: DiffSummaryRecord) -> str:
+    """What differs by its nature, and how often."""
+    return ", ".join(f"{what} {count:,}" for what, count in summary.volatile.items())
 
 
 def _closing_lines(
@@ -211,11 +227,10 @@ def _closing_lines(
         words = f"values differ: {summary.values_different:,} of {summary.values:,} values of counters (--values tells them)"
         yield from _plain(words, 4, width)
     if summary.volatile:
-        words = ", ".join(f"{what} {count:,}" for what, count in summary.volatile.items())
-        yield from _plain(f"left out, since they differ by their nature: {words}", 4, width)
+        yield from _plain(f"left out, since they differ by their nature: {volatile_words(summary)}", 4, width)
     for one in uncompared:
         side = one.a or one.b
-        calls = f" ({'A' if one.a is not None else 'B'} {_numbers(side)})" if side is not None else ""
+        calls = f" ({'A' if one.a is not None else 'B'} {numbers_of(side)})" if side is not None else ""
         yield from (styled("yellow", line) for line in folded(f"not compared: {one.text}{calls}", 4, width))
     count = summary.compared_calls
     compared = f"{count:,} pair{'s' if count != 1 else ''} of calls compared: " if summary.a_calls else ""
