@@ -10,6 +10,12 @@ import numpy.typing as npt
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
+def bytes_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
+    """Returns so many bytes from each of some places on, a row each. All of them are within the data."""
+    places = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
+    return places[at].view(np.uint8).reshape(-1, size)
+
+
 def distinct(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     """Returns the different values, sorted. numpy.unique loads numpy.ma for this, a tenth of our start."""
     ordered = np.sort(values)

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.core.arrays import bytes_at
 from analyzer.core.traced import FrameSource, TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.candidates import FlowKey
@@ -62,8 +63,7 @@ class SegmentColumns(Struct, frozen=True, eq=False):
             return [b""] * len(chosen)
         raw = np.empty((len(chosen), 12), np.uint8)
         for where, column, size in ((slice(0, 8), self.ip[chosen] + 12, 8), (slice(8, 12), self.tcp[chosen], 4)):
-            places = np.ndarray((len(self.data) - size + 1,), f"V{size}", self.data, strides=(1,))
-            raw[:, where] = places[column].view(np.uint8).reshape(-1, size)
+            raw[:, where] = bytes_at(self.data, column, size)
         found: list[bytes] = raw.view("V12").ravel().tolist()
         return found
 

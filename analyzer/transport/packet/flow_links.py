@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.core.arrays import bytes_at
 from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet import links
@@ -76,14 +77,14 @@ class FlowLinks:
         for chosen, address_at, length, hops_at in ((is_ipv4, 12, 8, 8), (~is_ipv4, 8, 32, 7)):
             rows = np.flatnonzero(chosen)
             if len(rows):
-                raw[rows, :length] = _bytes_at(block.data, ip[rows] + address_at, length)
+                raw[rows, :length] = bytes_at(block.data, ip[rows] + address_at, length)
                 raw[rows, 52] = views.u8[ip[rows] + hops_at]
-        raw[:, 32:36] = _bytes_at(block.data, tcp, 4)
-        if (place := links.SENDERS.get(block.link_type)) is not None:
-            address_at, header_len = place
+        raw[:, 32:36] = bytes_at(block.data, tcp, 4)
+        if (sender := links.SENDERS.get(block.link_type)) is not None:
+            address_at, header_len = sender
             direct = np.flatnonzero(ip - starts <= header_len + _MOST_TAGS_LEN)
             # The head of a frame has its first bytes.
-            raw[direct, 36:52] = _bytes_at(block.data, starts[direct] + max(address_at - 8, 0), 16)
+            raw[direct, 36:52] = bytes_at(block.data, starts[direct] + max(address_at - 8, 0), 16)
             raw[direct, 53] = 1
         raw[:, 54] = is_ipv4
         keys = raw.view("V56").ravel().tolist()
@@ -114,9 +115,3 @@ class FlowLinks:
             # The clock of a capture may go back.
             begin_ns, end_ns = sorted((seen.first_time_ns, seen.last_time_ns))
             yield FlowLink(src, dst, mac, hops, begin_ns, end_ns, frames)
-
-
-def _bytes_at(data: bytes, at: IntArray, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """So many bytes from each place on."""
-    places = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
-    return places[at].view(np.uint8).reshape(-1, size)
