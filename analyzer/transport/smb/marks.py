@@ -79,14 +79,9 @@ def _context(cur: Cursor) -> str:
     return f"{kind} ({' '.join(f'{one:04x}' for one in listed)})"
 
 
-def smb2_setup_marks(fixed: Cursor) -> Iterator[str]:
-    """The marks of a SESSION_SETUP request, from its body on."""
-    try:
-        fixed.skip("session_setup.fixed", 4)
-        capabilities = fixed.u32("session_setup.capabilities")
-    except DecodeError:
-        return
-    yield f"smb2.setup_capabilities={capabilities:#x}"
+def smb2_setup_mark(fixed: bytes) -> str:
+    """The mark of a SESSION_SETUP request, from its SecurityMode on."""
+    return f"smb2.setup_capabilities={int.from_bytes(fixed[1:5], 'little'):#x}"
 
 
 def smb1_negotiate_marks(dialects: list[bytes]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from analyzer.transport.smb.crypto import (
 )
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.marks import smb2_negotiate_marks, smb2_setup_marks
+from analyzer.transport.smb.marks import smb2_negotiate_marks, smb2_setup_mark
 from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
 from analyzer.transport.smb.state import (
     MAX_FRAMES,
@@ -226,10 +226,9 @@ class Smb2Sessions:
 
     def setup_request(self, header: Smb2Header, cur: Cursor, part: Message) -> Smb2Setup:
         """Takes a request of session setup; gives the setup that its response belongs to."""
-        marks = [*smb2_setup_marks(Cursor(cur.data, cur.pos, cur.stop))]
         cur.skip("session_setup.structure_size", 2)
         binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
-        cur.skip("session_setup.fixed", 9)
+        marks = [smb2_setup_mark(cur.take("session_setup.fixed", 9))]
         token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
         state, session_id = self._state, header.session_id
         is_first = token is not None and is_first_token(token.data)
