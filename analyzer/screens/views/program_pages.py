@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from analyzer.interfaces.contents.programs import MEANINGS, known_programs
-from analyzer.screens.views.text import document_lines
+from analyzer.screens.views.text import document_lines, item_lines
 
-_WIDTH = 100
 _ABOUT = """
 `triage`, `sessions` and `hosts` say what the program of a client is like: `like impacket 0.13 (16 marks of 16)`. A mark is
 something that programs do differently and that nobody who uses them chooses, such as the order of the dialects they offer. The
@@ -42,14 +39,10 @@ def programs_document() -> str:
     out += document_lines(_RULES.strip())
     out += ["## Marks", ""]
     for name, meaning in MEANINGS.items():
-        out += _item(f"- `{name}`: {meaning}")
+        out += item_lines(f"- `{name}`: {meaning}")
     for program in known_programs():
         out += ["", f"## {program.name}", ""]
         out += document_lines(f"From: {'; '.join(program.sources)}.")
         for name, values in program.marks.items():
-            out += _item(f"- `{name}`: {' or '.join(f'`{value}`' for value in values)}")
+            out += item_lines(f"- `{name}`: {' or '.join(f'`{value}`' for value in values)}")
     return "\n".join([*out, ""])
-
-
-def _item(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

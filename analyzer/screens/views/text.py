@@ -79,8 +79,19 @@ def document_lines(page: str) -> Iterator[str]:
     """The paragraphs of a page as Markdown, with an empty line behind each. Words with hyphens stay whole, for a line ends in a
     space there."""
     for paragraph in page.split("\n\n"):
-        yield from textwrap.wrap(paragraph, _DOCUMENT_WIDTH, break_long_words=False, break_on_hyphens=False)
+        yield from _wrapped(paragraph, "")
         yield ""
+
+
+def item_lines(item: str) -> list[str]:
+    """An item of a list in Markdown, its further lines indented."""
+    return _wrapped(item, "  ")
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, _DOCUMENT_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def page_lines(page: str, width: int | None) -> Iterator[str]:
