@@ -6,34 +6,23 @@ Run from the root of the repository: `python -m tools.prose.help_texts > build/h
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import typer.main
 
 from analyzer.commands.about import ABOUT
 from analyzer.commands.commands import command_line
+from tools.prose.markdown import ROOT, print_once
 
-_ROOT = Path(__file__).resolve().parents[2]
 # What says a message: classes of errors, and functions that print on standard error.
 _SAYING = frozenset(("BadParameter", "DecodeError", "InputError", "Problem", "say"))
 
 
 def main() -> None:
-    """Prints every text once, below the command or module that has it first."""
-    seen: set[str] = set()
-    for heading, texts in (*_help_texts(), *_messages()):
-        sys.stdout.write(f"# {heading}\n\n")
-        for text in texts:
-            words = " ".join(text.split())
-            if " " in words and words not in seen:
-                seen.add(words)
-                for sign in "*<_":
-                    words = words.replace(sign, f"\\{sign}")
-                sys.stdout.write(fill(words, 98, break_long_words=False) + "\n\n")
+    """Prints every text of more than one word, below the command or module that has it first."""
+    sections = (*_help_texts(), *_messages())
+    print_once((f"# {heading}", [text for text in texts if " " in text.strip()]) for heading, texts in sections)
 
 
 def _help_texts() -> Iterator[tuple[str, list[str]]]:
@@ -44,14 +33,14 @@ def _help_texts() -> Iterator[tuple[str, list[str]]]:
 
 
 def _messages() -> Iterator[tuple[str, list[str]]]:
-    for path in sorted((_ROOT / "analyzer").rglob("*.py")):
+    for path in sorted((ROOT / "analyzer").rglob("*.py")):
         texts = []
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in _SAYING:
                 given = [*node.args, *(item.value for item in node.keywords if item.arg in ("hint", "text"))]
                 texts += [text for one in given if (text := _text(one)) is not None]
         if texts:
-            yield str(path.relative_to(_ROOT)), texts
+            yield str(path.relative_to(ROOT)), texts
 
 
 def _text(node: ast.expr) -> str | None:
