@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analyzer.screens.views.text import document_lines
 from benchmarks import contestants, traffic
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ def inside(directory: Path, sizes: dict[str, int], rounds: int, scale: float) ->
 
 def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]], about: str) -> str:
     """The page; `about` is what somebody wrote on the one before it."""
-    out = ["# Performance\n", _HOW.replace("MACHINE", machine())]
+    out = ["# Performance\n", *document_lines(_HOW.strip().replace("MACHINE", machine()))]
     out += ["| contestant | the work it does | what it misses |", "|---|---|---|"]
     out += [*(f"| {' | '.join(row)} |" for row in _WORK), ""]
     out += _aims(results, tables)
@@ -266,11 +267,8 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
     for capture, scores in results:
         size = capture.path.stat().st_size / MB
         stated = _ABOUT.get(capture.name)
-        out.append(
-            f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets"
-            + (f". {stated[0].upper()}{stated[1:]}." if stated else "")
-            + "\n"
-        )
+        about = f". {stated[0].upper()}{stated[1:]}." if stated else ""
+        out += document_lines(f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets{about}")
         out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")
         out.append("|---|---|---|---|---|---|---|")
         out += [_row(score, scores[0]) for score in scores]
