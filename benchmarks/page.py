@@ -267,8 +267,8 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
     for capture, scores in results:
         size = capture.path.stat().st_size / MB
         stated = _ABOUT.get(capture.name)
-        about = f". {stated[0].upper()}{stated[1:]}." if stated else ""
-        out += document_lines(f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets{about}")
+        what = f". {stated[0].upper()}{stated[1:]}." if stated else ""
+        out += document_lines(f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets{what}")
         out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")
         out.append("|---|---|---|---|---|---|---|")
         out += [_row(score, scores[0]) for score in scores]
