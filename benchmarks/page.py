@@ -26,25 +26,25 @@ _ABOUT = {
     "scan": "SYNs to port 445 of one host after the other, every other one refused, behind a single PerflibV2 query",
     "foreign": "web requests to port 445, a connection each, refused in words, behind a single PerflibV2 query",
     "files": "SMB2 only: nine tenths of the bytes are file contents, the others PerflibV2 queries in clear",
-    "files, twice": "the same, every frame twice, as a mirror port of both ends sends it",
-    "files, disordered": "the same, one frame of twenty behind the two after it",
+    "files, twice": "`files` with every frame twice, the way a mirror port of both ends sends it",
+    "files, disordered": "`files` with one frame of twenty behind the two after it",
     "sealed-files": "file contents of encrypted sessions without a key, behind a single PerflibV2 query in clear",
-    "files-large": "as `files`, where starting counts for little",
-    "sealed-files-large": "as `sealed-files`, where starting counts for little",
+    "files-large": "more of `files`, where starting counts for little",
+    "sealed-files-large": "more of `sealed-files`, where starting counts for little",
     "calls": "SMB2 only, and nothing but PerflibV2 queries in clear, with answers of 3 to 65 KB",
     "tiny": "ten thousand of the smallest polls there are, one counter of one instance, by eight clients in clear",
     "handles": "query handles, two thousand of them: each is opened, polled three times and closed, by eight clients in clear",
-    "thousand": "as `tiny`, a thousand calls",
-    "hundred thousand": "as `tiny`, a hundred thousand calls",
-    "million": "as `tiny`, a million calls",
+    "thousand": "a thousand calls like those of `tiny`",
+    "hundred thousand": "a hundred thousand calls like those of `tiny`",
+    "million": "a million calls like those of `tiny`",
     "blocks": "one answer of 160,000 blocks, each the 16 bytes of an error",
     "winperf": "300 instances of 27 counters, polled as a PERF_DATA_BLOCK (HKEY_PERFORMANCE_DATA) in clear",
     "watched": "a machine with 300 processes, polled once a second as HKEY_PERFORMANCE_DATA, in clear; processes begin and end",
     "recorded": "the calls of a recorded conversation (NTLM privacy) again and again, each time by another client; most are small",
     "polling": "one conversation, encrypted with AES-128-GCM and sealed with RC4 inside, that polls 2,000 instances of 40 counters",
     "hours": "eight hours in which 300 processes of 12 counters are polled, sealed alike; now and then one begins or ends",
-    "reply": "the same with a single answer, of 64 MB",
-    "large": "as `mixed`",
+    "reply": "a conversation like that of `polling`, with a single answer of 64 MB",
+    "large": "more of `mixed`",
 }
 
 # Contestant, the work it does, and what it misses.
@@ -147,14 +147,15 @@ _WORK = (
 )
 
 _HOW = """\
-Written by `python benchmarks/run.py --large --write` (see `benchmarks/README.md`); nothing here decides a test.
+`python benchmarks/run.py --large --write` writes this page (see `benchmarks/README.md`). Nothing here decides a test.
 
 MACHINE.
 
-Processor time, user and system, of a program and its children, page cache warm. The contestants of a capture take turns; `x
-ours` is the median of the ratios within a turn, and above 1 where the other needs more time than we do. Before anything was
-timed, all had to see the same packets and calls: as many calls as tshark saw requests, tshark's frames among ours, as many
-packets as scapy.
+Processor time, user and system, of a program and its children, with a warm page cache. The contestants of a capture take
+turns. `x ours` is the median of the ratios within a turn: above 1, the other needs more time than we do.
+
+Before anything was timed, all had to see the same packets and calls: as many calls as tshark saw requests, tshark's frames
+among ours, as many packets as scapy.
 
 ![Processor time by capture and contestant](performance.svg)
 """
@@ -162,29 +163,40 @@ packets as scapy.
 _DECODING = """\
 ## Decoding
 
-Nanoseconds of processor time a value, and how many times the speed of the plain compiled parser, which here makes objects and
-nothing of them. `columns` reads a buffer as the first of its kind, `of a layout met before` as the next answer to the same
-query. All say the same values; that is checked before.
+Nanoseconds of processor time a value, and how many times the speed of the first row. There, the compiled parser of a
+PerflibV2 answer makes objects and nothing of them. That of a PERF_DATA_BLOCK makes most objects when they are asked for, so
+the second table begins with rows.
+
+`columns` reads a buffer as the first of its kind, `of a layout met before` as the next answer to the same query. All have to
+say the same values before they are timed.
 """
 
 _STAGES = """\
 ## From a sealed capture to Parquet
 
-Each layer measured alone. Beside it, what its library takes for the same bytes: reading the file at once; AES-GCM, and RC4
-with HMAC-MD5, over as many pieces of the same size; copying every other word; polars writing the same tables.
+Each layer measured alone. Beside it stands what its library takes for the same bytes. Packets stand beside reading the file
+at once. Decryption and unsealing stand beside AES-GCM and RC4 with HMAC-MD5 over as many pieces of the same size. Decoding
+stands beside copying every other word, and Parquet beside polars writing the same tables.
 """
 
 _REASONS = """\
-Where a stage takes more than 1.5 times its library: packets, streams, SMB and DCERPC handle some 4 KB at a time, as Windows
-and its peers send them, and what they do for each piece is Python, while AES-GCM opens such a piece in a microsecond.
-Decoding compares every bit of an answer with the one before, and takes the values.
+Why a stage takes more than 1.5 times its library: Windows and its peers send pieces of some 4 KB. Packets, streams, SMB and
+DCERPC handle each piece in Python, while AES-GCM opens it in a microsecond. Decoding compares every bit of an answer with
+the one before, and takes the values.
+"""
+
+_CORES = """\
+## One core and more
+
+Seconds on the clock for `timeline` as JSON Lines, in turns, the least of each. By default, processes are started only where the
+beginning of a capture lets expect enough calls of several hosts.
 """
 
 # Captures of calls alike, by how many there are.
 _OF_CALLS = ("thousand", "tiny", "hundred thousand", "million")
 
 # Where what was measured ends, and what somebody wrote about it begins, which is kept.
-_PROSE = "## What limits us\n"
+_PROSE = "## How to read the tables\n"
 
 
 def prose(page: str) -> str:
@@ -208,7 +220,8 @@ def machine() -> str:
             for name in ("numpy", "polars", "cryptography", "kaitaistruct", "scapy", "pyshark")
         ),
     ]
-    return ", ".join(part for part in parts if part)
+    first = ", ".join(part for part in parts[:4] if part)
+    return f"{first}. Versions: {', '.join(parts[4:])}"
 
 
 def _text(path: str) -> str:
@@ -272,13 +285,15 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")
         out.append("|---|---|---|---|---|---|---|")
         out += [_row(score, scores[0]) for score in scores]
-        out += ["", *capture.notes] if capture.notes else []
+        out += ["", *document_lines(" ".join(capture.notes))] if capture.notes else []
         out.append("")
     out += _a_call(results)
     if "decoding" in tables:
-        out += [_DECODING, *tables["decoding"], ""]
+        out += [*document_lines(_DECODING.strip()), *tables["decoding"], ""]
     if stages := [row for name in ("polling", "reply") if name in tables for row in (*tables[name], "")]:
-        out += [_STAGES, *stages, _REASONS]
+        out += [*document_lines(_STAGES.strip()), *stages, *document_lines(_REASONS.strip())]
+    if "cores" in tables:
+        out += [*document_lines(_CORES.strip()), *tables["cores"], ""]
     out.append(about)
     return "\n".join(out)
 
@@ -304,7 +319,9 @@ def _a_call(results: Sequence[tuple[Capture, Sequence[Score]]]) -> list[str]:
     found = {(calls, name): f"{each:,.0f}" for calls, name, each in costs}
     return [
         "## A call against the size\n",
-        "Microseconds of processor time a call, with the start of the program, where there is nothing but the smallest polls.\n",
+        *document_lines(
+            "Microseconds of processor time a call, with the start of the program, of captures of the smallest polls."
+        ),
         f"| calls | {' | '.join(who)} |",
         "|---" * (len(who) + 1) + "|",
         *(

@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -154,6 +155,34 @@ def check(trial: Trial, directory: Path) -> tuple[Seen, Capture, list[Score]]:
     ours = seen[trial.capture.packets][OURS.name]
     calls = ours.types[contestants.REQUEST] if ours.types is not None else 0
     return ours, replace(trial.capture, notes=tuple(notes), calls=calls), scores
+
+
+# Captures of which the time on the clock is taken too.
+_ON_CORES = ("mixed", "files", "calls", "tiny", "hundred thousand", "handles", "recorded")
+
+
+def cores(captures: Sequence[Capture], directory: Path, rounds: int) -> list[str]:
+    """A table of seconds on the clock: of one process, of one for each core, and by default."""
+    ways = {
+        "one process": ("--jobs", "1"),
+        f"{os.cpu_count()} processes": ("--jobs", str(os.cpu_count())),
+        "by default": (),
+    }
+    rows = [f"| capture | {' | '.join(ways)} | by default, of one |", "|---" * (len(ways) + 2) + "|"]
+    for capture in captures:
+        if capture.name not in _ON_CORES:
+            continue
+        taken: dict[str, list[float]] = {way: [] for way in ways}
+        for _ in range(rounds):
+            for way, options in ways.items():
+                begun = time.perf_counter()
+                measured([*OURS.command(capture), *options], directory)
+                taken[way].append(time.perf_counter() - begun)
+        least = [min(seconds) for seconds in taken.values()]
+        shown = " | ".join(f"{seconds:.2f}" for seconds in least)
+        rows.append(f"| `{capture.name}` | {shown} | {least[-1] / least[0]:.2f} |")
+        say(f"  {capture.name}: {shown} s on the clock")
+    return rows
 
 
 def _as_much(seen: Seen, of_plain: Seen, *, is_disturbed: bool) -> bool:
@@ -379,6 +408,7 @@ def main() -> None:
         inside: dict[str, list[str]] = {}
         if "buffers" in (given.only or NAMES):
             inside = page.inside(directory, sizes, rounds or 1, 0.02 if given.small else 1.0)
+            inside["cores"] = cores([capture for capture, _ in results], directory, rounds or 1)
         text = page.written(results, inside, page.prose(PAGE.read_text()))
         say(text, sys.stdout)
         if given.write:

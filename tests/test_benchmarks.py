@@ -108,11 +108,14 @@ def test_a_small_run_of_each_kind_of_row_agrees_and_makes_its_page(tmp_path: Pat
     page = (tmp_path / "performance.md").read_text()
     assert "| columns of a layout met before |" in page
     assert re.search(r"\| together: [\d,]+ samples, .* million a second", page)
+    assert re.search(r"\| `mixed` \| \d+\.\d+ \| \d+\.\d+ \| \d+\.\d+ \| \d+\.\d+ \|", page), (
+        "one process, more, and by default"
+    )
     for name in ("mixed", f"mixed, {form}", "files", f"files, {disturbance}", "tiny", "large"):
         assert f"`{name}`: " in page
     # What somebody wrote about it stays.
     present = (BENCHMARKS.parent / "docs" / "performance.md").read_text()
-    assert page.endswith(present[present.index("## What limits us") :])
+    assert page.endswith(present[present.index("## How to read the tables") :])
     assert "<svg" in (tmp_path / "performance.svg").read_text()
 
 
