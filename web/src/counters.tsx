@@ -176,7 +176,7 @@ function Table({ series, onCall }: { series: Series[]; onCall: (number: number) 
   return (
     <div class="scroll-x" tabIndex={0} role="group" aria-label="Chosen series">
       <table class="chosen-series">
-        <thead><tr><th scope="col">Series</th><th scope="col">Type</th>{["Values", "Min", "Mean", "Max", "Last"].map((name) => <th scope="col" class="number">{name}</th>)}<th scope="col">Without a value, or with a remark</th></tr></thead>
+        <thead><tr><th scope="col">Series and type</th>{["Values", "Min", "Mean", "Max", "Last"].map((name) => <th scope="col" class="number">{name}</th>)}<th scope="col">Without a value, or with a remark</th></tr></thead>
         <tbody>
           {series.map((one) => {
             const known = one.values.map(numberOf).filter((value): value is number => value !== null);
@@ -184,8 +184,7 @@ function Table({ series, onCall }: { series: Series[]; onCall: (number: number) 
             const cell = (value: number | undefined) => <td class="number">{value === undefined || known.length === 0 ? "–" : compact(value)}</td>;
             return (
               <tr>
-                <th scope="row">{shown(one.path)}</th>
-                <td>{one.type ?? "–"}</td>
+                <th scope="row">{shown(one.path)}<div><small>{one.type ?? "type unknown"}</small></div></th>
                 <td class="number">{known.length} of {one.values.length}</td>
                 {cell(known.reduce((least, value) => Math.min(least, value), Infinity))}
                 {cell(sum / known.length)}

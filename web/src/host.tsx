@@ -17,8 +17,8 @@ interface Props {
 }
 
 const ROW_HEIGHT = 24;
-// Of columns of numbers, and of a letter in them, in pixels.
-const [LEAST_WIDTH, MOST_WIDTH, LETTER] = [84, 190, 7.6];
+// Of columns of numbers, and of a letter in them, in pixels. A column that needs two polls says so at the first.
+const [LEAST_WIDTH, LEAST_OF_TWO, MOST_WIDTH, LETTER] = [84, 104, 190, 7.6];
 // Moments a second while it plays, and polls of a sparkline.
 const FRAMES_PER_S = 8;
 const SPARK = 120;
@@ -261,6 +261,12 @@ function titleOf(film: Film, at: number): string {
   return [names[0]!, type, unit && `unit ${unit}`, scale !== 0 && `scale ${10 ** scale} in plots`, needs_two && "from two polls"].filter(Boolean).join(", ");
 }
 
+// How many letters the longer line has where words are in two lines, as even as they come.
+function inTwoLines(title: string): number {
+  const breaks = [...title].flatMap((letter, at) => (letter === " " ? [at] : []));
+  return Math.min(title.length, ...breaks.map((at) => Math.max(at, title.length - at - 1)));
+}
+
 // The instances of a set, a row each.
 function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen, onCell }: Omit<SetProps, "films" | "time"> & {
   film: Film; frame: Frame; poll: number; rows: FilmRow[]; nameOf: (row: FilmRow) => string; columns: [string, number | null][];
@@ -281,13 +287,15 @@ function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen
       return (sort.down ? right - left : left - right) || one.number - other.number;
     });
   } else if (sort.at < 0) order.sort((one, other) => (sort.down ? -1 : 1) * nameOf(one).localeCompare(nameOf(other)) || one.number - other.number);
-  // As wide as its title and its largest number, of all polls that were read with this one.
+  // As wide as its title, which may take two lines, and its largest number, of all polls that were read with this one.
   const widths = columns.map(([title, at]) => {
     const letters = at === null ? 0 : cellText(film.raw.columns[at]!, frame.most(at)).length;
-    return Math.max(LEAST_WIDTH, Math.min(MOST_WIDTH, 22 + LETTER * Math.max(letters, title.length + 1)));
+    const least = at !== null && film.raw.columns[at]!.needs_two ? LEAST_OF_TWO : LEAST_WIDTH;
+    return Math.max(least, Math.min(MOST_WIDTH, 22 + LETTER * Math.max(letters, inTwoLines(title) + 2)));
   });
   const template = `minmax(150px, 2fr) ${widths.map((one) => `minmax(${one}px, 1fr)`).join(" ")}`;
   const width = widths.reduce((sum, one) => sum + one, 150);
+  const headerHeight = columns.some(([title]) => inTwoLines(title) < title.length) ? 42 : 26;
   const heading = (title: string, at: number, more?: string, isAsked = true): ComponentChildren => (
     <div class={at < 0 ? undefined : "number"} role="columnheader" aria-sort={sort.at === at ? (sort.down ? "descending" : "ascending") : "none"} title={more}>
       <button type="button" tabIndex={-1} class={isAsked ? undefined : "none"} onClick={() => setSort({ at, down: sort.at === at ? !sort.down : at >= 0 })}>{shown(title)}{sort.at === at ? (sort.down ? " ▾" : " ▴") : ""}</button>
@@ -295,9 +303,9 @@ function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen
   );
   const current = chosen?.film === film.number ? order.findIndex((row) => row.number === chosen.row) : -1;
   return (
-    <div class="film-table" style={{ height: `${26 + 24 * Math.min(rows.length, film.raw.panel === "processes" ? 1000 : MOST_ROWS) + 14}px` }}>
+    <div class="film-table" style={{ height: `${headerHeight + 24 * Math.min(rows.length, film.raw.panel === "processes" ? 1000 : MOST_ROWS) + 14}px` }}>
       <Virtual
-        count={order.length} height={ROW_HEIGHT} current={null}
+        count={order.length} height={ROW_HEIGHT} headerHeight={headerHeight} current={null}
         attributes={{
           role: "grid", tabIndex: 0, "aria-label": `${film.raw.name}, ${count(order.length)}`, "aria-rowcount": order.length + 1,
           onKeyDown: (event: KeyboardEvent) => {
@@ -308,7 +316,7 @@ function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen
             event.preventDefault();
           },
         }}
-        header={<div class="row header" role="row" style={{ gridTemplateColumns: template, minWidth: `${width}px` }}>{heading("Name", -1)}{columns.map(([title, at], place) => heading(title, place, at === null ? "no poll asked for it" : titleOf(film, at), at !== null))}</div>}
+        header={<div class="row header" role="row" style={{ gridTemplateColumns: template, minWidth: `${width}px`, height: `${headerHeight}px` }}>{heading("Name", -1)}{columns.map(([title, at], place) => heading(title, place, at === null ? "no poll asked for it" : titleOf(film, at), at !== null))}</div>}
         row={(place) => {
           const row = order[place]!;
           const change = film.change(row, poll);

@@ -27,7 +27,7 @@ const COLUMNS: Column[] = [
   { id: "method", title: "Method", class: "c-method", from: 0, cell: text("method"), order: text("method") },
   { id: "asked", title: "Asked", class: "c-asked", from: 700, gives: 2, cell: text("asked"), order: text("asked") },
   { id: "outcome", title: "Outcome", class: "c-outcome", from: 0, gives: 2, cell: outcome, order: text("status") },
-  { id: "latency", title: "Latency, ms", class: "c-latency", from: 700, cell: latency, order: (rows, at) => rows.columns.latency[at] ?? -1 },
+  { id: "latency", title: "Latency, ms", class: "c-latency", from: 900, cell: latency, order: (rows, at) => rows.columns.latency[at] ?? -1 },
   { id: "frames", title: "Frames", class: "c-frames", from: 1100, cell: (rows, at) => rows.columns.frames[at]!, order: (rows, at) => parseInt(rows.columns.frames[at]!) || 0 },
 ];
 // A column is made as wide as what is in these rows, spread evenly over the list.
@@ -114,7 +114,7 @@ export function CallList({ rows, order, selected, marked, sort, show, onSelect, 
     const width = widths.get(id);
     if (width !== undefined) return `${width}px`;
     if (gives !== undefined) return `minmax(90px, ${natural.get(id)! * gives}fr)`;
-    return `${id === "method" ? Math.min(natural.get(id)!, Math.max(110, Math.floor(room / 5))) : natural.get(id)}px`;
+    return `${id === "method" ? Math.min(natural.get(id)!, Math.max(110, Math.floor(room / 4))) : natural.get(id)}px`;
   }).join(" ");
 
   const onKeyDown = (event: KeyboardEvent) => {

@@ -64,12 +64,12 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
                 {processes.map((one) => (
                   <tr>
                     <th scope="row"><button type="button" class="link" onClick={() => onFilter(`number == ${one.call}`)}>{shown(one.name)}</button>{one.oddities.map((oddity) => <div class="warn"><small>{shown(oddity)}</small></div>)}</th>
-                    <td class="number">{one.pid ?? ""}</td>
-                    <td>{shown(one.parent)}</td>
-                    <td>{one.server}</td>
-                    <td>{utc(ns(one.first_time_ns)!, 0)}</td>
-                    <td>{utc(ns(one.last_time_ns)!, 0)}</td>
-                    <td class="number">{count(one.answers)}</td>
+                    <td class="number" data-label="PID">{one.pid ?? ""}</td>
+                    <td data-label="Parent">{shown(one.parent)}</td>
+                    <td data-label="Server">{one.server}</td>
+                    <td data-label="First seen">{utc(ns(one.first_time_ns)!, 0)}</td>
+                    <td data-label="Last seen">{utc(ns(one.last_time_ns)!, 0)}</td>
+                    <td class="number" data-label="Answers">{count(one.answers)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -152,8 +152,8 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
             {overview.files.map((file) => (
               <tr>
                 <th scope="row">{shown(file.name)}</th>
-                <td class="number">{file.size === null ? "not measured" : `${bytesWords(file.size)}`}</td>
-                <td><code class="hash">{file.sha256 ?? "not computed"}</code></td>
+                <td class="number" data-label="Size">{file.size === null ? "not measured" : `${bytesWords(file.size)}`}</td>
+                <td data-label="SHA-256"><code class="hash">{file.sha256 ?? "not computed"}</code></td>
               </tr>
             ))}
           </tbody>

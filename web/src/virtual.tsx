@@ -10,6 +10,8 @@ interface Props {
   current: number | null;
   row: (at: number) => ComponentChildren;
   header?: ComponentChildren;
+  // Of the header, in pixels; by default a little more than a row.
+  headerHeight?: number;
   box?: RefObject<HTMLDivElement>;
   attributes: Record<string, unknown>;
 }
@@ -17,11 +19,11 @@ interface Props {
 // Browsers end a page's content somewhere beyond 16 million pixels.
 const MOST_PIXELS = 15_000_000;
 
-export function Virtual({ count, height, current, row, header, box, attributes }: Props) {
+export function Virtual({ count, height, current, row, header, headerHeight: stated, box, attributes }: Props) {
   const own = useRef<HTMLDivElement>(null);
   const ref = box ?? own;
   const [view, setView] = useState({ top: 0, room: 400 });
-  const headerHeight = header === undefined ? 0 : height + 2;
+  const headerHeight = header === undefined ? 0 : stated ?? height + 2;
   const total = Math.min(count * height, MOST_PIXELS);
   // Of very long lists a pixel of the scroll bar is more than a pixel of the list.
   const ratio = total > view.room ? Math.max(1, (count * height - view.room) / Math.max(1, total - view.room)) : 1;
