@@ -14,8 +14,9 @@ from analyzer.collect.manifest import Facts
 from analyzer.collect.render import NO_DAY, NO_SERVER, partition, write_table
 from analyzer.collect.schemas import TABLES
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of, number_of
+from analyzer.core.frames import file_of, frame_id, number_of
 from analyzer.core.output.store import Store
+from analyzer.interfaces.contents.programs import shows_most
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.findings import Coverage
 from analyzer.questions.audit.records import coverage_record
@@ -121,8 +122,13 @@ def _joined(programs: Iterable[HostProgram]) -> Iterator[HostProgram]:
     for one in programs:
         found.setdefault(one.name, []).append(one)
     for name in sorted(found):
-        most = min(found[name], key=lambda one: (-len(one.alike), one.frame_files, one.frames))
+        most = min(found[name], key=lambda one: shows_most(one.alike, one.marks, _frame_ids(one)))
         yield replace(most, connections=sum(one.connections for one in found[name]))
+
+
+def _frame_ids(program: HostProgram) -> tuple[int, ...]:
+    assert not isinstance(program.frame_files, UnsetType)
+    return tuple(map(frame_id, program.frame_files, program.frames))
 
 
 def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:

@@ -29,6 +29,7 @@ class Limits(Struct, frozen=True):
     waiting: int = 1 << 15
     waiting_bytes: int = 16 * MIB
     started: int = 1 << 18
+    flow_links: int = 1 << 16
     datagrams: int = 4096
     datagram_bytes: int = 16 * MIB
     connections: int = 32_768
@@ -130,6 +131,10 @@ ABOUT: dict[str, About] = {
         "flows on ports of SMB and DCERPC that are known to have sent what may be such",
         "The first one is forgotten first; its segments then wait for its next message.",
     ),
+    "flow_links": About(
+        "link-layer addresses and hop limits of senders of connections that are noted, of each end",
+        "`hosts` tells machines at one address apart by them. The rest is counted.",
+    ),
     "datagrams": About(
         "IP datagrams that wait for fragments",
         "Hosts give up after two minutes at most; the oldest goes first.",
@@ -229,11 +234,11 @@ ABOUT: dict[str, About] = {
         "Nobody reads more; what a hostile capture can be wrong about has no end. The rest is counted.",
     ),
     "listed": About(
-        "SMB sessions, binds and feature negotiations that are listed one by one, of each",
+        "SMB sessions, binds, feature negotiations and marks of programs that are listed one by one, of each",
         "Each takes more memory than its messages have bytes. The rest is counted.",
     ),
     "listed_memory": About(
-        "memory of all that is listed one by one",
+        "memory of all that is listed one by one, and as much again for marks of programs",
         "Names in them may be as long as a message. The rest is counted.",
         None,
         "bytes",

@@ -573,7 +573,10 @@ class _Collector:
         self.flow_links: list[FlowLink] = []
         self.bounds: list[Bound] = []
         self.features: list[FeaturesOffered] = []
-        self.marks: dict[tuple[Endpoint, Endpoint, tuple[str, ...]], ClientMarks] = {}
+        self.marks: list[ClientMarks] = []
+        self._known_marks: set[tuple[Endpoint, Endpoint, tuple[str, ...]]] = set()
+        self._shared_marks: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._marks_memory = 0
         self.closed: set[int] = set()
         self.has_ended = False
         self.connections: Counter[str] = Counter()
@@ -588,10 +591,21 @@ class _Collector:
             self._unlisted[what] += 1
 
     def _mark(self, event: ClientMarks) -> None:
-        """A client shows the same on each connection again and again: the first of each is kept."""
+        """A client shows the same on a connection again and again: the first of each is kept."""
         key = event.client, event.server, event.marks
-        if key not in self.marks and len(self.marks) < self._limits.listed:
-            self.marks[key] = event
+        if key in self._known_marks:
+            return
+        if len(self.marks) >= self._limits.listed or self._marks_memory >= self._limits.listed_memory:
+            self._unlisted["marks of programs"] += 1
+            return
+        # Connections of a program show the same, which is kept once.
+        shared = self._shared_marks.get(event.marks)
+        self._marks_memory += _LISTED_COST
+        if shared is None:
+            shared = self._shared_marks[event.marks] = event.marks
+            self._marks_memory += 2 * sum(map(len, shared))
+        self._known_marks.add((event.client, event.server, shared))
+        self.marks.append(replace(event, marks=shared))
 
     def ends_early(self, error: Exception, frames: int) -> None:
         """States that the program failed behind so many frames."""
@@ -619,7 +633,7 @@ class _Collector:
             name_tables=names,
             secrets_given=secrets_given,
             features=tuple(self.features),
-            marks=tuple(self.marks.values()),
+            marks=tuple(self.marks),
             closed=frozenset(self.closed),
             connections=self.connections,
             jobs=self.jobs,

@@ -40,6 +40,7 @@ REACHED: dict[str, tuple[str, int, dict[str, int], str]] = {
         "so far apart in the file that some are out of order",
     ),
     "flows": ("flows-elsewhere", 20_000, {"flows": 5}, "flows were forgotten"),
+    "flow_links": ("connections-that-begin", 20_000, {"flow_links": 5}, "senders were met than are noted"),
     "datagrams": ("fragments-alone", 4000, {"datagrams": 5}, "more than 5 datagrams"),
     "datagram_bytes": ("fragments-alone", 20_000, {"datagram_bytes": 9000}, "9000 bytes wait for fragments"),
     "connections": ("connections-that-begin", 20_000, {"connections": 8}, "more than 8 connections at once"),

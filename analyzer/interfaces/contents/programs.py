@@ -8,7 +8,7 @@ same, where these are enough, and where no other program has more of them. Progr
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -127,6 +127,12 @@ def marks_words(alike: Sequence[str], marks: int) -> str:
     return f"{len(alike)} marks of {marks}"
 
 
+def shows_most(alike: Collection[str], marks: int, frames: Sequence[int]) -> tuple[int, int, Sequence[int]]:
+    """A key by which the least of several connections like one program is the one that stands for them: the one with the most marks
+    alike, of these the one with the fewest others, of these the one in the first frames."""
+    return -len(alike), marks, frames
+
+
 def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | None:
     """What the marks of one connection are like, None where they are too few or like none that is known."""
     counted = {name: value for name, value in marks.items() if name not in NOT_LEARNT}
@@ -171,6 +177,12 @@ class ClientConnection(Struct, dict=True):
     @cached_property
     def likeness(self) -> ProgramLikeness | None:
         return recognized(self.marks, known_programs())
+
+    @property
+    def rank(self) -> tuple[int, int, Sequence[int]]:
+        """Its `shows_most`; it is like a program."""
+        assert self.likeness is not None
+        return shows_most(self.likeness.alike, self.likeness.marks, self.frames())
 
     @property
     def sent_by_smb(self) -> bool:

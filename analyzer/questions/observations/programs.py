@@ -24,7 +24,7 @@ def program_drafts(scene: Scene) -> Iterator[Draft]:
         who = Who(identity.account, connection.client.ip, connection.server.ip, identity.claimed_otherwise)
         groups.setdefault((who, likeness.name), []).append((connection, likeness))
     for (who, name), found in groups.items():
-        first, likeness = max(found, key=lambda one: len(one[1].alike))
+        first, likeness = min(found, key=lambda one: one[0].rank)
         marks = marks_words(likeness.alike, likeness.marks)
         times = [one.time_ns for connection, _ in found for one in connection.seen]
         text = f"{scene.caller(who)} called {scene.host(who.server_ip)} by a program like {name} ({marks}: "

@@ -126,7 +126,7 @@ def _add_programs(hosts: _Hosts, analysis: Analysis) -> None:
 
 def _program_records(programs: Mapping[str, Sequence[ClientConnection]], analysis: Analysis) -> Iterator[HostProgram]:
     for name, connections in sorted(programs.items()):
-        first = min(connections, key=lambda one: (-len(one.likeness.alike) if one.likeness else 0, one.frames()))
+        first = min(connections, key=lambda one: one.rank)
         assert first.likeness is not None
         frames, files = analysis.capture.numbered(first.frames())
         alike, marks = first.likeness.alike, first.likeness.marks

@@ -89,7 +89,7 @@ class Dissector:
         self._held_size = 0
         self._waiting = WaitingSegments()
         self._thin = Coalesced()
-        self._links = FlowLinks()
+        self._links = FlowLinks(limits.flow_links)
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
         self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
@@ -125,6 +125,7 @@ class Dissector:
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
         yield from self._links.found()
+        yield from self._links.problems()
         if self._reports:
             yield from self.tallies.problems()
 

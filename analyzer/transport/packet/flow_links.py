@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.arrays import bytes_at
+from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet import links
@@ -22,8 +24,6 @@ from analyzer.transport.packet.tunnels import IntArray, Views
 
 # Tags lengthen the header; an IP header farther behind is that of a packet in a tunnel.
 _MOST_TAGS_LEN = 16
-# So many are noted; what else is there has none.
-_MOST = 65_536
 
 
 class _Seen(Struct):
@@ -40,9 +40,12 @@ class _Seen(Struct):
 
 
 class FlowLinks:
-    """Collects what the frames of each end of a connection show."""
+    """Collects what the frames of each end of a connection show; `most` in all. What there is beside them is counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = DEFAULTS.flow_links) -> None:
+        self._most = most
+        # Hashes of those that were not noted, as many again.
+        self._left_out: set[int] = set()
         self._seen: dict[tuple[Endpoint, Endpoint, bytes, int], _Seen] = {}
         # The key of a frame by the bytes of its headers that it is made of.
         self._known: dict[bytes, _Seen] = {}
@@ -53,8 +56,10 @@ class FlowLinks:
         seen = self._seen.get(key)
         if seen is not None:
             seen.again(time_ns, frame)
-        elif len(self._seen) < _MOST:
+        elif len(self._seen) < self._most:
             seen = self._seen[key] = _Seen(time_ns, time_ns, frame, frame)
+        elif len(self._left_out) < self._most:
+            self._left_out.add(hash(key))
         return seen
 
     def note_runs(
@@ -102,10 +107,17 @@ class FlowLinks:
                 seen = self.note(src, dst, address, key[52], int(times_ns[place]), int(frames[place]))
                 if seen is None:
                     continue
-                if len(self._known) < _MOST:
+                if len(self._known) < self._most:
                     self._known[key] = seen
             for each in (place, last[key]):
                 seen.again(int(times_ns[each]), int(frames[each]))
+
+    def problems(self) -> Iterator[Problem]:
+        """States how many are not among those that are noted."""
+        if count := len(self._left_out):
+            least = "at least " if count == self._most else ""
+            text = f"{least}{count} more link-layer addresses and hop limits of senders were met than are noted"
+            yield Problem("limit", "packet", (), text)
 
     def found(self) -> Iterator[FlowLink]:
         """All links, in the order of the frames that show them first."""

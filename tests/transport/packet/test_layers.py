@@ -10,8 +10,12 @@ from scapy.layers.l2 import GRE_PPTP, LLC, SNAP, CookedLinux, Dot1AD, Dot1Q, Eth
 from scapy.layers.ppp import HDLC, PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 
+from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
 from analyzer.core.tcpip import ACK, PSH
+from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
+from analyzer.transport.packet.dissector import Dissector
 from tests.build.packet import (
     CLIENT,
     CLIENT6,
@@ -212,6 +216,20 @@ def test_frames_of_one_end_with_another_address_are_told_apart() -> None:
     frames[20:] = [frame[:6] + b"\2\2\2\2\2\2" + frame[12:] for frame in frames[20:]]
     links = flow_links(block(frames))
     assert [(link.mac, link.frames) for link in links] == [(OUR_MAC, (1, 20)), ("02:02:02:02:02:02", (21, 40))]
+
+
+def test_senders_beyond_the_limit_are_counted_once_each() -> None:
+    frames = [ethernet(ipv4(tcp(PAYLOAD, seq=1000 + at * len(PAYLOAD)))) for at in range(60)]
+    for at, frame in enumerate(frames):
+        frames[at] = frame[:6] + bytes((2, 2, 2, 2, 2, at // 10)) + frame[12:]
+    for most, text in ((2, "at least 2 more"), (4, "2 more"), (6, "")):
+        dissector = Dissector(limits=Limits(flow_links=most))
+        items = [item for one in (block(frames), block(frames[50:])) for item in dissector.feed(one)]
+        items += dissector.finish()
+        assert len([item for item in items if isinstance(item, FlowLink)]) == most
+        limited = [item.text for item in items if isinstance(item, Problem) and item.kind == "limit"]
+        words = "link-layer addresses and hop limits of senders were met than are noted"
+        assert limited == ([f"{text} {words}"] if text else [])
 
 
 @pytest.mark.parametrize("name", EXTENDED)
