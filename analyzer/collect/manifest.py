@@ -6,6 +6,7 @@ listed before is removed after. Names of directories that begin with `_` are no 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec import Struct, field
 
 from analyzer.collect.facts import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
 from analyzer.core.errors import InputError
-from analyzer.core.output.store import Store
+from analyzer.core.output.store import StorageError, Store
 
 FORMAT, VERSION = "pcq-dataset", 3
 MANIFEST = "manifest.json"
@@ -112,6 +113,26 @@ class Facts(Struct):
     def tables(self) -> list[TableFile]:
         """The files of all tables."""
         return [*(file for one in self.rows for file in one.files), *self.shared]
+
+
+def is_dataset(path: str | Path) -> bool:
+    """Whether a path or URL is taken for a dataset: a directory with a manifest, which is no case."""
+    if "://" in str(path):
+        return True
+    place = Path(path)
+    return place.is_dir() and (place / MANIFEST).is_file() and not (place / "state").is_dir()
+
+
+def read_dataset(path: str | Path) -> tuple[Store, Manifest]:
+    """A dataset that is there. Raises `InputError` for what is none, of a later version, or cannot be reached."""
+    store = Store(str(path))
+    try:
+        manifest = read_manifest(store)
+    except StorageError as error:
+        raise InputError(str(error)) from None
+    if manifest is None:
+        raise InputError(f"{path} is no dataset: it has no {MANIFEST}", hint="collect writes one.")
+    return store, manifest
 
 
 def read_manifest(store: Store) -> Manifest | None:

@@ -35,6 +35,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
 from analyzer.results.capture import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
+from analyzer.results.dataset import NUMBER_SHIFT
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord, filled, metadata_record
 from analyzer.results.record import Record
@@ -44,8 +45,6 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Sessions
 
-# A conversation's number stands in front of its own numbers, which have so many bits.
-NUMBER_SHIFT = 32
 # Rows of a table that wait to be written, and a Parquet file is of.
 ROWS_OF_FILE = 100_000
 # Rows of one table that are worked on at a time: text takes several times what names do.

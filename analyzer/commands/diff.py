@@ -63,7 +63,7 @@ def diff(
         ),
     ] = DiffFormat.text,
 ) -> None:
-    """What differs between two captures or cases, A and B: machines, accounts, counters, processes, services, calls field by field.
+    """What differs between A and B, each captures, a case or a dataset: machines, accounts, counters, processes, services, calls.
 
     Clocks, handles and what else differs by its nature is left out. With --at twice, two moments of the captures; with --baseline,
     what is new on the machines.
@@ -78,11 +78,11 @@ def diff(
         writing = writing.sparing([baseline])
     destination = writing.beside(new_baseline)
     if new_baseline is not None:
-        _write(selection.of(reading.analysis(files)), new_baseline, destination)
+        _write(selection.of(reading.analysis_or_dataset(files)), new_baseline, destination)
     found = (
-        _new_things(baseline, selection.of(reading.analysis(files)))
+        _new_things(baseline, selection.of(reading.analysis_or_dataset(files)))
         if baseline is not None
-        else _moments(at, selection.of(reading.analysis(files)), values=values)
+        else _moments(at, selection.of(reading.analysis_or_dataset(files)), values=values)
         if at
         else _sides(reading, selection, files, values=values)
     )
@@ -106,7 +106,7 @@ def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], 
             f"it compares two sides, and {len(files)} {'is' if len(files) == 1 else 'are'} named: diff A B",
             param_hint="FILE",
         )
-    a, b = (selection.of(reading.analysis([name])) for name in files)
+    a, b = (selection.of(reading.analysis_or_dataset([name])) for name in files)
     return Differences(a, b, counts_values=values)
 
 

@@ -410,6 +410,27 @@ class CaptureReading(Struct, frozen=True):
         self.note(analysis)
         return replace(analysis, given=self._given_of(files))
 
+    def analysis_or_dataset(self, files: list[str]) -> Analysis:
+        """Reads captures or a case, or opens a dataset of `collect`, whose calls are read from its cases."""
+        from analyzer.collect.manifest import is_dataset
+
+        if not any(map(is_dataset, files)):
+            return self.analysis(files)
+        from analyzer.collect.joined import joined
+        from analyzer.collect.manifest import read_dataset
+        from analyzer.results.metadata import filled
+
+        if len(files) > 1:
+            raise InputError("a dataset is opened alone", hint="`collect` adds captures to it.")
+        self.refuse_bounds("a dataset is read as a whole")
+        if self.pseudonyms is not None:
+            raise InputError("a dataset is not redacted", hint="Compare its captures.")
+        analysis = joined(*read_dataset(files[0]))
+        if given := self.given_metadata():
+            analysis = filled(analysis, given, self.metadata_from)
+        self.note(analysis)
+        return replace(analysis, given=self._given_of(files))
+
     def _given_of(self, files: Sequence[str]) -> Given | None:
         """What was given, with the pseudonyms of names that were typed, which are known once everything is read."""
         if self.given is None:

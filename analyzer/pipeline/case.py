@@ -128,8 +128,8 @@ def _checked(text: bytes, place: Path) -> CaseManifest:
         raise damaged(place, f"its manifest is none ({error})") from error
     if kind.format == _DATASET:
         raise InputError(
-            f"{place} is a dataset of collect, and commands read captures and cases",
-            hint=f"Each conversation in it is a case: name one of {place}/_state/*.pcq. Notebooks open datasets: pcq.open.",
+            f"{place} is a dataset of collect, and this command reads captures and cases",
+            hint=f"Each conversation in it is a case: name one of {place}/_state/*.pcq. `diff` and pcq.open open datasets.",
         )
     if kind.format != FORMAT:
         raise InputError(f"{place} is no case")

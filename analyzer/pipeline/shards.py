@@ -41,11 +41,9 @@ from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss
 from analyzer.interfaces.winperf.layer import KeyFollower
 from analyzer.pipeline.shard import AT_END, FIRST_NUMBERS, Place, ShardFacts, TicketIssued, work
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.call import AuthFacts
-from analyzer.results.call_rows import Context, SharedValues
 from analyzer.results.call_table import CallTable
-from analyzer.results.connection import Bound, Channel, FeaturesOffered, LateLogon, Logon, SmbSession, logon_key
 from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls
+from analyzer.results.renumbering import Renumbering
 from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 Group = Collection[Event]
@@ -339,7 +337,7 @@ class Shards:
 
     def _together(self, facts: Sequence[ShardFacts], learner: CatalogLearner, follower: KeyFollower) -> FoundInShards:
         places = _places_of([one.numbered for one in facts])
-        renumbered = [_Renumbering(place) for place in places]
+        renumbered = [Renumbering(place) for place in places]
         events = [*self._own]
         for one, numbers in zip(facts, renumbered, strict=True):
             events += [(moment, numbers.event(event)) for moment, event in one.events]
@@ -392,73 +390,6 @@ def _places_of(numbered: Sequence[Mapping[str, Sequence[int]]]) -> list[dict[str
         for of_shard, part in zip(found, np.split(numbers, np.cumsum([len(one) for one in moments])[:-1]), strict=True):
             of_shard[kind] = part
     return found
-
-
-class _Renumbering:
-    """Gives what a shard states the numbers of the whole capture."""
-
-    def __init__(self, places: dict[str, _Numbers]) -> None:
-        self._places = places
-        self._channels: dict[Channel, Channel] = {}
-
-    def _number(self, kind: str, own: int) -> int:
-        return int(self._places[kind][own])
-
-    def _maybe(self, kind: str, own: int | None) -> int | None:
-        return None if own is None else self._number(kind, own)
-
-    def event(self, event: Event) -> Event:
-        match event:
-            case SmbSession():
-                return replace(event, number=self._number("sessions", event.number))
-            case Logon():
-                return replace(
-                    event,
-                    number=self._number(f"{event.by}_logons", event.number),
-                    session=self._maybe("sessions", event.session),
-                    channel=self._maybe("channels", event.channel),
-                )
-            case LateLogon():
-                session, logon = self._number("sessions", event.session), self._number("smb_logons", event.logon)
-                return replace(event, session=session, logon=logon)
-            case Bound() | FeaturesOffered():
-                return replace(event, channel=self._channel(event.channel))
-            case _:
-                return event
-
-    def values(self, values: SharedValues) -> SharedValues:
-        return replace(values, contexts=[self._context(context) for context in values.contexts])
-
-    def _channel(self, channel: Channel) -> Channel:
-        if (found := self._channels.get(channel)) is None:
-            found = self._channels[channel] = replace(
-                channel,
-                number=self._number("channels", channel.number),
-                session=self._maybe("sessions", channel.session),
-                logon=self._maybe("smb_logons", channel.logon),
-            )
-        return found
-
-    def _context(self, context: Context) -> Context:
-        security = context.security
-        return replace(
-            context,
-            session=self._maybe("sessions", context.session),
-            channel=self._number("channels", context.channel),
-            auth=self._auth(context.auth),
-            security=replace(security, logon=self._maybe("rpc_logons", security.logon)),
-        )
-
-    def _auth(self, auth: AuthFacts) -> AuthFacts:
-        return replace(auth, logon=self._logon(auth.logon), later_logon=self._logon(auth.later_logon))
-
-    def _logon(self, key: str | None) -> str | None:
-        if key is None:
-            return None
-        for by in ("smb", "rpc"):
-            if key.startswith(by):
-                return logon_key(by, self._number(f"{by}_logons", int(key.removeprefix(by))))
-        raise AssertionError(key)
 
 
 class _School:

@@ -16,6 +16,7 @@ from analyzer.results.call_table import OrderedCalls
 from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalogs
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
+from analyzer.results.dataset import DatasetOrigin
 from analyzer.results.evidence import FileDigest
 from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.name_tables import NameTables
@@ -109,7 +110,7 @@ class Analysis(Struct, frozen=True, eq=False):
     So many processes read it (`jobs`), and may make what is shown of it.
 
     `packets` are none until somebody wants to look at them (`pipeline.packets`). `given` is what the command line asked for, None
-    where none did.
+    where none did. `dataset` is where it was made of one, and not of captures.
     """
 
     capture: CaptureFacts
@@ -132,6 +133,20 @@ class Analysis(Struct, frozen=True, eq=False):
     files: FoundFiles | None = None
     given: Given | None = None
     flow_links: Sequence[FlowLink] = ()
+    dataset: DatasetOrigin | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What was named to be read: captures, or a dataset of them."""
+        return self.capture.files if self.dataset is None else (self.dataset.path,)
+
+    def known_as(self, number: int) -> int:
+        """The number by which people know a call: its own, or that of the tables of its dataset."""
+        return number if self.dataset is None else self.dataset.known_as(number)
+
+    def number_of(self, known: int) -> int:
+        """The number of a call by that which people know."""
+        return known if self.dataset is None else self.dataset.number_of(known)
 
     @property
     def logons_by_session(self) -> dict[int, list[Logon]]:

@@ -18,7 +18,7 @@ DiffOutcome = Literal["equal", "different", "incomplete"]
 class Occurrence(Value, frozen=True, kw_only=True):
     """Where one side shows it."""
 
-    calls: Annotated[tuple[int, ...], doc("numbers of the first calls, 8 at most")]
+    calls: Annotated[tuple[int, ...], doc("numbers of the first calls, 8 at most; of a dataset, those of its tables")]
     count: Annotated[int, doc("how many calls there are")]
     frames: Annotated[
         tuple[int, ...], doc("numbers of the frames of the first of them, as Wireshark counts them, ascending")
@@ -95,8 +95,8 @@ class NotComparedRecord(Record, frozen=True, kw_only=True, tag="not-compared"):
 class DiffSummaryRecord(Record, frozen=True, kw_only=True, tag="diff-summary"):
     """Both sides and what came of it."""
 
-    a: Annotated[tuple[str, ...], doc("files of A, or the baseline")]
-    b: Annotated[tuple[str, ...], doc("files of B")]
+    a: Annotated[tuple[str, ...], doc("files of A, its dataset, or the baseline")]
+    b: Annotated[tuple[str, ...], doc("files of B, or its dataset")]
     a_calls: Annotated[int, doc("calls of A")]
     b_calls: Annotated[int, doc("calls of B")]
     outcome: Annotated[DiffOutcome, doc("`equal`, `different`; `incomplete`: no difference, and not all was compared")]

@@ -43,5 +43,16 @@ def next_command(
     return " ".join(map(shell_word, (_PROGRAM, command, *given.files, *options, *words)))
 
 
+def show_command(analysis: Analysis, known: int) -> str | None:
+    """The command that shows a call, by the number that people know: of a dataset, in the case of its conversation. None where that
+    is on another machine."""
+    if analysis.dataset is None:
+        return next_command(analysis, "show", "--call", str(known))
+    if (place := analysis.dataset.in_case(known)) is None:
+        return None
+    case, number = place
+    return " ".join(map(shell_word, (_PROGRAM, "show", case, "--call", str(number))))
+
+
 def _repeated(option: str, values: Iterable[str]) -> list[str]:
     return [word for value in values for word in (option, value)]

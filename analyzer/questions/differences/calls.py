@@ -141,7 +141,7 @@ class CallComparison:
             kind="changed",
             machine=one.conversation.server,
             name=_method(call),
-            text=f"call {one.a[0]} of A, {one.b[0]} of B: {field_words(own[0])}{more}{alike}",
+            text=f"call {self._a.known_as(one.a[0])} of A, {self._b.known_as(one.b[0])} of B: {field_words(own[0])}{more}{alike}",
             fields=tuple(ordered[:_MOST_FIELDS]),
             fields_left_out=max(0, len(ordered) - _MOST_FIELDS),
             breaches=found,
@@ -200,9 +200,10 @@ class CallComparison:
 
 def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
     """The first of some calls, and the frames of the very first."""
-    known = list(numbers)
-    frames, files = frames_of_calls(analysis, known[:1])
-    return Occurrence(calls=tuple(known[:_MOST_CALLS]), count=len(known), frames=frames, frame_files=files)
+    found = list(numbers)
+    frames, files = frames_of_calls(analysis, found[:1])
+    known = tuple(map(analysis.known_as, found[:_MOST_CALLS]))
+    return Occurrence(calls=known, count=len(found), frames=frames, frame_files=files)
 
 
 def property_words(one: PropertyDifference) -> str:

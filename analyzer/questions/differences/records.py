@@ -75,8 +75,8 @@ class Differences:
         found, fields = self.found, self._fields
         outcome: DiffOutcome = "different" if found else "incomplete" if self.uncompared else "equal"
         return DiffSummaryRecord(
-            a=self.a.capture.files,
-            b=self.b.capture.files,
+            a=self.a.sources,
+            b=self.b.sources,
             a_calls=len(self.a.shown),
             b_calls=len(self.b.shown),
             outcome=outcome,

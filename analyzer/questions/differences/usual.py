@@ -93,7 +93,7 @@ def usual_json(analysis: Analysis) -> tuple[bytes, int]:
     labels = paired_peers(peers, {}).labels_a
     machines = tuple(UsualMachine(labels[ip], (ip,), one.names, one.is_server) for ip, one in peers.items())
     usual = tuple(_usual(CaptureView(analysis, labels, process_records(analysis))))
-    made = Baseline(_SCHEMA, analysis.capture.files, machines, usual)
+    made = Baseline(_SCHEMA, analysis.sources, machines, usual)
     return f"{json.dumps(document(made), indent=1)}\n".encode(), len(usual)
 
 
@@ -155,7 +155,7 @@ class NewThings:
             differences[one.about] = differences.get(one.about, 0) + 1
         return DiffSummaryRecord(
             a=(self._source,),
-            b=self._analysis.capture.files,
+            b=self._analysis.sources,
             a_calls=0,
             b_calls=len(self._analysis.shown),
             outcome=outcome,

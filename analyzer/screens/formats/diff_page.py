@@ -13,7 +13,7 @@ from itertools import groupby
 from analyzer.core.printable import counted, printable
 from analyzer.results.difference import Breach, DifferenceRecord, FieldDifference, Occurrence, PropertyDifference
 from analyzer.results.evidence import EvidenceRecord, evidence_lines
-from analyzer.results.next_command import next_command
+from analyzer.results.next_command import show_command
 from analyzer.screens.formats.page import asset, data_head, hash_of, opening
 from analyzer.screens.views.differences import (
     DifferencesView,
@@ -24,6 +24,7 @@ from analyzer.screens.views.differences import (
     kinds_of,
     numbers_of,
     request_of,
+    sources_of,
     title_of,
     volatile_words,
 )
@@ -39,7 +40,7 @@ def diff_page(view: DifferencesView, evidence: EvidenceRecord | None = None) -> 
     style = asset("diff.css")
     policy = f"default-src 'none'; style-src '{hash_of(style)}'; base-uri 'none'; form-action 'none'"
     found = view.differences
-    names = [", ".join(analysis.capture.files) for _, analysis in found.sides]
+    names = [", ".join(analysis.sources) for _, analysis in found.sides]
     title = _text("What differs: " + " and ".join([*view.baseline, *names]))
     yield from opening(title, policy, style)
     if evidence is not None:
@@ -58,8 +59,7 @@ def _head(view: DifferencesView) -> Iterator[str]:
     for name in view.baseline:
         yield f"<div><dt>A</dt><dd><b>{_text(name)}</b><br>what is usual</dd></div>\n"
     for name, analysis in found.sides:
-        words = ", ".join(analysis.capture.files)
-        yield f"<div><dt>{name}</dt><dd><b>{_text(words)}</b><br>{_text(calls_of(analysis))}</dd></div>\n"
+        yield f"<div><dt>{name}</dt><dd><b>{_text(sources_of(analysis))}</b><br>{_text(calls_of(analysis))}</dd></div>\n"
     yield "</dl>\n"
     if len(groups := _groups(view)) > 1:
         links = (f'<a href="#s{at}">{title} <span>{len(records):,}</span></a>' for at, (title, records) in groups)
@@ -115,9 +115,8 @@ def _seen(view: DifferencesView, name: str, side: Occurrence | None) -> Iterator
     if side is None or not side.calls:
         return
     analysis = dict(view.differences.sides).get(name)
-    command = (
-        "" if analysis is None else f" <code>{_text(next_command(analysis, 'show', '--call'))} {side.calls[0]}</code>"
-    )
+    shown_by = show_command(analysis, side.calls[0]) if analysis is not None else None
+    command = f" <code>{_text(shown_by)}</code>" if shown_by is not None else ""
     of = f" of {side.count:,} calls" if side.count > len(side.calls) else ""
     yield f"{name} {numbers_of(side)}{of}, {frames_of(side, 8)}{command}"
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.collect.manifest import is_dataset
 from analyzer.core.cached import cached_property
 from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
@@ -64,7 +65,6 @@ from analyzer.screens.formats.tables import (
     table_of,
 )
 from analyzer.screens.notebook.charts import Plots
-from analyzer.screens.notebook.dataset import is_dataset
 from analyzer.screens.notebook.host import HostMoment, machine_of
 from analyzer.screens.notebook.html import call_html, capture_html, escape_frames, findings_html
 from analyzer.screens.viewmodel.layers import the_call

@@ -1,4 +1,4 @@
-"""`pcq.diff`: what differs between two captures, as tables."""
+"""`pcq.diff`: what differs between two captures or datasets, as tables."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from analyzer.screens.views.differences import DifferencesView
 if TYPE_CHECKING:
     import polars as pl
 
+    from analyzer.results.analysis import Analysis
+    from analyzer.screens.notebook.dataset import Dataset
+
 
 class Comparison:
-    """What differs between two captures, or parts of them. Shown, it is the text of `diff`.
+    """What differs between two captures or datasets, or parts of them. Shown, it is the text of `diff`.
 
     found = pcq.diff(before, after)
     found.differences.filter(pl.col("about") == "process")
@@ -56,10 +59,16 @@ class Comparison:
         return document(self._found.summary)
 
 
-def diff(a: Capture, b: Capture, *, values: bool = False) -> Comparison:
-    """Compares two captures, or parts of them (`filter`, `between`): machines, accounts, countersets, counters, processes,
-    services, and calls field by field. With `values`, values of counters are told one by one, too. Raises nothing.
+def diff(a: Capture | Dataset, b: Capture | Dataset, *, values: bool = False) -> Comparison:
+    """Compares two captures or datasets, or parts of them (`filter`, `between`): machines, accounts, countersets, counters,
+    processes, services, and calls field by field. With `values`, values of counters are told one by one, too. Of a dataset all
+    conversations are read, and calls have the numbers of its tables. Raises `InputError` where one of them cannot be read.
 
         pcq.diff(pcq.analyze("before.pcapng"), pcq.analyze("after.pcapng"))
+        pcq.diff(pcq.open("dataset"), pcq.analyze("today.pcapng"))
     """
-    return Comparison(Differences(a.analysis, b.analysis, counts_values=values))
+    return Comparison(Differences(_analysis_of(a), _analysis_of(b), counts_values=values))
+
+
+def _analysis_of(side: Capture | Dataset) -> Analysis:
+    return side.analysis if isinstance(side, Capture) else side.joined()

@@ -19,18 +19,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.collect.facts import ConversationFacts, Judged
-from analyzer.collect.manifest import MANIFEST, Facts, Manifest, read_facts, read_manifest
-from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, findings_of, in_dataset, opened
+from analyzer.collect.joined import joined
+from analyzer.collect.manifest import Facts, Manifest, read_dataset, read_facts
+from analyzer.collect.render import Numbering, add_judged, findings_of, in_dataset, opened
 from analyzer.collect.schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.shared import coverage_of, merged_hosts
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import InputError
-from analyzer.core.output.store import StorageError, Store
+from analyzer.core.output.store import Store
 from analyzer.core.printable import printable
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.results.analysis import CaptureFacts
+from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.capture import HostRecord
+from analyzer.results.dataset import NUMBER_SHIFT
 from analyzer.results.lines import COMMANDS
 from analyzer.results.observation import Observation
 from analyzer.results.sample import BucketRecord
@@ -48,14 +50,6 @@ if TYPE_CHECKING:
 _IN_CONVERSATION = (1 << NUMBER_SHIFT) - 1
 Numbers = Mapping[int, list[int]]
 Found = TypeVar("Found")
-
-
-def is_dataset(path: str | Path) -> bool:
-    """Whether a path or URL is taken for a dataset: a directory with a manifest, which is no case."""
-    if "://" in str(path):
-        return True
-    place = Path(path)
-    return place.is_dir() and (place / MANIFEST).is_file() and not (place / "state").is_dir()
 
 
 class _Condition(Struct, frozen=True):
@@ -97,14 +91,7 @@ class Dataset:
     @classmethod
     def open(cls, path: str | Path) -> Dataset:
         """Raises `InputError` for what is no dataset, of a later version, or cannot be reached."""
-        store = Store(str(path))
-        try:
-            manifest = read_manifest(store)
-        except StorageError as error:
-            raise InputError(str(error)) from None
-        if manifest is None:
-            raise InputError(f"{path} is no dataset: it has no {MANIFEST}", hint="collect writes one.")
-        return cls(store, manifest)
+        return cls(*read_dataset(path))
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{table.rows:,} {name}" for name, table in self.manifest.tables.items() if table.rows)
@@ -459,6 +446,10 @@ class Dataset:
         for number in self._calls.select("number").collect()["number"].sort().to_list():
             found.setdefault(number >> NUMBER_SHIFT, []).append(number & _IN_CONVERSATION)
         return found
+
+    def joined(self) -> Analysis:
+        """What is shown as one analysis, for `pcq.diff`. Raises `InputError` where a conversation cannot be read."""
+        return joined(self._store, self.manifest, self._shown if self._is_part else None, self._words)
 
     def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
         """A table of this name, made from conversations, with numbers of the dataset."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from analyzer.core.printable import counted
 from analyzer.questions.audit.catalogue import catalogue
@@ -63,7 +63,7 @@ class DifferencesView(Struct, frozen=True):
         for name in self.baseline:
             yield styled("bold", f"A  {name}: what is usual")
         for name, analysis in found.sides:
-            words = f"{name}  {', '.join(analysis.capture.files)}: {calls_of(analysis)}"
+            words = f"{name}  {sources_of(analysis)}: {calls_of(analysis)}"
             yield from (styled("bold", line) for line in folded(words, 3, width))
             yield from nothing_passes(analysis)
         for title, group in groupby(found.found, key=lambda one: title_of(one.about)):
@@ -101,6 +101,12 @@ class DifferencesView(Struct, frozen=True):
             yield from _plain(words, 6, width)
 
 
+def sources_of(analysis: Analysis) -> str:
+    """What a side was read from: captures, or a dataset of so many."""
+    names, origin = ", ".join(analysis.sources), analysis.dataset
+    return names if origin is None else f"{names} ({counted(origin.captures, 'capture')})"
+
+
 def calls_of(analysis: Analysis) -> str:
     """How many calls of a side are compared, and of how many."""
     of_all = f" of {len(analysis.calls):,} ({analysis.part.words})" if analysis.part is not None else ""
@@ -122,7 +128,7 @@ def request_of(view: DifferencesView, record: DifferenceRecord) -> str:
     if record.kind != "changed" or record.a is None:
         return ""
     _, analysis = view.differences.sides[0]
-    return request_words(analysis.calls[record.a.calls[0] - 1], analysis)
+    return request_words(analysis.calls[analysis.number_of(record.a.calls[0]) - 1], analysis)
 
 
 def _marked(record: DifferenceRecord, words: str, width: int | None) -> Iterator[str]:
@@ -209,8 +215,12 @@ def numbers_of(side: Occurrence, first: int = 0) -> str:
 
 
 def frames_of(side: Occurrence, most: int = 4) -> str:
-    """The frames of the first call, `frames 4, 5, …`."""
-    shown = ", ".join(map(str, side.frames[:most])) + (", …" if len(side.frames) > most else "")
+    """The frames of the first call, `frames 4, 5, …`; `2:4` in the second of several files."""
+    files = side.frame_files
+    names = [
+        str(frame) if files is UNSET else f"{files[at] + 1}:{frame}" for at, frame in enumerate(side.frames[:most])
+    ]
+    shown = ", ".join(names) + (", …" if len(side.frames) > most else "")
     return f"frame{'s' if len(side.frames) != 1 else ''} {shown}"
 
 

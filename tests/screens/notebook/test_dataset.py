@@ -15,15 +15,14 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
-from analyzer.collect.manifest import Manifest
+from analyzer.collect.manifest import Manifest, is_dataset
 from analyzer.collect.schemas import PARTITIONED, TABLES
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import StorageError
 from analyzer.results.sample import BucketRecord
 from analyzer.screens.formats.schema import reading_schema, table_schema
-from analyzer.screens.notebook import dataset as module
 from analyzer.screens.notebook.capture import Capture
-from analyzer.screens.notebook.dataset import _IN_CONVERSATION, Dataset, _asked, _in_text, _later, _lazy, is_dataset
+from analyzer.screens.notebook.dataset import _IN_CONVERSATION, Dataset, _asked, _in_text, _later, _lazy
 from tests.collect.sets import dataset_of_two_servers
 
 pytestmark = pytest.mark.needs("distributed")
@@ -456,7 +455,7 @@ def test_what_is_no_dataset_or_gives_no_answer_is_a_sentence(tmp_path: Path, mon
     def silent(store: object) -> Manifest:
         raise StorageError("no answer")
 
-    monkeypatch.setattr(module, "read_manifest", silent)
+    monkeypatch.setattr("analyzer.collect.manifest.read_manifest", silent)
     with pytest.raises(InputError, match=r"^no answer$"):
         Dataset.open(tmp_path)
 

@@ -16,13 +16,14 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
+from analyzer.collect.manifest import is_dataset
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.tables import table_of
 from analyzer.screens.notebook import charts, html
 from analyzer.screens.notebook.capture import Capture, bound_of
-from analyzer.screens.notebook.dataset import Dataset, is_dataset
+from analyzer.screens.notebook.dataset import Dataset
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
