@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -40,7 +41,6 @@ CALLS = {
     "counterset_guid": pl.String,
     "request_frames": pl.List(pl.Int64),
     "request_stub_sha256": pl.String,
-    "request_params": pl.String,
     "response_buffer": pl.String,
 }
 SAMPLES = {
@@ -63,11 +63,11 @@ def cap() -> pcq.Capture:
 
 def test_calls_are_a_table(cap: pcq.Capture) -> None:
     assert CALLS.items() <= dict(cap.calls.schema).items()
+    assert [cap.calls.schema[f"{side}_params"].base_type() for side in ("request", "response")] == [pl.Struct] * 2
     assert cap.calls.height == 103
     assert cap.calls["call"].to_list() == list(range(1, 104))
     assert cap.calls["time"].is_sorted()
-    assert cap.params["call"].to_list() == cap.calls["call"].to_list()
-    sizes = cap.params["request"].struct.field("dwInSize")
+    sizes = cap.calls["request_params"].struct.field("dwInSize")
     assert sizes.dtype == pl.Int64
     known = {call["number"]: call["request"]["params"] for call in cap.iter_calls() if call["request"] is not None}
     assert sizes.to_list() == [(known.get(number) or {}).get("dwInSize") for number in cap.calls["call"]]
@@ -77,17 +77,19 @@ def test_calls_are_a_table(cap: pcq.Capture) -> None:
     ("texts", "values"),
     [
         ([None, None], [None, None]),
+        (["{}", None], [None, None]),
         (['{"a": 1}', None, '{"b": {"c": "x"}}'], [{"a": 1, "b": None}, None, {"a": None, "b": {"c": "x"}}]),
         (['{"a": 1}', '{"a": "x"}'], [{"a": "1"}, {"a": "x"}]),
         (['{"a": {"b": 1}}', '{"a": [2]}'], [{"a": '{"b":1}'}, {"a": "[2]"}]),
         (['{"a": 18446744073709551615}', '{"a": 1}'], [{"a": 2**64 - 1}, {"a": 1}]),
         (['{"a": null}', '{"a": null}'], [{"a": None}, {"a": None}]),
     ],
-    ids=["none", "other fields", "other types", "other shapes", "large", "null"],
+    ids=["none", "empty", "other fields", "other types", "other shapes", "large", "null"],
 )
 def test_parameters_of_all_methods_are_one_struct(texts: list[str | None], values: list[object]) -> None:
     found = structs_of_json(pl.Series("params", texts, dtype=pl.String))
-    assert found.dtype.base_type() == pl.Struct
+    assert found.dtype.base_type() == (pl.Struct if any(values) else pl.Null)
+    found.to_frame().write_parquet(BytesIO())
     assert found.to_list() == values
 
 
@@ -98,6 +100,11 @@ def test_samples_are_a_table(cap: pcq.Capture) -> None:
     old = pcq.analyze(V1.path, secrets=V1.secrets_path)
     assert old.samples.schema == cap.samples.schema
     assert set(old.samples["source"]) == {"winperf"}
+    calls = pl.concat([cap.calls, old.calls], how="vertical_relaxed")
+    assert {"dwInSize", "lpValueName"} <= {field.name for field in calls.schema["request_params"].fields}
+    assert calls["request_params"].null_count() == sum(
+        one["request_params"].null_count() for one in (cap.calls, old.calls)
+    )
     # Both generations in one table.
     assert pl.concat([cap.samples, old.samples]).height == cap.samples.height + old.samples.height
 

@@ -228,7 +228,6 @@ OF_ONE_TABLE = {"kind", "severity", "confidence", "level", "verdict", "excused",
 def test_tables_join_on_every_key_that_both_have(cap: pcq.Capture) -> None:
     tables = {
         "calls": cap.calls,
-        "params": cap.params,
         "samples": cap.samples,
         "counters": cap.counters(),
         "intervals": cap.counters(interval="100ms"),

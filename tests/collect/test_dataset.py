@@ -13,8 +13,9 @@ import pytest
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
+from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import analyze
-from analyzer.screens.formats.tables import KEYS_OF_CALLS
+from analyzer.screens.formats.tables import KEYS_OF_CALLS, structs_of_json
 from analyzer.screens.notebook.capture import Capture
 from analyzer.screens.notebook.dataset import Dataset
 from tests.build.capture import NANO, pcap
@@ -78,7 +79,23 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def as_stored(calls: Any) -> Any:
     """A table of calls with the names that its columns have in files."""
-    return calls.rename({name: stored for stored, name in KEYS_OF_CALLS.items()})
+    # Parameters are text in files, and structs in a capture; they are compared as objects.
+    made = calls.lazy().collect().rename({name: stored for stored, name in KEYS_OF_CALLS.items()})
+    columns = [
+        structs_of_json(made[name]).alias(name) if made.schema[name] == pl.String else made[name]
+        for name in ("request_params", "response_params")
+    ]
+    return made.with_columns(
+        pl.Series(column.name, [_without_nothing(one) for one in column.to_list()], dtype=pl.String)
+        for column in columns
+    )
+
+
+def _without_nothing(value: Any) -> str | None:
+    """A struct as text, but for fields that its method has not."""
+    if value is None:
+        return None
+    return dumps({key: one for key, one in value.items() if one is not None}).decode()
 
 
 def tables_of(one: Any) -> dict[str, pl.DataFrame]:

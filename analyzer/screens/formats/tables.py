@@ -111,13 +111,15 @@ KEYS_OF_CALLS = {"number": "call", "auth_logon": "logon"}
 
 def structs_of_json(texts: pl.Series) -> pl.Series:
     """JSON objects as structs with the fields of all of them. Values of a field that are of no one type are its JSON, or the text
-    that they are."""
+    that they are. If no object has a field, the type is that of nothing: no file holds structs without fields."""
     rows = [None if text is None else decoded(text) for text in texts]
     fields = {
         name: _one_type(name, [None if row is None else row.get(name) for row in rows])
         for name in dict.fromkeys(name for row in rows if row is not None for name in row)
     }
-    made = pl.DataFrame(fields).to_struct() if fields else pl.Series([{}] * len(rows), dtype=pl.Struct([]))
+    if not fields:
+        return pl.Series(texts.name, [None] * len(rows), dtype=pl.Null)
+    made = pl.DataFrame(fields).to_struct()
     return made.zip_with(texts.is_not_null(), pl.Series([None] * len(rows), dtype=made.dtype)).alias(texts.name)
 
 

@@ -199,25 +199,15 @@ class Capture:
     @cached_property
     def calls(self) -> pl.DataFrame:
         """One row a call: `time` in UTC, `latency` in nanoseconds, `*_length` in bytes. `call` and `logon` are those of the other
-        tables. `*_params` and `*_buffer` are JSON text (`.str.json_decode`), or see `params` and `call`. Raises nothing: what could
-        not be read is in `state` and `reason`.
+        tables. `request_params` and `response_params` are structs with a field for each parameter of the methods that are shown,
+        null where a method has none of that name. `*_buffer` is JSON text. Raises nothing: what could not be read is in `state` and
+        `reason`. Other captures have other fields: `pl.concat(..., how="vertical_relaxed")` puts tables together.
 
-            cap.calls.group_by("auth_user", "method").len()
+            cap.calls.filter(pl.col("request_params").struct.field("dwInSize") > 4096)
+            cap.filter("method == PerflibV2QueryCounterData").calls.unnest("request_params")
         """
-        return calls_table(self.analysis, shown=self.analysis.shown.numbers).rename(KEYS_OF_CALLS)
-
-    @cached_property
-    def params(self) -> pl.DataFrame:
-        """One row a call: the parameters of its request and of its response, each a struct with a field for every parameter of the
-        methods that are shown, null where a method has none of that name. Raises nothing.
-
-            cap.calls.join(cap.params, on="call").unnest("request").filter(pl.col("dwInSize") > 4096)
-        """
-        import polars as pl
-
-        calls = self.calls
-        sides = [structs_of_json(calls[f"{name}_params"]).alias(name) for name in ("request", "response")]
-        return pl.DataFrame([calls["call"], *sides])
+        calls = calls_table(self.analysis, shown=self.analysis.shown.numbers).rename(KEYS_OF_CALLS)
+        return calls.with_columns(structs_of_json(calls[f"{side}_params"]) for side in ("request", "response"))
 
     @cached_property
     def samples(self) -> pl.DataFrame:
