@@ -20,7 +20,7 @@ _MOST_NAME = 40
 _HEAD = ("pid", "parent", "name", "started", "first seen", "last seen", "processor", "memory")
 # Columns of numbers, which end below each other.
 _RIGHT = frozenset(("pid", "processor", "memory"))
-# Columns that are left out where a terminal is too narrow for all, in this order.
+# Columns that are left out where a terminal is too narrow for all, in this order; before them those without a value.
 _SPARE = ("last seen", "first seen", "parent")
 
 
@@ -56,10 +56,7 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
     for who in viewers:
         yield from map(safe, folded(f"  seen by {who.name} from {who.client_ip}", 4, width))
     rows = [_HEAD, *map(_row, records)]
-    widths = {title: max(len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
-    for title in _SPARE:
-        if width is not None and sum(widths.values()) + 2 * len(widths) > width:
-            del widths[title]
+    widths = _widths(rows, width)
     for row, record in zip(rows, [None, *records], strict=True):
         cells = (
             row[column].rjust(widths[title]) if title in _RIGHT else row[column].ljust(widths[title])
@@ -73,6 +70,16 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
             pid = f" (pid {record.pid})" if record.pid is not None else ""
             text = f"  {shortened(record.name, _MOST_NAME)}{pid}: {MARK_WORDS[mark.kind]}: {mark.reason}"
             yield from (styled("yellow", line) for line in folded(text, 4, width))
+
+
+def _widths(rows: list[tuple[str, ...]], width: int | None) -> dict[str, int]:
+    """How wide each column is that has room, by title, of a table whose first row has the titles."""
+    widths = {title: max(len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
+    empty = [title for column, title in enumerate(_HEAD) if not any(row[column] for row in rows[1:])]
+    for title in (*empty, *_SPARE):
+        if width is not None and sum(widths.values()) + 2 * len(widths) > width:
+            widths.pop(title, None)
+    return widths
 
 
 def _row(one: ProcessRecord) -> tuple[str, ...]:

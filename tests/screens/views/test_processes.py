@@ -1,0 +1,39 @@
+"""Processes as text: what is left out where a terminal is narrow."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.screens.views.processes import Processes
+from tests.build.buffers import identifier
+from tests.build.calls import COUNTERSET, Calls, analysis_of
+from tests.questions.statistics.test_activity import ANY, process_set, processes
+
+NAME = "a" * 40
+
+
+def heads(width: int | None) -> list[str]:
+    """The titles of the table at a width, of processes whose parent, start, processor time and memory nobody asked for."""
+    make = Calls()
+    query = identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")
+    answer = processes((NAME, 0, 4), ("System", 1, 8))
+    events = [*process_set(make), make.open_query(), make.validate(query), make.counter_data(answer)]
+    lines = list(Processes(analysis_of(*events)).lines(width))
+    at = next(at for at, line in enumerate(lines) if line.split()[:1] == ["pid"])
+    assert width is None or all(len(line) <= width for line in lines[at:])
+    return lines[at].replace(" seen", "-seen").split()
+
+
+@pytest.mark.parametrize(
+    ("width", "titles"),
+    [
+        (None, "pid parent name started first-seen last-seen processor memory"),
+        (200, "pid parent name started first-seen last-seen processor memory"),
+        (120, "pid name started first-seen last-seen processor memory"),
+        (100, "pid name first-seen last-seen memory"),
+        (80, "pid name first-seen"),
+        (60, "pid name"),
+    ],
+)
+def test_columns_without_a_value_make_room_first(width: int | None, titles: str) -> None:
+    assert heads(width) == titles.split()
