@@ -171,7 +171,8 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
         # Pascal case, in which a word of one letter is no word.
         "name": "".join(word.capitalize() for word in rule.name.split("-") if len(word) > 1),
         "shortDescription": {"text": rule.title},
-        "fullDescription": {"text": " ".join(rule.page.split())},
+        # On one line, in which items of lists are sentences like the others.
+        "fullDescription": {"text": " ".join(rule.page.replace("\n- ", "\n").split())},
         "helpUri": _SPECIFICATIONS[rule.requirements[0].partition("-")[0]],
         "help": {"text": rule.page, "markdown": _markdown(rule)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ _OF_LEVEL = {
 }
 
 
+_MOST_IN_A_SENTENCE = 8
 _ABOUT_REQUIREMENTS = (
     "A requirement is judged where its trigger occurs, else it is `not-exercised`. *provoked*: no conforming conversation that "
     "provokes nothing has it. The side is the one that can bring the trigger about."
@@ -80,6 +82,24 @@ def _page_lines(rule: Rule, width: int | None) -> Iterator[str]:
             yield from (safe(text) for text in folded(f"    {words}: {condition}", 6, width))
 
 
+def _judged(requirements: Sequence[str]) -> str:
+    """The requirements of a rule as a sentence. Those of a rule with many are a list by section, with the ends of each run."""
+    if len(requirements) <= _MOST_IN_A_SENTENCE:
+        return f"Judges {', '.join(f'`{name}`' for name in requirements)}."
+    by_section: dict[str, list[str]] = {}
+    for name in requirements:
+        by_section.setdefault(name.rpartition("-R")[0], []).append(name)
+    return "Judges:\n\n" + "\n".join(f"- {', '.join(_runs(names))}" for names in by_section.values())
+
+
+def _runs(names: Sequence[str]) -> Iterator[str]:
+    """The requirements of one section in order, three and more consecutive ones by the first and the last."""
+    numbers = {int(name.rpartition("-R")[2]): f"`{name}`" for name in names}
+    for _, run in groupby(enumerate(sorted(numbers)), key=lambda one: one[1] - one[0]):
+        shown = [numbers[number] for _, number in run]
+        yield f"{shown[0]} to {shown[-1]}" if len(shown) > 2 else ", ".join(shown)
+
+
 def rules_document() -> str:
     """docs/rules.md: every rule's page, by level, then which rules judge each requirement, and why some are judged by none."""
     out = [
@@ -103,7 +123,7 @@ def rules_document() -> str:
                 "",
             ]
             out += document_lines(rule.page)
-            out += document_lines(f"Judges {', '.join(f'`{name}`' for name in rule.requirements)}.")
+            out += document_lines(_judged(rule.requirements))
             for name in rule.requirements:
                 judged.setdefault(name, []).append(rule.code)
     out += ["## Requirements", ""]

@@ -6,6 +6,7 @@ fold with the details indented below their column.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -75,12 +76,21 @@ def _shown(control: str) -> str:
 _DOCUMENT_WIDTH = 100
 
 
+_ITEM = "- "
+
+
 def document_lines(page: str) -> Iterator[str]:
-    """The paragraphs of a page as Markdown, with an empty line behind each. Words with hyphens stay whole, for a line ends in a
-    space there."""
-    for paragraph in page.split("\n\n"):
-        yield from _wrapped(paragraph, "")
+    """The paragraphs and lists of a page as Markdown, with an empty line behind each. Words with hyphens stay whole, for a line
+    ends in a space there."""
+    for block in page.split("\n\n"):
+        for part in _parts(block):
+            yield from item_lines(part) if part.startswith(_ITEM) else _wrapped(part, "")
         yield ""
+
+
+def _parts(block: str) -> list[str]:
+    """Returns a paragraph, or the items of a list, each on one line."""
+    return [" ".join(part.split()) for part in re.split(rf"\n(?={_ITEM})", block)]
 
 
 def item_lines(item: str) -> list[str]:
@@ -95,9 +105,10 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def page_lines(page: str, width: int | None) -> Iterator[str]:
-    """The paragraphs of a page, folded, with an empty line behind each."""
-    for paragraph in page.split("\n\n"):
-        yield from folded(" ".join(paragraph.split()), 0, width)
+    """The paragraphs and lists of a page, folded, with an empty line behind each."""
+    for block in page.split("\n\n"):
+        for part in _parts(block):
+            yield from folded(part, len(_ITEM) if part.startswith(_ITEM) else 0, width)
         yield ""
 
 

@@ -33,10 +33,12 @@ from analyzer.screens.views.text import (
     _seconds,
     call_lines,
     call_run_lines,
+    document_lines,
     folded,
     frames_words,
     header_lines,
     nothing_passes,
+    page_lines,
     part_lines,
     problem_lines,
     safe,
@@ -529,3 +531,11 @@ def test_problems_fold_and_are_yellow() -> None:
         "[yellow]  gap (tcp, frame 1): 100[/]",
         "[yellow]    bytes were not captured[/]",
     ]
+
+
+def test_items_of_a_list_stand_on_lines_of_their_own() -> None:
+    page = "Looks for:\n\n- a size that\n  leads to nothing\n- a dash - inside\n\nSilent: never."
+    unwrapped = ["Looks for:", "", "- a size that leads to nothing", "- a dash - inside", "", "Silent: never.", ""]
+    assert list(page_lines(page, None)) == unwrapped
+    assert list(page_lines(page, 24))[2:5] == ["- a size that leads to", "  nothing", "- a dash - inside"]
+    assert list(document_lines(page)) == unwrapped
