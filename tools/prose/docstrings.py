@@ -12,8 +12,6 @@ from collections.abc import Iterator
 
 from tools.prose.markdown import ROOT, print_once
 
-# Rooms whose docstrings are not yet in plain sentences: they are not printed.
-_NOT_YET = ("questions/audit/",)
 _ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 _Described = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -26,7 +24,7 @@ def main() -> None:
 def docstrings() -> Iterator[tuple[str, str]]:
     """Yields the file and line of each docstring, and the docstring. Generated modules are left out."""
     for path in sorted((ROOT / "analyzer").rglob("*.py")):
-        if "_generated" not in path.parts and not path.relative_to(ROOT / "analyzer").as_posix().startswith(_NOT_YET):
+        if "_generated" not in path.parts:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, _Described) and (text := ast.get_docstring(node)) and _is_public(node):
                     yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text

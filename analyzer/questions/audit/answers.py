@@ -1,9 +1,9 @@
 """Data answers as rules see them: the `lpData` of QueryCounterData in, its blocks out, with each place where its sizes and
 counts disagree ([MS-PCQ] sections 2.2.4.7 to 2.2.4.11 and 3.1.4.1.6).
 
-One wrong number makes everything after it look wrong. So a block that does not come out is read again with one number after the
-other taken from what surrounds it (the size of a value from its length, a count from what is there, the end of a block from its
-content): the first reading that uses the block up states which number it was, and the rest is judged as it stands.
+One wrong number makes everything after it look wrong. So a block that does not come out is read again and again. Each time, one
+number is taken from what surrounds it: the size of a value from its length, a count from what is there, the end of a block from
+its content. The first reading that uses the block up states which number was wrong. The rest is judged without a change.
 """
 
 from __future__ import annotations
@@ -198,7 +198,8 @@ class DataAnswer(Struct):
         self.flaws.append(Flaw(kind, path, (at, at + 4), f"{expected}", f"{seen}"))
 
     def of(self, *kinds: FlawKind, block_types: tuple[int, ...] | None = None) -> list[Flaw]:
-        """The flaws of these kinds, in blocks of these types. Of values alike in many instances, the first is among them."""
+        """Returns the flaws of these kinds, in blocks of these types. Where values of many instances have one flaw, the first
+        is among them."""
         return [
             flaw
             for flaw in self.flaws

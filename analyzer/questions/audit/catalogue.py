@@ -13,11 +13,15 @@ from msgspec import Struct
 
 
 class Requirement(Struct, frozen=True):
-    """One requirement. `level` is the text's own word (IMPLIED where it describes without one); `observable` says whether traffic
-    can show it (`wire`, `partially`, `no`) and `why`. `trigger` is what has to happen before it can pass or fail (None where no
-    traffic can show it), `caused_by` the side that can bring it about; where it is `provoked`, a conforming conversation that
-    provokes nothing does not. `passes` and `fails` are what a capture has to show. `excludes` is another requirement that
-    contradicts this one: on the same bytes, at most one of the two is kept.
+    """One requirement.
+
+    - `level` is the text's own word, or IMPLIED where the text describes without such a word.
+    - `observable` says whether traffic can show it (`wire`, `partially`, `no`), and `why` gives the reason.
+    - `trigger` is what has to happen before it can pass or fail. It is None where no traffic can show it.
+    - `caused_by` is the side that can bring the trigger about. `provoked` says that conforming peers do so only to provoke the
+      other side.
+    - `passes` and `fails` are what a capture has to show.
+    - `excludes` is another requirement that contradicts this one: on the same bytes, at most one of the two is kept.
     """
 
     id: str

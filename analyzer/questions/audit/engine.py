@@ -70,8 +70,8 @@ class Audit:
     counts what was reported and is not excused, by outcome. What a probe `triggered` is inconclusive where the capture does not
     show it.
 
-    Of an analysis with a `part`, the judgements of its calls count, and those of the handles, associations and pairs of hosts of
-    these calls; all calls are followed for what they show of these.
+    If the analysis has a `part`, only the judgements of its calls count, with those of the handles, associations and pairs of
+    hosts of these calls. The audit follows all calls for what they show of these.
     """
 
     def __init__(

@@ -355,7 +355,8 @@ class CallEvidence:
         return side.place(at.path, at.span) if side is not None else None
 
     def find(self, at: At) -> Place | None:
-        """The same, perhaps without the description: looked for once in calls that are alike, and once in a call."""
+        """Returns the place of a field like `place`, perhaps without the description. It is looked for once in calls that are
+        alike, and once in a call."""
         if at in self._found:
             return self._found[at]
         if at in self.places:

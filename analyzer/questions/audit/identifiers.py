@@ -1,5 +1,5 @@
-"""Lists of counter identifiers as rules see them: the `lpData` of QueryCounterInfo and ValidateCounters in, its blocks out,
-with what keeps them from filling it ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3.1.4.1.7)."""
+"""Lists of counter identifiers as rules see them: the `lpData` of QueryCounterInfo and ValidateCounters in, its blocks out.
+What keeps the blocks from filling it comes along ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3.1.4.1.7)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What servers stated over a capture that rules compare other calls with: the countersets they listed (EnumerateCounterSet), the
-instances they listed (EnumerateCounterSetInstances), and query handles to which the same counter was added twice."""
+"""What servers stated over a capture that rules compare other calls with.
+
+It has the countersets they listed (EnumerateCounterSet), the instances they listed (EnumerateCounterSetInstances), and query
+handles to which the same counter was added twice."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 Most calls of a capture are polls, and one poll differs from the one before in nothing that a rule about security, stubs or layouts
 looks at. So the engine asks such rules about the first of calls that are alike, and repeats for the others what they answered.
 
-What a rule may depend on is all here: the server, the interface, what the security of the call is, the outcome, the headers of the
-PDUs and of their security trailers, and the stubs. Of a stub with a data answer of a layout that was met before, the layout stands
-for everything but clocks and values. Of the query handle that a call works on, only its place counts: which one it is, is no
-matter of its layout. What it holds is compared by `plans.py`.
+What a rule may depend on is all here: the server, the interface, the security of the call, the outcome, the headers of the PDUs
+and of their security trailers, and the stubs. Where the layout of a data answer was met before, this layout stands for
+everything in the stub except clocks and values. Only the place of the query handle in a call counts, for the layout does not
+depend on the handle itself. `plans.py` compares what a handle holds.
 """
 
 from __future__ import annotations

@@ -198,7 +198,8 @@ def answered_by(
 
 
 def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> Judgement:
-    """An answer of a look; a mistake of the rule, such as to accuse a client for what its server answered, ends the audit.
+    """Returns an answer of a look. A mistake of the rule ends the audit: for example, a rule must not accuse a client for what
+    its server answered.
 
     A verdict that names no requirement is one on all that calls of this `opnum` are judged by.
     """
@@ -216,7 +217,7 @@ def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> J
 
 
 def about(judgement: Judgement, call: CallEvidence) -> Judgement:
-    """The same verdict on a call that is like the one it was given on."""
+    """Returns the verdict, on another call that is like the one it was given on."""
     return judgement if judgement.call is None or judgement.call is call else replace(judgement, call=call)
 
 

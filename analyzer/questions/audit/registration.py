@@ -45,8 +45,8 @@ def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
 
 
 def types_of_set(call: CallEvidence) -> dict[int, int] | None:
-    """The types of the counters of the set that an answer is about, by id: those of the answer where it describes the whole set,
-    else those of the capture's other answers; None where the capture has no registration of the set."""
+    """Returns the types of the counters of the set that an answer is about, by id. They come from the answer where it describes
+    the whole set, else from the capture's other answers. None: the capture has no registration of the set."""
     if "counters" in call.reply.tree:
         return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
     ids = ids_of_set(call)

@@ -83,11 +83,10 @@ class Watch(Protocol[Shown]):
 class Look(Struct, Generic[Shown], frozen=True):
     """What a rule judges of one side, and how: `made` is the function or class that was decorated.
 
-    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it when
-    it has ended. Of calls that are alike
-    (see `likeness`), `check` is shown the first alone, unless it judges `of_each` what these differ in: times, clocks, values, what
-    came before. `by_method` states
-    which of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
+    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it
+    when it has ended. `check` is shown only the first of calls that are alike (see `likeness`). With `of_each` it is shown all,
+    since it judges what these differ in: times, clocks, values, what came before. `by_method` states which of the requirements
+    a method's calls are judged by, for rules that judge the same thing of several methods.
 
     `about` is what its findings are of beside the call they point at: they stay where another call of the same query handle,
     association, or pair of hosts was asked for.
@@ -116,14 +115,15 @@ class Look(Struct, Generic[Shown], frozen=True):
 
 
 class Rule(Struct, eq=False):
-    """One rule. `name` says what was seen, and makes sense after "we allow ..."; `formerly` are names it had before, which still
-    select it. The code is for ever. `page` is what `pcq docs` prints."""
+    """One rule. `name` says what was seen, and makes sense after "we allow ...". The code is for ever. `page` is
+    what `pcq docs` prints."""
 
     code: str
     name: str
     level: Level
     severity: Severity
     page: str = ""
+    # Other names, which select the rule too.
     formerly: tuple[str, ...] = ()
     request: Look[AskedEvidence] | None = None
     call: Look[CallEvidence] | None = None

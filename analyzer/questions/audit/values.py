@@ -39,7 +39,7 @@ class ValueColumn(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A block, or a column of one, of which the capture does not state what it holds, and why."""
+    """A block, or a column of one, with unknown content: why the capture does not state what it holds."""
 
     block: Block
     reason: str
@@ -79,8 +79,8 @@ def counterset_of(call: CallEvidence, block: Block) -> str | Unknown:
 
 
 class AnswerColumns(Struct, frozen=True):
-    """The columns of the blocks of an answer that can be read, in their order (error blocks have none): all, and those of which the
-    capture states what they hold; why it does not state it of the others, each reason once."""
+    """The columns of the blocks of an answer that can be read, in their order. Error blocks have none. `known` has the columns
+    with a content that the capture states. `reasons` says why it does not state the content of the others, each reason once."""
 
     all: tuple[ValueColumn | Unknown, ...]
     known: tuple[ValueColumn, ...]

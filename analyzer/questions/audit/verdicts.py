@@ -103,12 +103,13 @@ class Judgement(Struct, frozen=True):
     """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
 
     `requirements` demand the same thing: it is reported once, for the first, and counted for each. None: it is a verdict on all
-    that the look judges of this method.
-    `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense. `actor` is given where it
-    does not follow from the requirement and the side (see `findings.actor_of`). A `note` is a warning that only informs; the
-    profile `strict` has none. `channel` is given for what is of an association and of no call. `displaces`: the parameters of the
-    call are not where the IDL puts them, so that whatever other rules find in it, or in what the call did to its handle, follows
-    from this.
+    that the look judges of this method. `expected` and `seen` are values in words; `message` is one sentence without them, in
+    past tense. `actor` is given where it does not follow from the requirement and the side (see `findings.actor_of`). A `note`
+    is a warning that only informs; the profile `strict` has none. `channel` is given for a verdict on an association rather
+    than on a call.
+
+    `displaces` says that the parameters of the call are not where the IDL puts them. Whatever other rules find in this call, or
+    in what it changed about its handle, follows from this.
     """
 
     outcome: Outcome

@@ -132,8 +132,11 @@ UUID_ASSIGNED, VERSION = "PCQ-1.9-R01", "PCQ-6-R01"
 def interface_misidentified(evidence: Evidence) -> Iterator[Judgement]:
     """The interface was bound by another version, or what it does goes by another UUID.
 
-    Looks for: binds of PerflibV2 with another version than 1.0; presentation contexts of interfaces that this program does not
-    know, whose every call reads as one of PerflibV2, and some of which carry what nothing else does.
+    Looks for:
+
+    - Binds of PerflibV2 with another version than 1.0.
+    - Presentation contexts of interfaces that this program does not know, where every call reads as one of PerflibV2. Some of
+      these calls carry what only PerflibV2 carries.
 
     Why it matters: a server matches UUID and version when the client binds. What calls itself otherwise is another interface, and
     no client or server of this one finds it.

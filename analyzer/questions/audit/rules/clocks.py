@@ -124,8 +124,8 @@ class ClocksDisagree(_ServerClocks):
 
     Accepted: 1.00 and 1.02 seconds.
 
-    Silent: at the first answer of a server; between calls that overlap in time; where a clock went back or changed its frequency,
-    which another rule reports it; where an answer is sealed or was not captured.
+    Silent: at the first answer of a server; between calls that overlap in time; where an answer is sealed or was not captured.
+    Another rule reports a clock that went back or changed its frequency.
     """
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
@@ -161,9 +161,9 @@ def system_time_implausible(call: CallEvidence, answer: DataAnswer) -> Iterator[
 
     Why it matters: values are put on a time line by these fields, and rates of system-time counters are divided by them.
 
-    Specification: [MS-PCQ] section 2.2.4.7: PerfTime100NSec counts intervals of 100 ns since 1601 in UTC; SystemTime is the time at
-    which the provider collected the data, in the form of [MS-DTYP] section 2.3.13 (year, month from 1, weekday from Sunday 0, day,
-    hour, minute, second, milliseconds).
+    Specification: [MS-PCQ] section 2.2.4.7: PerfTime100NSec counts intervals of 100 ns since 1601 in UTC. SystemTime is the
+    time at which the provider collected the data, in the form of [MS-DTYP] section 2.3.13. Its fields are the year, the month
+    (from 1), the weekday (Sunday is 0), the day, the hour, the minute, the second and the milliseconds.
 
     Flagged: month 13; a Saturday that is called Tuesday; a PerfTime100NSec of 0. A warning: the two 3 seconds apart.
 

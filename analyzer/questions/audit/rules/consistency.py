@@ -48,8 +48,8 @@ def _is_sound(record: dict[str, Any]) -> bool:
 class CounterDescribedDifferently(Watch[CallEvidence]):
     """A server described a counter differently from one answer to the next.
 
-    Looks for: a counter in the registration of its counterset (RequestCode 1) and in the answer about it alone (RequestCode 2), in
-    either order, whose type, scale, aggregate function or related counters differ.
+    Looks for: a counter that is described both in the registration of its counterset (RequestCode 1) and in the answer about it
+    alone (RequestCode 2), in either order. The rule compares type, scale, aggregate function and related counters.
 
     Why it matters: the type says how a value is computed, the base by what it is divided. A client that asks for single counters
     shows other numbers than one that asks for the whole counterset.
@@ -101,10 +101,13 @@ _NO_LANGUAGE = frozenset((1813, 1814, 1815, *range(15100, 15108)))
 @rule("PCQ339", Level.SEQUENCES, Severity.ERROR)
 @of_calls((IGNORED, ABSENT), Reads((Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,), ("request", "response")))
 class LcidNotIgnored(Watch[CallEvidence]):
-    """A server let a language decide where there is none to ask for, or answered in a language it had refused.
+    """A server let a language decide where there is none to ask for, or answered in a language that it refused before.
 
-    Looks for: RequestCodes 1, 7, 8, 9 and 10 that a server answered differently for a RequestLCID other than zero than for zero,
-    about the same counterset; codes 3 to 6 with data in a language that the server had stated it does not have.
+    Looks for:
+
+    - RequestCodes 1, 7, 8, 9 and 10 about the same counterset that a server answers differently for a RequestLCID of zero and
+      for another one.
+    - RequestCodes 3 to 6 answered with data in a language, after the server stated that it does not have this language.
 
     Why it matters: a client that sends its own language always gets errors, or other answers than one that does not.
 
@@ -234,8 +237,10 @@ _MOST_QUESTIONS = 65_536
 class BrowsingDependsOnState(Watch[CallEvidence]):
     """What a server reports about its countersets depends on more than the question.
 
-    Looks for: the same question for registration information of the same counterset, answered differently (a warning); and calls of
-    the browsing methods that end in a fault about a context handle, though they take none.
+    Looks for:
+
+    - A question for registration information of a counterset that is answered differently when asked again (a warning).
+    - Calls of the browsing methods that end in a fault about a context handle, though these methods take none.
 
     Why it matters: clients keep what they were sent. A server whose description depends on who asked before, or on open queries,
     makes them take one counter for another.

@@ -1,4 +1,4 @@
-"""Rules about the values in data answers, of which the capture states counter and type."""
+"""Rules about the values in data answers, where the capture states the counter and the type of a value."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def value_size_against_its_type(call: CallEvidence, answer: DataAnswer) -> Itera
     Why it matters: the client reads as many bytes as there are and computes with a number that is not the counter's. Where several
     values follow one another, a size that fits another counter betrays that they stand in another order than their ids.
 
-    Specification: [MS-PCQ] section 2.2.4.2 gives each of the 34 types the width of its value, section 2.2.4.9 makes dwDataSize that
-    width, and section 3.1.4.1.6 demands that the values of types 2 and 6 stand in the order of the ids.
+    Specification: [MS-PCQ] section 2.2.4.2 gives each of the 34 types the width of its value. Section 2.2.4.9 makes dwDataSize
+    that width. Section 3.1.4.1.6 demands that the values of types 2 and 6 stand in the order of the ids.
 
     Flagged: 4 bytes for PERF_COUNTER_BULK_COUNT. A warning: 4 bytes for PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE, which the text calls a
     32-bit value and whose own bits say 64.
@@ -153,12 +153,12 @@ def sample_base_of_zero(call: CallEvidence, answer: DataAnswer) -> Iterator[Judg
 
     Why it matters: clients divide by it.
 
-    Specification: [MS-PCQ] section 2.2.4.2: a PERF_SAMPLE_BASE is the divisor of a PERF_SAMPLE_FRACTION and must be greater than 0.
-    What the division needs is that the difference of two values is not 0; the text speaks of the value.
+    Specification: [MS-PCQ] section 2.2.4.2: a PERF_SAMPLE_BASE is the divisor of a PERF_SAMPLE_FRACTION and must be greater
+    than 0. The text speaks of the value. For the division, the difference of two values must not be 0.
 
     Flagged: 0.
 
-    Accepted: 1; a 0 of any other type of base.
+    Accepted: 1; a 0 of a base that has another type.
 
     Silent: where the capture does not state which counter a block is of, or of which type the counter is.
     """
@@ -198,13 +198,16 @@ class _Constant(Struct):
 class AddressInsteadOfValue(Watch[CallEvidence]):
     """A counter registered by reference answers with what looks like an address.
 
-    Looks for: counters whose attributes say that the provider gave the address of a value, and whose value over at least three
-    answers was always the same number, one that can be an address in a 64-bit process (above 4 GiB, below 128 TiB, a multiple of
-    4), while another counter of the same instance moved.
+    Looks for: counters whose attributes say that the provider gave the address of a value. The rule reports such a counter if
+    each of these is true:
+
+    - Its value was the same number in at least three answers, and never another one.
+    - The number can be an address in a 64-bit process: above 4 GiB, below 128 TiB, a multiple of 4.
+    - Another counter of the same instance moved.
 
     Why it matters: the client shows a number that means nothing, and the server states where things lie in another process.
 
-    Specification: [MS-PCQ] section 2.2.4.2, attribute 1: the server must follow the reference to obtain the value; behaviour note
+    Specification: [MS-PCQ] section 2.2.4.2, attribute 1: the server must follow the reference to get the value. Behaviour note
     <2> states how such references come about. That a number is an address can only be guessed, so this is a warning of low
     confidence.
 
@@ -273,8 +276,8 @@ class RateCounterPolledOnce(Watch[CallEvidence]):
     Looks for: query handles that hold counters whose type needs the value of a query before (rates, timers, averages), and how
     often their data were queried.
 
-    Why it matters: of one value no rate can be made. It is no fault: the client may have opened the query to see whether it works.
-    What this rule gives is the count of handles that were read again, which shows that the client keeps values.
+    Why it matters: no rate can be made of one value. This is no fault: the client may open the query only to see whether it
+    works. The rule counts the handles that were read again, which shows that the client keeps values.
 
     Specification: [MS-PCQ] section 2.2.4.2: unless the type says that its value is instantaneous, the client may need to keep it
     and compare it with that of the next query.

@@ -22,16 +22,19 @@ COUNT = "PCQ-2.2.4.7-R03"
 def data_header_wrong(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     """A data answer does not begin with a header that states its size and the number of its blocks.
 
-    Looks for: successful answers of QueryCounterData of less than 48 bytes; whose dwTotalSize is not the number of bytes returned;
-    whose dwNumCounter is not the number of counter header blocks that follow.
+    Looks for: successful answers of QueryCounterData:
+
+    - that have less than 48 bytes,
+    - whose dwTotalSize is not the number of bytes returned, or
+    - whose dwNumCounter is not the number of counter header blocks that follow.
 
     Why it matters: a client walks the blocks by these numbers. Too many, and it reads beyond the buffer; too few, and it shows no
     value for counters that were answered.
 
-    Specification: [MS-PCQ] section 2.2.4.7 has a header of 48 bytes (the 64 of figure 5 in section 3.1.4.1.6 draw a SYSTEMTIME
-    twice as wide as it is) with the size of everything returned, and the number of counters, which perflib.h reads as the number of
-    blocks; section 3.1.4.1.6 demands that it comes first. perflib.h: of a call that succeeds, the size given back is the bytes
-    stored.
+    Specification: [MS-PCQ] section 2.2.4.7 has a header of 48 bytes with the size of everything returned, and the number of
+    counters. perflib.h reads this number as the number of blocks. Figure 5 in section 3.1.4.1.6 has 64 bytes, because it draws
+    a SYSTEMTIME at twice its width. Section 3.1.4.1.6 demands that the header comes first. perflib.h: when a call succeeds, the
+    size given back is the bytes stored.
 
     Flagged: 72 bytes returned and a dwTotalSize of 80; a dwNumCounter of 3 with two blocks.
 
@@ -146,14 +149,18 @@ FORMAT = "PCQ-3.1.4.1.6-R12"
 def block_content_not_of_its_type(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     """A block of a data answer is not laid out as its type asks for.
 
-    Looks for: counter header blocks of dwType 1, 2, 4 and 6 whose content cannot be read in the layout of that type so that it
-    fills the block, even when single sizes and counts in it are put right (a wrong one of those is reported by the rule about it).
+    Looks for: counter header blocks of dwType 1, 2, 4 and 6 whose content does not fill the block in the layout of that type.
+    The rule first tries to put single sizes and counts right: other rules report these.
 
     Why it matters: the values are there and nobody knows where.
 
-    Specification: [MS-PCQ] section 3.1.4.1.6 describes the layouts: type 1 is one value; type 2 counter ids and a value for each;
-    type 4 instances, each its header with the name and one value; type 6 counter ids, then instances with a value for each id.
-    (Figure 9 leaves out the name in type 6; it belongs to the header, section 2.2.4.5.)
+    Specification: [MS-PCQ] section 3.1.4.1.6 describes the layouts:
+
+    - Type 1 is one value.
+    - Type 2 has counter ids, and a value for each.
+    - Type 4 has instances. Each is its header with the name, and one value.
+    - Type 6 has counter ids, then instances with a value for each id. Figure 9 leaves out the name here; it belongs to the
+      header (section 2.2.4.5).
 
     Flagged: a block of type 1 with two values; a block of type 4 whose instances have two values each.
 
@@ -224,16 +231,18 @@ OF_INSTANCES = {
 def instances_miscounted(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     """The instances in a block are not as many, or not as large, as their headers say.
 
-    Looks for: blocks of dwType 4 and 6 whose dwInstances is not the number of instances that follow, whose dwTotalSize does not end
-    with the last of them, or in which the Size of an instance header does not lead to the instance's values, or is no multiple of
-    8.
+    Looks for: blocks of dwType 4 and 6 with one of these flaws:
+
+    - dwInstances is not the number of instances that follow.
+    - dwTotalSize does not end with the last instance.
+    - The Size of an instance header does not lead to the instance's values, or is no multiple of 8.
 
     Why it matters: an instance that is there and not counted is not shown, one that is counted and not there is made of other
     bytes.
 
     Specification: [MS-PCQ] section 2.2.4.10: dwTotalSize covers this header and all instance data, dwInstances is the number of
-    instances; section 3.1.4.1.6 demands that the number of instance blocks is the same, for types 4 and 6. Section 2.2.4.5: Size
-    covers the instance header and its name; perflib.h pads it to a multiple of 8 and counts the padding.
+    instances. Section 3.1.4.1.6 demands that the number of instance blocks is the same, for types 4 and 6. Section 2.2.4.5:
+    Size covers the instance header and its name. perflib.h pads it to a multiple of 8 and counts the padding.
 
     Flagged: dwInstances 3 with two instances; a dwTotalSize that leaves out the 8 bytes of its own header.
 
@@ -272,8 +281,9 @@ def counter_ids_miscounted(call: CallEvidence, answer: DataAnswer) -> Iterator[J
     Why it matters: values carry no ids. They belong to the id in the same place, so a count that is off by one gives every value
     another name.
 
-    Specification: [MS-PCQ] section 2.2.4.11: dwSize covers this header and the array of ids, dwCounters is the number of ids;
-    section 3.1.4.1.6 demands as many values, for types 2 and 6. Whether padding to a multiple of 8 is counted is not stated.
+    Specification: [MS-PCQ] section 2.2.4.11: dwSize covers this header and the array of ids, dwCounters is the number of ids.
+    Section 3.1.4.1.6 demands as many values, for types 2 and 6. The text does not say whether padding to a multiple of 8 is
+    counted.
 
     Flagged: dwCounters 4 with three values; dwSize 32 with three ids.
 

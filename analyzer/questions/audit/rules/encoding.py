@@ -38,8 +38,11 @@ _OFF_EIGHT = "a structure begins off a multiple of 8 bytes"
 def structure_misaligned(call: AskedEvidence) -> Iterator[Judgement]:
     """A structure in a buffer does not begin at a multiple of 8 bytes.
 
-    Looks for: headers, blocks, values, counter ids and instances of data answers, identifiers, and instances of enumerations, that
-    begin at an offset of `lpData` that is not a multiple of 8; data answers whose total size is no multiple of 8.
+    Looks for:
+
+    - Structures that begin at an offset of `lpData` that is not a multiple of 8: headers, blocks, values, counter ids and
+      instances of data answers, identifiers, and instances of enumerations.
+    - Data answers whose total size is no multiple of 8.
 
     Why it matters: readers that go by the rule look for the next structure at the next multiple of 8 and find something else.
 
@@ -47,8 +50,8 @@ def structure_misaligned(call: AskedEvidence) -> Iterator[Judgement]:
     it open for what is in them: ids, names and values may stand anywhere. Windows SDK, perflib.h: counter header blocks begin at
     multiples of 8; the dwSize of PERF_MULTI_COUNTERS is 8 + 4 for each id, without padding.
 
-    Flagged: a second value after one with dwSize 12. A warning, which the profile windows excuses: what follows an odd number of
-    counter ids without padding, because section 2.2.4.11 gives those ids a size that leaves none.
+    Flagged: a second value after one with dwSize 12. A warning, which the profile windows excuses: what follows an odd number
+    of counter ids without padding. Section 2.2.4.11 gives those ids a size that leaves none.
 
     Accepted: a name of 6 bytes followed by 2 bytes of padding.
 
@@ -177,7 +180,7 @@ def buffer_in_big_endian(call: OfCall, side: SideEvidence) -> Iterator[Judgement
     Specification: [MS-PCQ] sections 2.2.4 and 3.1.4.1: all multi-byte fields of its structures are little-endian, whatever the
     label says.
 
-    Flagged: a data answer of 72 bytes that begins with 00 00 00 48.
+    Flagged: a data answer of 72 bytes that begins with `00 00 00 48`.
 
     Accepted: a little-endian buffer in a call that is labelled big-endian.
 

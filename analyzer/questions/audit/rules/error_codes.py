@@ -64,8 +64,11 @@ _END_OF_WIN32 = 0x4000
 def return_value_not_win32(call: CallEvidence) -> Iterator[Judgement]:
     """A method returned what is no Win32 error code.
 
-    Looks for: return values that are HRESULTs or NTSTATUS codes by their highest bits, and such as lie outside the numbers that
-    Win32 gives its errors (a warning, since providers may pass on codes of their own).
+    Looks for:
+
+    - Return values that are HRESULTs or NTSTATUS codes by their highest bits.
+    - Return values outside the numbers that Win32 gives its errors. These are a warning, since providers may pass on codes of
+      their own.
 
     Why it matters: clients look the number up among the Win32 errors. An HRESULT or NTSTATUS is another error there, or none.
 
@@ -131,7 +134,7 @@ def unknown_request_code_not_refused(call: CallEvidence) -> Iterator[Judgement]:
     that it does.
 
     Specification: [MS-PCQ] section 3.1.4.1.2: the server has to return ERROR_INVALID_PARAMETER (0x57) where RequestCode is not
-    between 1 and 10. That the client should not have asked is another rule's.
+    between 1 and 10. Another rule reports that the client asked.
 
     Flagged: RequestCode 11 and return value 0; RequestCode 0 and ERROR_NOT_ENOUGH_MEMORY.
 
@@ -158,8 +161,11 @@ _GUID_NOT_FOUND = "ERROR_WMI_GUID_NOT_FOUND (0x1068)"
 def unknown_counterset_served(call: CallEvidence) -> Iterator[Judgement]:
     """A server answered about a counterset that it does not list, or denied one that it does.
 
-    Looks for: registration information and instances of countersets that none of the server's lists in the capture contains, and
-    other errors than ERROR_WMI_GUID_NOT_FOUND (0x1068) for these; and 0x1068 for one that some list does (a warning).
+    Looks for:
+
+    - Answers with registration information or instances of a counterset that is in none of the server's lists in the capture.
+    - Other errors than ERROR_WMI_GUID_NOT_FOUND (0x1068) for such a counterset.
+    - 0x1068 for a counterset that is in one of the lists (a warning).
 
     Why it matters: the list is how clients learn what there is. What is not in it can only be found by those who know it already.
 
@@ -170,8 +176,8 @@ def unknown_counterset_served(call: CallEvidence) -> Iterator[Judgement]:
 
     Accepted: 0x1068 for a GUID that is in no list.
 
-    Silent: where no list of the server was captured. A counterset may be registered after the list was made, so this is not
-    certain.
+    Silent: where no list of the server was captured. A counterset may be registered after the list was made, so the confidence
+    is medium.
     """
     if call.status in _ELSEWHERE or call.asked.get("RequestCode", 1) not in range(1, 11):
         return
@@ -252,14 +258,17 @@ _SINGLE = 0
 def instances_contradict_registration(call: CallEvidence) -> Iterator[Judgement]:
     """A list of instances is empty without saying so, or longer than its counterset may be.
 
-    Looks for: EnumerateCounterSetInstances that succeeds with no instance (a warning), ERROR_WMI_INSTANCE_NOT_FOUND (0x1069) along
-    with data (a warning), and success with several instances of a counterset that is registered as single-instance.
+    Looks for:
+
+    - EnumerateCounterSetInstances that succeeds with no instance (a warning).
+    - ERROR_WMI_INSTANCE_NOT_FOUND (0x1069) along with data (a warning).
+    - Success with several instances of a counterset that is registered as single-instance.
 
     Why it matters: that there is nothing to read has its own error code. Several instances of a set that has one mean that provider
     and registration are of different versions, and the server should not pass that on.
 
-    Specification: [MS-PCQ] section 3.1.4.1.3: ERROR_WMI_INSTANCE_NOT_FOUND where there are no active instances;
-    ERROR_WMI_INVALID_REGINFO (0x1073) where the provider reports other than was registered, such as several instances of a
+    Specification: [MS-PCQ] section 3.1.4.1.3: ERROR_WMI_INSTANCE_NOT_FOUND is for countersets without active instances.
+    ERROR_WMI_INVALID_REGINFO (0x1073) is for a provider that reports other than was registered, such as several instances of a
     single-instance counterset.
 
     Flagged: return value 0 and no data; return value 0 and two instances of a counterset whose InstanceType is 0.
@@ -299,9 +308,9 @@ def short_validation_not_refused(call: CallEvidence) -> Iterator[Judgement]:
 
     Why it matters: an identifier that is shorter than its fixed fields is read beyond its end, or hides the ones after it.
 
-    Specification: [MS-PCQ] section 3.1.4.1.7: ERROR_INVALID_PARAMETER (0x57) is returned where the buffer is smaller than one
-    _PERF_COUNTER_IDENTIFIER, or one of those in it says that it is. The same code in the Status of an identifier calls that one
-    corrupt, and is taken for as good.
+    Specification: [MS-PCQ] section 3.1.4.1.7: the server returns ERROR_INVALID_PARAMETER (0x57) for a buffer that is smaller
+    than one _PERF_COUNTER_IDENTIFIER. It also does so where an identifier in the buffer states a smaller size. A server may
+    instead put this code into the Status of the identifier, which calls that identifier corrupt. The rule accepts both.
 
     Flagged: dwInSize 24 and return value 0; Size 16 in the second identifier, and success. An empty buffer that is called success
     is a warning, and so is another error.
@@ -347,7 +356,8 @@ class NeededSizeNotEnough(Watch[CallEvidence]):
 
     Flagged: pdwRtnSize 800, then dwInSize 800 and error 8 with pdwRtnSize 800 again.
 
-    Accepted: success with dwInSize 800. That more is needed now (instances came in between) is inconclusive.
+    Accepted: success with dwInSize 800. The rule is inconclusive where more is needed now, because instances were added
+    meanwhile.
 
     Silent: where one of the two calls is sealed or was not captured; where the client offers less than it was asked for, or never
     tries again.

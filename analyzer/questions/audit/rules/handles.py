@@ -125,10 +125,13 @@ UNCHANGED, OPENED = "PCQ-2.2.1-R03", "PCQ-3.2.1-R02"
     needs_answer=GIVEN_OUT,
 )
 def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
-    """A client used a query handle that no server had given out.
+    """A client used a query handle that no server gave out.
 
-    Looks for: calls on handles that no OpenQueryHandle of the capture returned, on channels whose whole lifetime is in it; and
-    calls on another association group than the one the handle was opened in (a warning).
+    Looks for:
+
+    - Calls on handles that no OpenQueryHandle of the capture returned. The whole lifetime of the channel has to be in the
+      capture.
+    - Calls on another association group than the one the handle was opened in (a warning).
 
     Why it matters: such a call cannot succeed. The client has changed the handle, kept it from an earlier session, or never opened
     one.
@@ -139,8 +142,8 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
 
     Flagged: QueryCounterData on a handle whose last byte differs from the one that was given out.
 
-    Accepted: a handle used as it was given out, also on another connection of the same association group. What a server makes of
-    one that it did not give out is another rule's.
+    Accepted: a handle used unchanged, also on another connection of the same association group. Another rule judges what a
+    server makes of a handle that is not its own.
 
     Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed.
     """
@@ -187,10 +190,13 @@ _OF_KIND = {
 @rule("PCQ713", Level.SEQUENCES, Severity.ERROR)
 @of_capture({opnum: (OTHER_INTERFACE, one) for opnum, one in FOREIGN_HANDLES.items()}, ASKED_ON, about="handle")
 def foreign_handle_served(evidence: Evidence) -> Iterator[Judgement]:
-    """A server carried out a call on a query handle that it had not given out.
+    """A server carried out a call on a query handle that it never gave out.
 
-    Looks for: calls that succeed on handles that no OpenQueryHandle of the capture returned, on channels whose whole lifetime is in
-    it; and on handles that the remote registry, the other interface of the pipe, gave out.
+    Looks for:
+
+    - Calls that succeed on handles that no OpenQueryHandle of the capture returned. The whole lifetime of the channel has to be
+      in the capture.
+    - Calls that succeed on handles of the remote registry, the other interface of the pipe.
 
     Why it matters: a handle is what keeps the queries of clients apart. A server that accepts any gives one client the query of
     another, or takes the state of another interface for a query.
@@ -245,7 +251,7 @@ def _refused(
 @rule("PCQ714", Level.SEQUENCES, Severity.ERROR)
 @of_capture("PCQ-3.1.4.1.8-R08", ASKED_ON, about="handle")
 def closed_handle_served(evidence: Evidence) -> Iterator[Judgement]:
-    """A server carried out a call on a query handle that it had closed.
+    """A server carried out a call on a query handle after closing it.
 
     Looks for: calls that succeed on a handle after CloseQueryHandle succeeded on it.
 
@@ -279,11 +285,11 @@ def handle_invalid_after_refused_close(evidence: Evidence) -> Iterator[Judgement
     Looks for: CloseQueryHandle at an authentication level below PKT_PRIVACY that returned ERROR_ACCESS_DENIED (5), and what the
     next call on the handle came to.
 
-    Why it matters: the client has been informed that nothing happened, and has to close the handle by a sealed request. If it is
-    gone already, the client sees an error that it cannot explain.
+    Why it matters: the client has been informed that nothing happened, and has to close the handle by a sealed request. If the
+    handle is gone already, the client sees an error that it cannot explain.
 
-    Specification: [MS-PCQ] section 3.1.4.1.8: with ERROR_ACCESS_DENIED the opened handle stays as it is until the client closes it
-    at level PKT_PRIVACY.
+    Specification: [MS-PCQ] section 3.1.4.1.8: with ERROR_ACCESS_DENIED the opened handle remains unchanged until the client
+    closes it at level PKT_PRIVACY.
 
     Flagged: return value 5 to a close at level 5, then fault 0x1C00001A (context mismatch) to a sealed close.
 
@@ -422,8 +428,8 @@ def counter_of_another_query_reported(evidence: Evidence) -> Iterator[Judgement]
     Why it matters: each client means its own counters by its handle. Where queries run into each other, clients get values that
     they did not ask for, and blocks in other places than they expect.
 
-    Specification: [MS-PCQ] section 2.2.1: the server decides by the handle which counters to query; sections 3.1.1.1 and 3.2.1: the
-    handle is there so that the server can distinguish the queries of clients.
+    Specification: [MS-PCQ] section 2.2.1: the server decides by the handle which counters to query. Sections 3.1.1.1 and 3.2.1:
+    the handle lets the server distinguish the queries of clients.
 
     Flagged: a counter added to the handle of one client, and listed for that of another, to which it was not added.
 

@@ -41,11 +41,14 @@ def _chain(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
 def asked_identifier_of_wrong_size(call: AskedEvidence) -> Iterator[Judgement]:
     """A client sent counter identifiers whose sizes do not lead from one to the next.
 
-    Looks for: requests of ValidateCounters in whose buffer an identifier is shorter than its 40 bytes, says a Size below 40, or one
-    that leads beyond the buffer or into the middle of something else.
+    Looks for: requests of ValidateCounters whose buffer holds an identifier that:
 
-    Why it matters: the server reads one identifier after the other by Size. A wrong one makes it add counters nobody asked for, or
-    refuse all of them.
+    - is shorter than its 40 bytes,
+    - states a Size below 40, or
+    - states a Size that leads beyond the buffer or into the middle of something else.
+
+    Why it matters: the server reads one identifier after the other by Size. A wrong one makes it add counters nobody asked for,
+    or refuse the whole list.
 
     Specification: [MS-PCQ] section 2.2.4.6: an identifier has 40 bytes, and Size covers them and the name that follows. Section
     3.1.4.1.7: the buffer is an array of such blocks.
@@ -64,8 +67,11 @@ def asked_identifier_of_wrong_size(call: AskedEvidence) -> Iterator[Judgement]:
 def answered_identifier_of_wrong_size(call: CallEvidence) -> Iterator[Judgement]:
     """A server answered with counter identifiers whose sizes do not lead from one to the next.
 
-    Looks for: answers of QueryCounterInfo and ValidateCounters in whose buffer an identifier is shorter than its 40 bytes, says a
-    Size below 40, or one that leads beyond the buffer or into the middle of something else.
+    Looks for: answers of QueryCounterInfo and ValidateCounters whose buffer holds an identifier that:
+
+    - is shorter than its 40 bytes,
+    - states a Size below 40, or
+    - states a Size that leads beyond the buffer or into the middle of something else.
 
     Why it matters: the client learns from these which counters its query holds, where their data will be, and which could not be
     added.
@@ -135,9 +141,10 @@ def identifier_without_name(call: CallEvidence) -> Iterator[Judgement]:
     Why it matters: without a name, the counter of which instance is meant? A reader that expects the NUL reads on into the next
     identifier.
 
-    Specification: [MS-PCQ] section 3.1.4.1.5 lets every identifier of QueryCounterInfo be followed by a name that ends in a NUL;
-    section 3.1.4.1.7 demands it of those a client sends for multiple-instance countersets, and a name (it does not speak of the NUL
-    there) for single-instance ones. perflib.h has no name after the identifiers of single-instance countersets.
+    Specification: [MS-PCQ] section 3.1.4.1.5: a name that ends in a NUL follows every identifier of QueryCounterInfo. Section
+    3.1.4.1.7 demands such a name after the identifiers that a client sends for multiple-instance countersets. It also demands a
+    name for single-instance countersets, and does not speak of the NUL there. perflib.h has no name after the identifiers of
+    single-instance countersets.
 
     Flagged: Size 40 for a counterset of type 2; a name that fills the block to its end without a NUL.
 
@@ -200,8 +207,8 @@ def single_instance_named(call: OfCall, side: SideEvidence) -> Iterator[Judgemen
     Why it matters: to programs written for perflib.h such an identifier has a fixed size of 40 bytes, and the name is a surprise.
     By the protocol's own text the name belongs there, so this is no more than worth knowing.
 
-    Specification: perflib.h: a counterset that can only have a single instance has no name after the identifier, and Size is 40.
-    [MS-PCQ] section 3.1.4.1.7 has the identifiers of such countersets followed by a name.
+    Specification: perflib.h: Size is 40 for a counterset that can only have a single instance, and no name follows the
+    identifier. By [MS-PCQ] section 3.1.4.1.7, a name follows the identifiers of such countersets.
 
     Flagged: as a warning, the name "_Total" after the identifier of a counterset of type 0.
 
@@ -335,9 +342,9 @@ def identifier_status_unknown(call: CallEvidence) -> Iterator[Judgement]:
 
     Why it matters: the status is the only thing that states which of the counters a client asked for it will get.
 
-    Specification: [MS-PCQ] section 2.2.4.6 makes Status a Win32 code. Section 3.1.4.1.5 says that the server sets it to one;
-    section 3.1.4.1.7 demands that it states the result for each identifier, and of the infrastructure's own errors that they are 0,
-    3, 0xE, 0x57, 0xB7, 0x1068 or 0x106A. Errors of a provider are passed on as they are.
+    Specification: [MS-PCQ] section 2.2.4.6 makes Status a Win32 code. Section 3.1.4.1.5 says that the server sets it to one.
+    Section 3.1.4.1.7 demands that it states the result for each identifier. It limits the infrastructure's own errors to 0, 3,
+    0xE, 0x57, 0xB7, 0x1068 and 0x106A. Errors of a provider are passed on unchanged.
 
     Flagged: Status 0xC0000034; a Status of 0x7777 in request and answer alike. A warning: any code that is not in the table, since
     it may be a provider's; garbage in QueryCounterInfo, where clients ignore it.

@@ -58,15 +58,22 @@ _SINGLE = 0x0
 def instance_type_contradicted(call: CallEvidence) -> Iterator[Judgement]:
     """A counterset, or a client's use of it, contradicts its declared instance type.
 
-    Looks for: more than one instance listed for a single-instance counterset; instances without names in one with many;
-    aggregate countersets none of whose counters has an aggregate function; identifiers without an instance name for a counterset
-    with many instances.
+    Looks for:
+
+    - More than one instance listed for a single-instance counterset.
+    - Instances without names in a counterset with many instances.
+    - Countersets that are aggregates, without any counter that has an aggregate function.
+    - Identifiers without an instance name for a counterset with many instances.
 
     Why it matters: the instance type decides how identifiers are made, how answers are laid out, and what the client aggregates.
 
-    Specification: [MS-PCQ] section 2.2.4.1, InstanceType: 0 is a single instance, 2 many, 4 a global aggregate over all, 6 an
-    aggregate over those the client picks, 0xC a global one with the values of instances that are gone. A client handles single
-    and many differently.
+    Specification: [MS-PCQ] section 2.2.4.1, InstanceType. A client handles single and many differently. The values are:
+
+    - 0: a single instance.
+    - 2: many instances.
+    - 4: a global aggregate over all instances.
+    - 6: an aggregate over the instances that the client picks.
+    - 0xC: a global aggregate that includes the values of instances that are gone.
 
     Flagged: InstanceType 0, and two instances in the answer of EnumerateCounterSetInstances.
 
@@ -129,8 +136,8 @@ def instance_list_malformed(call: CallEvidence) -> Iterator[Judgement]:
 
     Why it matters: each instance is found by the Size of the one before.
 
-    Specification: [MS-PCQ] section 2.2.4.5: Size is the size of the header and of the name; section 3.1.4.1.3: an array of
-    headers, each with a NUL-terminated name, at multiples of 8. The padding behind a name may have any content.
+    Specification: [MS-PCQ] section 2.2.4.5: Size is the size of the header and of the name. Section 3.1.4.1.3: the list is an
+    array of headers at multiples of 8, each with a NUL-terminated name. The padding behind a name may have any content.
 
     Flagged: Size 20; a name of 3 characters in a Size of 24.
 
@@ -245,12 +252,13 @@ class AggregateOfSomeInstances(Watch[AskedEvidence]):
     """A client aggregates over some instances only where it is to be all.
 
     Looks for: counters of countersets of type 4 (global aggregate) and 0xC (global aggregate history) that a client added for
-    single instances, and whether it asked for all that the server listed, whatever it was answered.
+    single instances. The rule checks whether the client asked for all instances that the server listed, whatever the server
+    answered to it.
 
     Why it matters: the sum, average, minimum or maximum such a counterset is about is one over all instances.
 
-    Specification: [MS-PCQ] section 2.2.4.2, AggregateFunc: only for multiple-instance aggregates (type 6) does the client choose
-    the instances; otherwise it must aggregate over all of them. What it then computes does not show in traffic.
+    Specification: [MS-PCQ] section 2.2.4.2, AggregateFunc: only for multiple-instance aggregates (type 6) does the client
+    choose the instances; otherwise it must aggregate over every instance. What it then computes does not show in traffic.
 
     Flagged: as a warning, "a" and "b" added, where "a", "b" and "c" were listed.
 
@@ -292,9 +300,11 @@ class AggregateOfSomeInstances(Watch[AskedEvidence]):
 def instances_not_those_listed(call: CallEvidence) -> Iterator[Judgement]:
     """The instances in a data answer are not those the server lists.
 
-    Looks for: blocks that answer the instance name "*", and the answer of EnumerateCounterSetInstances for the same counterset
-    nearest in time, within a minute, where less than half of the names are in both, or where an instance of the same name has
-    another id.
+    Looks for: blocks that answer the instance name "*". The rule compares such a block with the answer of
+    EnumerateCounterSetInstances for the same counterset that is nearest in time, within a minute. It reports either of these:
+
+    - Less than half of the names are in both.
+    - An instance of the same name has another id.
 
     Why it matters: a client offers its user the instances it was listed. If the data are of others, one of the two is wrong.
 

@@ -114,16 +114,23 @@ def _place(start: int, stop: int) -> At:
 def string_table_malformed(call: CallEvidence) -> Iterator[Judgement]:
     """A table of counter names or descriptions does not hold what its header says.
 
-    Looks for: answers to RequestCodes 5, 6 and 10 whose dwSize is not the size of the answer; whose dwCounters headers do not
-    fit, or are not as many as the counterset has counters; whose offsets lead to no string under either base that is in use;
-    with an id twice, or one the counterset has not; of a size that is no multiple of 8 (a warning), or with offsets that only fit
-    from the start of the block. The profile windows excuses the last two.
+    Looks for: answers to RequestCodes 5, 6 and 10 in which:
+
+    - dwSize is not the size of the answer,
+    - the dwCounters headers do not fit, or are not as many as the counterset has counters,
+    - an offset leads to no string under either base that is in use,
+    - an id is there twice, or the counterset does not have it,
+    - the size is no multiple of 8 (a warning), or
+    - the offsets only fit from the start of the block.
+
+    The profile windows excuses the last two.
 
     Why it matters: names are found by these offsets; a wrong one names a counter after another, or leads out of the buffer.
 
-    Specification: [MS-PCQ] sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2. The text counts offsets from the end of the headers. Windows
-    SDK, perflib.h, comments on PERF_STRING_COUNTER_HEADER and PERF_STRING_BUFFER_HEADER: from the start of the block, 0xFFFFFFFF
-    for no string; dwSize covers headers and strings, and padding is free, which may have any content.
+    Specification: [MS-PCQ] sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2. The text counts offsets from the end of the headers. The
+    padding is free and may have any content. Windows SDK, perflib.h, comments on PERF_STRING_COUNTER_HEADER and
+    PERF_STRING_BUFFER_HEADER: offsets count from the start of the block, and 0xFFFFFFFF means no string. dwSize covers headers
+    and strings.
 
     Flagged: dwCounters 9 in a block with room for two headers.
 
@@ -203,8 +210,8 @@ def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:
 def string_offset_out_of_range(call: CallEvidence) -> Iterator[Judgement]:
     """The offsets of a block of counter strings lead to its strings from nowhere.
 
-    Looks for: answers to the request codes 5, 6 and 10 in which an offset leads beyond the buffer, or to where no string ends, both
-    when counted from the start of the buffer and from the end of its headers.
+    Looks for: answers to the request codes 5, 6 and 10 with an offset that leads beyond the buffer, or to where no string ends.
+    This has to be so both when counted from the start of the buffer and from the end of its headers.
 
     Why it matters: the names of counters cannot be read.
 

@@ -99,9 +99,13 @@ def size_out_of_range_served(call: CallEvidence) -> Iterator[Judgement]:
     Why it matters: the range is what bounds the memory that a server sets aside before it knows what it will answer. One that does
     not check it can be asked for 4 GiB by anybody who may call.
 
-    Specification: [MS-PCQ] section 6 gives the ranges: 256 GUIDs for EnumerateCounterSet; 134217728 bytes for registration
-    information, 67108864 for instances, counter information and validation, 1073741824 for counter data. Section 3.1.4: the runtime
-    checks them; the answer is a fault (0x1C000007, 0x6C6, 0x6F7).
+    Specification: [MS-PCQ] section 3.1.4: the runtime checks the ranges, and the answer is a fault (0x1C000007, 0x6C6, 0x6F7).
+    Section 6 gives the ranges:
+
+    - 256 GUIDs for EnumerateCounterSet.
+    - 134217728 bytes for registration information.
+    - 67108864 bytes for instances, counter information and validation.
+    - 1073741824 bytes for counter data.
 
     Flagged: dwInSize 0x10000000 for registration information, answered with data.
 

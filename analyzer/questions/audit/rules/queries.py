@@ -55,26 +55,38 @@ Key = tuple[str, int, int, str]
 def identifier_status_contradicted(call: CallEvidence) -> Iterator[Judgement]:
     """The status of a counter that was added or removed contradicts what the server stated before.
 
-    Looks for: each Status in answers of ValidateCounters, held against the capture: countersets the server listed or described,
-    their counters, instances it listed, and the counters the handle already held.
+    Looks for: each Status in answers of ValidateCounters, compared with what the capture holds:
+
+    - the countersets that the server listed or described, and their counters,
+    - the instances that it listed, and
+    - the counters that the handle already held.
 
     Why it matters: the status is what a client shows its user, or acts on. A counter that is stated not to exist and was listed a
     moment before leaves both helpless; one that is stated to be added and cannot be has no data.
 
-    Specification: [MS-PCQ] section 3.1.4.1.7 gives each status its condition: 0 added or removed; 0x1068 the server has no such
-    counterset; 0x106A the counterset has no such counter; 3 there is no active instance of that name; 0xB7 the counter was added by
-    a call before; 0x57 the identifier is corrupt, or the counter to remove is not in the query; 0xE no memory. The call itself may
-    succeed while single counters fail.
+    Specification: [MS-PCQ] section 3.1.4.1.7 gives each status its condition. The call itself may succeed while single counters
+    fail.
 
-    Flagged: 0x106A for a counter that is registered; 0 for one that is not; 0 for a counter that was added by a call before; 0xB7
-    for one that the handle does not hold; 0x57 for the removal of one that it holds; 0 for a counterset that is in no list and was
-    never described. Warnings, since instances come and go: 3 for an instance that was listed within a minute, 0 for one that was
-    not.
+    - 0: the counter was added or removed.
+    - 0x1068: the server has no such counterset.
+    - 0x106A: the counterset has no such counter.
+    - 3: there is no active instance of that name.
+    - 0xB7: an earlier call added the counter.
+    - 0x57: the identifier is corrupt, or the counter to remove is not in the query.
+    - 0xE: there is no memory.
+
+    Flagged:
+
+    - 0x106A for a counter that is registered; 0 for one that is not.
+    - 0 for a counter that an earlier call added; 0xB7 for one that the handle does not hold.
+    - 0x57 for the removal of a counter that the handle holds.
+    - 0 for a counterset that is in no list and was never described.
+    - Warnings, since instances come and go: 3 for an instance that was listed within a minute; 0 for one that was not.
 
     Accepted: 0 or 0xB7 for the second of two that are alike in one call; 0xE at any time.
 
-    Silent: where the capture does not hold what the status is to be held against. 0x57 for an identifier in which nothing is wrong
-    that could be seen is inconclusive, since errors of a provider are passed on.
+    Silent: where the capture does not hold what the status is compared with. 0x57 is inconclusive for an identifier with no
+    visible flaw, since errors of a provider are passed on.
     """
     asked, answered = call.sent.identifiers.blocks, call.reply.identifiers.blocks
     if any(block.status for block in answered):
@@ -342,8 +354,11 @@ def _can_be_counted(answer: DataAnswer) -> bool:
 def counter_index_wrong(call: CallEvidence) -> Iterator[Judgement]:
     """The Index of a counter is that of another one, or of no block.
 
-    Looks for: answers of QueryCounterInfo in which two identifiers have the same Index; data answers on the same handle, before
-    counters were added or removed, that have no block at a position such an answer reported.
+    Looks for:
+
+    - Answers of QueryCounterInfo in which two identifiers have the same Index.
+    - Data answers on the same handle that have no block at a position that such an answer reported. No counter may have been
+      added or removed between the two.
 
     Why it matters: Index is all that connects a value with a counter. Two counters at one place, or one at no place, have no value.
 
@@ -448,9 +463,9 @@ _OF_WILDCARD = {ALL_COUNTERS: (COUNTERS, COUNTERSET), ALL_INSTANCES: (INSTANCES,
 def block_type_not_of_counter(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     """A block of data is of another form than the counter asks for that stands at its place.
 
-    Looks for: counter header blocks whose position the capture connects with an identifier of the query (by the Index of
-    QueryCounterInfo, or by the order in which counters were added), and whose dwType is not one that can answer it: several values
-    for one counter, a single one for a wildcard, instances for a single instance.
+    Looks for: counter header blocks whose position the capture connects with an identifier of the query, either by the Index of
+    QueryCounterInfo or by the order in which counters were added. The rule reports a dwType that cannot answer the identifier:
+    several values for one counter, a single one for a wildcard, instances for a single instance.
 
     Why it matters: blocks carry no names. A client takes the values in a block for those of the counter at its place.
 

@@ -55,8 +55,8 @@ def counterset_record_miscounted(call: CallEvidence) -> Iterator[Judgement]:
 
     Why it matters: a client that goes by NumCounters reads counters that are not there, or misses some.
 
-    Specification: [MS-PCQ] section 2.2.4.1 describes the 32 bytes of the counterset's record, section 2.2.4.2 the 48 bytes of a
-    counter's, and section 3.1.4.1.2 demands that as many of these follow as NumCounters says.
+    Specification: [MS-PCQ] section 2.2.4.1 describes the 32 bytes of the counterset's record, and section 2.2.4.2 the 48 bytes
+    of a counter's. Section 3.1.4.1.2 demands that as many of these follow as NumCounters says.
 
     Flagged: NumCounters 3 in an answer of 128 bytes, which has room for two.
 
@@ -175,7 +175,7 @@ _INSTANCE_AGGREGATE = 0x16
 @rule("PCQ309", Level.BUFFERS, Severity.ERROR)
 @of_calls((KNOWN, UNIMPLEMENTED), COUNTERSET)
 def instance_type_unknown(call: CallEvidence) -> Iterator[Judgement]:
-    """A counterset is of an instance type that does not exist, or that nothing implements.
+    """A counterset has an instance type that does not exist, or that is not implemented anywhere.
 
     Looks for: an InstanceType other than 0, 2, 4, 6, 0xC and 0x16; a warning for 0x16.
 
@@ -364,8 +364,12 @@ _PAIRED = dict(zip(BASE_OF, (f"PCQ-2.2.4.2-R{number}" for number in range(55, 62
 def base_counter_wrong(call: CallEvidence) -> Iterator[Judgement]:
     """A counter whose type needs a base names none, itself, or one of the wrong type.
 
-    Looks for: in answers to RequestCodes 1 and 2, counters of the seven types that are divided by a base whose BaseCounterId is no
-    counter of the set, the counter itself, or of another type than the text pairs it with.
+    Looks for: counters of the seven types that are divided by a base, in answers to RequestCodes 1 and 2. The rule reports a
+    BaseCounterId that:
+
+    - is no counter of the set,
+    - is the counter itself, or
+    - has another type than the text pairs the counter with.
 
     Why it matters: without its base such a value means nothing, and with a wrong one something wrong.
 
@@ -398,8 +402,8 @@ _OLDER = Deviation("the counter type reference of Windows Server 2003", "this ty
 def clock_counter_wrong(call: CallEvidence) -> Iterator[Judgement]:
     """A counter whose type has a clock of its own names none, itself, or one of the wrong type.
 
-    Looks for: in answers to RequestCodes 1 and 2, counters of the four types with a clock of their own whose PerfTimeId or
-    PerfFreqId is no other counter of the set, or one that is not a PERF_COUNTER_LARGE_RAWCOUNT.
+    Looks for: counters of the four types with a clock of their own, in answers to RequestCodes 1 and 2. The rule reports a
+    PerfTimeId or PerfFreqId that is no other counter of the set. It also reports one that is not a PERF_COUNTER_LARGE_RAWCOUNT.
 
     Why it matters: such a counter is divided by the change of this clock.
 
@@ -484,7 +488,7 @@ def counter_record_mismatched(call: CallEvidence) -> Iterator[Judgement]:
 
     Looks for: answers to RequestCode 2 of another size than 48 bytes, or with another CounterId than RequestLCID named.
 
-    Why it matters: the client files what it reads under the counter it asked about.
+    Why it matters: the client takes what it reads for the counter it asked about.
 
     Specification: [MS-PCQ] section 3.1.4.1.2: for this code RequestLCID is the CounterId, and the answer one structure as in
     section 2.2.4.2.

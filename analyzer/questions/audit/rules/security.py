@@ -49,7 +49,7 @@ def request_below_privacy(call: AskedEvidence) -> Iterator[Judgement]:
 
     Flagged: a request whose trailer has `auth_level` 5; a request without trailer.
 
-    Accepted: `auth_level` 6, whether or not a key opens it.
+    Accepted: `auth_level` 6, with or without a key that opens it.
 
     Silent: where the request was not captured, or ends before its trailer.
     """
@@ -155,8 +155,11 @@ _KERBEROS = Deviation(
 def authentication_service_not_allowed(call: AskedEvidence) -> Iterator[Judgement]:
     """A client authenticated by another service than SPNEGO or NTLM, or not at all.
 
-    Looks for: requests of PerflibV2 whose security trailer names another provider than RPC_C_AUTHN_GSS_NEGOTIATE (9) or
-    RPC_C_AUTHN_WINNT (10), and requests without a security trailer on associations that were not authenticated when they began.
+    Looks for:
+
+    - Requests of PerflibV2 whose security trailer names another provider than RPC_C_AUTHN_GSS_NEGOTIATE (9) or
+      RPC_C_AUTHN_WINNT (10).
+    - Requests without a security trailer on associations that were not authenticated when they began.
 
     Why it matters: both sides have to know the service. A server that registered only the two that the text names cannot be called
     by a client that insists on another; one that authenticates nobody gives its data to anybody who reaches the pipe.
@@ -198,14 +201,17 @@ _CALL_HEAD = 8
 def security_trailer_inconsistent(call: AskedEvidence) -> Iterator[Judgement]:
     """A security trailer stands where it must not, counts more padding than there is, or belongs to another security context.
 
-    Looks for: in the PDUs of PerflibV2 calls, a security trailer that does not begin on a multiple of 4 bytes, whose
-    auth_pad_length exceeds the stub before it, or whose auth_context_id is not that of the other PDUs of the same call.
+    Looks for: PDUs of PerflibV2 calls with one of these flaws:
+
+    - The security trailer does not begin on a multiple of 4 bytes.
+    - auth_pad_length exceeds the stub before the trailer.
+    - auth_context_id is not that of the other PDUs of the same call.
 
     Why it matters: receivers find the end of the stub by these numbers. A wrong padding count cuts data off or appends noise to it.
 
-    Specification: [MS-PCQ] section 2.1 takes its security information from [MS-RPCE]; section 2.2.2.11 there aligns the trailer on
-    4 bytes from the beginning of the PDU and has auth_pad_length count the bytes that do so. All PDUs of a call name one security
-    context.
+    Specification: [MS-PCQ] section 2.1 takes its security information from [MS-RPCE]. There, section 2.2.2.11 aligns the
+    trailer on 4 bytes from the beginning of the PDU, and auth_pad_length counts the bytes that do so. All PDUs of a call name
+    one security context.
 
     Flagged: a trailer at byte 61; 40 bytes of padding after a stub of 24; a request under context 79231 whose answer is under
     79232.
@@ -260,15 +266,19 @@ _ENOUGH = ("impersonation", "delegation")
 def served_without_impersonation(call: CallEvidence) -> Iterator[Judgement]:
     """A server answered a client that did not let it act in the client's name.
 
-    Looks for: successful calls of clients whose NTLM logon was anonymous or allowed identification only; where RPC does not
-    authenticate, of clients that opened the pipe at SMB's levels Anonymous or Identification.
+    Looks for:
+
+    - Successful calls of clients whose NTLM logon was anonymous or allowed identification only.
+    - Where RPC does not authenticate, successful calls of clients that opened the pipe at SMB's levels Anonymous or
+      Identification.
 
     Why it matters: who may read performance data is decided by impersonating the caller. A server that answers without being able
     to has decided by its own rights.
 
     Specification: [MS-PCQ] section 2.1: the server carries operations out only if the authentication service lets it act on the
-    client's behalf; behaviour note <1>: Windows impersonates, and wants RPC_C_IMP_LEVEL_IMPERSONATE at least. The flag of NTLM:
-    [MS-NLMP] section 2.2.2.5 (IDENTIFY); the level of the pipe: [MS-SMB2] section 2.2.13 (2 is impersonation, 3 delegation).
+    client's behalf. Behaviour note <1>: Windows impersonates, and wants RPC_C_IMP_LEVEL_IMPERSONATE at least. The flag of NTLM
+    is in [MS-NLMP] section 2.2.2.5 (IDENTIFY), the level of the pipe in [MS-SMB2] section 2.2.13 (2 is impersonation, 3
+    delegation).
 
     Flagged: a null session that lists countersets, or learns by ERROR_NOT_ENOUGH_MEMORY (8) how large the list is; data over a pipe
     that was opened at level 1.

@@ -44,8 +44,8 @@ def opnum_out_of_range_answered(call: CallEvidence) -> Iterator[Judgement]:
     Why it matters: the interface ends at opnum 7. A server that answers more speaks another protocol, and clients that rely on it
     find no other server.
 
-    Specification: [MS-PCQ] section 3.1.4.1 lists the methods, opnums 0 to 7, in the order of the IDL in section 6. C706 appendix E:
-    a call beyond them ends in a fault, nca_s_op_rng_error (0x1C010002).
+    Specification: [MS-PCQ] section 3.1.4.1 lists the methods, opnums 0 to 7. Section 6 has them in the same order. By C706
+    appendix E, a call with a higher opnum ends in a fault, nca_s_op_rng_error (0x1C010002).
 
     Flagged: opnum 8 with a response; opnum 8 with a fault for another reason (a warning).
 
@@ -123,15 +123,18 @@ _BEHIND_NAME = {
 def inconsistent_stub_served(call: CallEvidence) -> Iterator[Judgement]:
     """A server answered a request whose stub contradicts the IDL.
 
-    Looks for: requests that do not decode as their method's, whose lpData of ValidateCounters has another count than dwInSize, or
-    whose name of the machine is a null pointer; and what the server answered.
+    Looks for: requests with one of these flaws, and what the server answered:
+
+    - The stub does not decode as that of its method.
+    - The lpData of ValidateCounters has another count than dwInSize.
+    - The name of the machine is a null pointer.
 
     Why it matters: a runtime that passes such a stub on hands the method lengths that do not belong to its bytes. That is how
     remote callers come to read and write what is not theirs.
 
-    Specification: [MS-PCQ] section 3.1.4 demands the strict consistency check of NDR data at target level 6.0, and that null unique
-    or full pointers with a nonzero conformance are rejected; [MS-RPCE] section 3.1.1.5.3.3 lists what is checked. The answer is a
-    fault, RPC_X_BAD_STUB_DATA (0x6F7) or a similar one.
+    Specification: [MS-PCQ] section 3.1.4 demands the strict consistency check of NDR data at target level 6.0. It also demands
+    that null unique or full pointers with a nonzero conformance are rejected. [MS-RPCE] section 3.1.1.5.3.3 lists what is
+    checked. The answer is a fault, RPC_X_BAD_STUB_DATA (0x6F7) or a similar one.
 
     Flagged: a request that ends before its last parameter, and a return value.
 
@@ -189,14 +192,18 @@ MOST_PADDING = 7
 def request_stub_malformed(call: AskedEvidence) -> Iterator[Judgement]:
     """The stub of a request is not laid out as the IDL says.
 
-    Looks for: requests of the eight methods that end before their last parameter, contain counts that contradict each other, or go
-    on for 8 bytes and more after it; a name of the machine that is preceded by a referent (a warning).
+    Looks for: requests of the eight methods that:
+
+    - end before their last parameter,
+    - contain counts that contradict each other,
+    - go on for 8 bytes and more after the last parameter, or
+    - have a referent before the name of the machine (a warning).
 
     Why it matters: parameters have no names on the wire, only places. A peer that reads by the IDL takes something else for each
     parameter that stands elsewhere, or refuses the call.
 
-    Specification: the request half of the method in [MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.8 and section 6, marshalled by C706
-    chapter 14. Top-level pointers without an attribute are references there and leave nothing on the wire.
+    Specification: the request half of the method in [MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.8 and section 6. C706 chapter 14
+    says how it is marshalled. Top-level pointers without an attribute are references there and leave nothing on the wire.
 
     Flagged: QueryCounterData with 20 bytes, the handle without dwInSize; 12 bytes behind dwInSize.
 
@@ -244,8 +251,8 @@ def response_stub_malformed(call: CallEvidence) -> Iterator[Judgement]:
     Why it matters: the return value stands last. A stub that is laid out otherwise has no return value, or one that is something
     else.
 
-    Specification: the answer half of the method in [MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.8 and section 6, marshalled by C706
-    chapter 14; section 2.2.3: every method returns error_status_t, an unsigned long.
+    Specification: the answer half of the method in [MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.8 and section 6. C706 chapter 14 says
+    how it is marshalled. Section 2.2.3: every method returns error_status_t, an unsigned long.
 
     Flagged: OpenQueryHandle answered by 20 bytes, the handle without a return value.
 
@@ -339,16 +346,18 @@ _NO_REQUEST = "the request stub does not decode"
 def array_counts_disagree(call: CallEvidence) -> Iterator[Judgement]:
     """The counts of lpData disagree with the parameters that they repeat.
 
-    Looks for: in answers with a buffer, a max_count that is not the dwInSize of the request, an offset that is not 0, an
-    actual_count that is not pdwOutSize or is above max_count; in ValidateCounters, a max_count that is not dwInSize, in the request
-    and in the answer.
+    Looks for:
+
+    - In answers with a buffer: a max_count that is not the dwInSize of the request; an offset that is not 0; an actual_count
+      that is not pdwOutSize or is above max_count.
+    - In requests and answers of ValidateCounters: a max_count that is not dwInSize.
 
     Why it matters: the client's runtime unmarshals into a buffer of dwInSize elements. Counts that promise more, or another place,
     are refused, or overrun it where nobody checks.
 
-    Specification: [MS-PCQ] section 6: lpData is size_is(dwInSize) and, but for ValidateCounters, length_is(*pdwOutSize); C706
-    section 14.3.3.2 to 14.3.3.4 and 14.3.7 put these numbers before the elements as max_count, offset and actual_count. They hold
-    whatever the return value.
+    Specification: [MS-PCQ] section 6: lpData is size_is(dwInSize) and, except for ValidateCounters, length_is(*pdwOutSize).
+    C706 section 14.3.3.2 to 14.3.3.4 and 14.3.7 put these numbers before the elements as max_count, offset and actual_count.
+    They hold whatever the return value.
 
     Flagged: dwInSize 4096, max_count 128; pdwOutSize 96, actual_count 48; offset 8.
 
@@ -415,16 +424,19 @@ SIZES = {
 def answer_sizes_disagree(call: CallEvidence) -> Iterator[Judgement]:
     """pdwOutSize, pdwRtnSize and the return value contradict each other about whether the buffer was large enough.
 
-    Looks for: success with a pdwOutSize that is not pdwRtnSize (what was returned shows which of them is wrong);
-    ERROR_NOT_ENOUGH_MEMORY (8) with a pdwRtnSize that would have fitted into the client's buffer, or with data; from
-    EnumerateCounterSet, any answer with GUIDs although there are more than the buffer holds.
+    Looks for:
+
+    - Success with a pdwOutSize that is not pdwRtnSize. The size of what was returned shows which of the two is wrong.
+    - ERROR_NOT_ENOUGH_MEMORY (8) with data, or with a pdwRtnSize that fits into the client's buffer.
+    - An answer of EnumerateCounterSet that has GUIDs, although there are more than the buffer holds.
 
     Why it matters: clients ask with a small buffer first, and again with pdwRtnSize. One that gets 8 and a size it has offered
-    already asks for ever; one that gets 0 takes a part of the data for all of it.
+    already asks for ever; one that gets 0 takes a part of the data for the whole.
 
-    Specification: [MS-PCQ] sections 3.1.4.1.1, .2, .3, .5 and .6: pdwOutSize is what was returned, pdwRtnSize what everything
-    takes, both in GUIDs for EnumerateCounterSet and in bytes else; ERROR_NOT_ENOUGH_MEMORY is for a buffer that is too small, and
-    EnumerateCounterSet then returns pdwOutSize 0. What the two are on other errors is not stated.
+    Specification: [MS-PCQ] sections 3.1.4.1.1, .2, .3, .5 and .6: pdwOutSize is the size of what was returned, pdwRtnSize the
+    size of everything. EnumerateCounterSet counts both in GUIDs, the others in bytes. ERROR_NOT_ENOUGH_MEMORY is for a buffer
+    that is too small, and EnumerateCounterSet then returns pdwOutSize 0. The text does not say what the two are on other
+    errors.
 
     Flagged: return value 0, pdwOutSize 96, pdwRtnSize 200; return value 8, dwInSize 4096, pdwRtnSize 96.
 

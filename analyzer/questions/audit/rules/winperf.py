@@ -67,22 +67,29 @@ _TOTAL_AT, _FEWER = "lpData.total_byte_length", "the answer has fewer bytes than
 def winperf_lengths_disagree(call: CallEvidence, block: WinperfBlock) -> Iterator[Judgement]:
     """The lengths of a block of performance data do not lead from its header over its objects to its end.
 
-    Looks for: a TotalByteLength that is not where the last object ends, or beyond the bytes received; a HeaderLength below the
-    88 bytes of the header, or outside the block; another number of objects than NumObjectTypes says; a system name outside the
-    header; clocks where they would be without the padding behind SystemTime.
+    Looks for:
+
+    - A TotalByteLength that is not where the last object ends, or beyond the bytes received.
+    - A HeaderLength below the 88 bytes of the header, or outside the block.
+    - Another number of objects than NumObjectTypes says.
+    - A system name outside the header.
+    - Clocks where they would be without the padding behind SystemTime.
 
     Why it matters: readers go from structure to structure by these lengths. One that trusts a wrong one reads values of nothing.
 
-    Specification: winperf.h reference, PERF_DATA_BLOCK: TotalByteLength is the size of the whole structure, objects included,
-    HeaderLength the offset of the first object, NumObjectTypes the number of objects, SystemNameOffset and SystemNameLength the
-    place of the name.
+    Specification: winperf.h reference, PERF_DATA_BLOCK:
+
+    - TotalByteLength is the size of the whole structure, objects included.
+    - HeaderLength is the offset of the first object.
+    - NumObjectTypes is the number of objects.
+    - SystemNameOffset and SystemNameLength are the place of the name.
 
     Flagged: TotalByteLength 2672 where the objects end at byte 2784 (smbd leaves out the header).
 
     Accepted: bytes behind TotalByteLength; the buffer of a registry value may be larger.
 
-    Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage, and, where
-    TotalByteLength goes beyond the answer, for a HeaderLength and objects that may lie there.
+    Silent: where the answer is sealed, was not captured, or is no block. The rule is inconclusive for what lies behind damage.
+    Where TotalByteLength goes beyond the answer, it is inconclusive for a HeaderLength and objects that may lie there.
     """
     if "header_length" not in block.fields:
         yield inconclusive(CUT_OFF, call)
@@ -167,14 +174,18 @@ _FIRST_YEAR = 1601
 class WinperfClockImplausible(Watch[CallEvidence]):
     """The clocks of a block of performance data cannot be right.
 
-    Looks for: a SystemTime that is no date, or more than a second from PerfTime100nSec (a warning); a PerfTime100nSec before
-    1980 or after 2200; a PerfFreq of zero; a PerfTime below that of a block the server sent before, at the same frequency.
+    Looks for:
+
+    - A SystemTime that is no date, or more than a second from PerfTime100nSec (a warning).
+    - A PerfTime100nSec before 1980 or after 2200.
+    - A PerfFreq of zero.
+    - A PerfTime below that of a block the server sent before, at the same frequency.
 
     Why it matters: rates are differences of values over differences of these clocks.
 
     Specification: winperf.h reference, PERF_DATA_BLOCK: SystemTime is the time of the measurement in UTC, PerfTime the value of
-    the performance counter, PerfFreq its frequency, PerfTime100nSec the system time in 100 ns. Types with the object-timer bit
-    take the clock of their object instead.
+    the performance counter, PerfFreq its frequency. PerfTime100nSec is the system time in 100 ns. Types with the object-timer
+    bit take the clock of their object instead.
 
     Flagged: PerfFreq 0; PerfTime 987654321, then 900000000.
 

@@ -46,17 +46,23 @@ _DETAIL_LEVELS = (100, 200, 300, 400)
 def winperf_object_inconsistent(call: CallEvidence, block: WinperfBlock) -> Iterator[Judgement]:
     """An object of a block of performance data does not fit its own lengths and counts.
 
-    Looks for: a TotalByteLength that leads out of the block; a HeaderLength other than 64; a DefinitionLength too small for the
-    header and its definitions; fewer definitions than NumCounters, or fewer instances than NumInstances; a NumInstances below
-    -3; bytes behind the definitions of an object that carries metadata alone (a warning); a code page in which the names do not
-    decode; a DetailLevel that is none (a warning).
+    Looks for:
+
+    - A TotalByteLength that leads out of the block.
+    - A HeaderLength other than 64.
+    - A DefinitionLength too small for the header and its definitions.
+    - Fewer definitions than NumCounters, or fewer instances than NumInstances.
+    - A NumInstances below -3.
+    - Bytes behind the definitions of an object that carries metadata alone (a warning).
+    - A code page in which the names do not decode.
+    - A DetailLevel that does not exist (a warning).
 
     Why it matters: the next object, the instances and the values are found by these numbers.
 
     Specification: winperf.h reference, PERF_OBJECT_TYPE. On the wire the title fields have 32 bits, whatever the word size of
-    the server, so that the header has 64 bytes; NumInstances is -1 for an object that never has instances. winperf.h (Windows SDK
-    10.0): -2 (PERF_METADATA_MULTIPLE_INSTANCES) and -3 (PERF_METADATA_NO_INSTANCES) stand for counter definitions alone, which
-    MetadataGlobal, MetadataCostly and Metadata with indices ask for.
+    the server, so that the header has 64 bytes. NumInstances is -1 for an object that never has instances. winperf.h (Windows
+    SDK 10.0): NumInstances is -2 (PERF_METADATA_MULTIPLE_INSTANCES) or -3 (PERF_METADATA_NO_INSTANCES) where only counter
+    definitions follow. Queries for MetadataGlobal, MetadataCostly and Metadata with indices ask for these.
 
     Flagged: HeaderLength 80, which is what a 64-bit program with pointers for titles would have.
 
@@ -172,9 +178,13 @@ _NEED_BASE = {*BASE_OF, PRECISION_OBJECT_TIMER}
 def winperf_definition_inconsistent(call: CallEvidence, block: WinperfBlock) -> Iterator[Judgement]:
     """A counter definition in a block of performance data contradicts its own type, or points outside its counter block.
 
-    Looks for: a ByteLength other than 40 (a warning); a CounterSize other than the size bits of CounterType ask for; values that
-    would lie outside the counter block; a fraction or average without its base right behind it; a DefaultScale outside -10 to 10
-    (a warning).
+    Looks for:
+
+    - A ByteLength other than 40 (a warning).
+    - A CounterSize other than the size bits of CounterType ask for.
+    - Values that would lie outside the counter block.
+    - A fraction or average without its base right behind it.
+    - A DefaultScale outside -10 to 10 (a warning).
 
     Why it matters: the value is read at CounterOffset with CounterSize, and shown by CounterType. In a block of this generation
     the base of a counter is the next definition, and nothing else states which it is.
@@ -184,7 +194,7 @@ def winperf_definition_inconsistent(call: CallEvidence, block: WinperfBlock) -> 
 
     Flagged: a PERF_COUNTER_LARGE_RAWCOUNT of 4 bytes; a PERF_RAW_FRACTION at the end of the definitions.
 
-    Accepted: any CounterSize for a type of variable length, or for one without data.
+    Accepted: any CounterSize of a counter of variable length or without data.
 
     Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what of an object lies behind damage.
     """
@@ -241,16 +251,22 @@ _NO_UNIQUE_ID = -1
 def winperf_instance_malformed(call: CallEvidence, block: WinperfBlock) -> Iterator[Judgement]:
     """An instance of an object in a block of performance data is ill-formed, or cannot be distinguished from another.
 
-    Looks for: a ByteLength too small for the name; one that is no multiple of 8, or a name without its NUL (warnings); a
-    UniqueID twice in one object; a parent that is not in the block (a warning, for a client that asked for some objects only may
-    not have got it).
+    Looks for:
+
+    - A ByteLength too small for the name.
+    - A ByteLength that is no multiple of 8, or a name without its NUL (warnings).
+    - A UniqueID twice in one object.
+    - A parent that is not in the block. This is a warning: a client that asked for some objects only may not get the parent.
 
     Why it matters: the instance's counter block begins at ByteLength, and an instance that is not distinguished mixes its values
     with those of another.
 
-    Specification: winperf.h reference, PERF_INSTANCE_DEFINITION: ByteLength is the length with the name, NameLength counts its
-    NUL and is zero where there is no name, UniqueID is PERF_NO_UNIQUE_ID (-1) where the name distinguishes instances,
-    ParentObjectTitleIndex is zero or the index of an object.
+    Specification: winperf.h reference, PERF_INSTANCE_DEFINITION:
+
+    - ByteLength is the length with the name.
+    - NameLength counts the NUL of the name, and is zero where there is no name.
+    - UniqueID is PERF_NO_UNIQUE_ID (-1) where the name distinguishes instances.
+    - ParentObjectTitleIndex is zero or the index of an object.
 
     Flagged: two instances with the UniqueID 4.
 
