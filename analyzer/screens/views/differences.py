@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import UNSET, Struct
@@ -16,6 +17,7 @@ from analyzer.questions.differences.usual import NOT_USUAL, NewThings
 from analyzer.results.analysis import Analysis
 from analyzer.results.difference import (
     Breach,
+    DifferenceKind,
     DifferenceRecord,
     DiffSummaryRecord,
     FieldDifference,
@@ -43,6 +45,9 @@ _POSITION = re.compile(r"\[\d+\]")
 # So many differences about one thing are shown in text, and so many fields of a call.
 _MOST_SHOWN, _MOST_FIELDS = 40, 5
 _SHOWN_BYTES = 16
+# A longer value is cut: JSON Lines have the whole.
+_SHOWN_TEXT = 160
+_TIMES = "\xa0×\xa0"
 
 
 class DifferencesView(Struct, frozen=True):
@@ -66,11 +71,16 @@ class DifferencesView(Struct, frozen=True):
             words = f"{name}  {sources_of(analysis)}: {calls_of(analysis)}"
             yield from (styled("bold", line) for line in folded(words, 3, width))
             yield from nothing_passes(analysis)
+        lone = {(one.kind, one.machine, one.name) for one in found.found if one.about == "counterset"}
         for title, group in groupby(found.found, key=lambda one: title_of(one.about)):
             records = list(group)
             yield ""
             yield styled("bold", f"{title} of {records[0].machine}" if _is_of_one(records) else title)
-            yield from self._section(records, width)
+            told = [one for one in records if not (one.about == "counter" and _is_of_counterset(one, lone))]
+            yield from self._section(told, width)
+            for kind, count in Counter(one.kind for one in records if one not in told).items():
+                words = f"{counted(count, 'counter')} of countersets that are only there"
+                yield from _marked(kinds_of(records[0])[kind], kind, words, width)
         yield ""
         yield from _closing_lines(summary, found.uncompared, width)
 
@@ -85,14 +95,15 @@ class DifferencesView(Struct, frozen=True):
 
     def _call_lines(self, record: DifferenceRecord, width: int | None) -> Iterator[str]:
         where = ", ".join(
-            f"{name} #{side.calls[0]} ({frames_of(side)})"
+            f"{name if record.kind == 'changed' else ''} #{side.calls[0]} ({frames_of(side)})".lstrip()
             if side.count == 1 or record.kind == "changed"
-            else f"{name} {numbers_of(side)}"
+            else numbers_of(side)
             for name, side in (("A", record.a), ("B", record.b))
             if side is not None
         )
-        what = f"{record.name} {shortened(request_of(self, record))}".rstrip()
-        yield from _marked(record, f"{where}: {what}", width)
+        # A count stays in the line of what it counts.
+        what = f"{record.name.replace(' × ', _TIMES)} {shortened(request_of(self, record))}".rstrip()
+        yield from _marked(kinds_of(record)[record.kind], record.kind, f"{where}: {what}", width)
         yield from _all_field_lines(record, width)
         for breach in record.breaches:
             yield from _plain(f"    {breach_words(breach)}", 6, width)
@@ -131,17 +142,23 @@ def request_of(view: DifferencesView, record: DifferenceRecord) -> str:
     return request_words(analysis.calls[analysis.number_of(record.a.calls[0]) - 1], analysis)
 
 
-def _marked(record: DifferenceRecord, words: str, width: int | None) -> Iterator[str]:
-    lines = folded(f"  {kinds_of(record)[record.kind]:<8}{words}", 10, width)
-    for number, line in enumerate(lines):
+def _marked(mark: str, kind: DifferenceKind, words: str, width: int | None) -> Iterator[str]:
+    lines = folded(f"  {mark:<8}{words}", 10, width)
+    for number, line in enumerate(one.replace(_TIMES, " × ") for one in lines):
         if number:
             yield safe(line)
         else:
-            yield f"  {styled(_STYLES[record.kind], line[2:9])}{safe(line[9:])}"
+            yield f"  {styled(_STYLES[kind], line[2:9])}{safe(line[9:])}"
 
 
 def _plain(words: str, indent: int, width: int | None) -> Iterator[str]:
     return (safe(line) for line in folded(words, indent, width))
+
+
+def _is_of_counterset(record: DifferenceRecord, lone: Collection[tuple[DifferenceKind, str | None, str]]) -> bool:
+    """Whether a counter is of a counterset that only one side has, too."""
+    counterset, is_named, _ = record.name.partition(": ")
+    return bool(is_named) and record.kind != "changed" and (record.kind, record.machine, counterset) in lone
 
 
 def _is_of_one(records: Sequence[DifferenceRecord]) -> bool:
@@ -153,30 +170,60 @@ def _fact_lines(record: DifferenceRecord, width: int | None, *, is_of_one: bool,
     of = "" if is_of_one or record.about in ("machine", "conversation") else f" of {record.machine}"
     side = record.a if record.kind == "only-a" else record.b if record.kind == "only-b" else None
     calls = f"  ({numbers_of(side)})" if side is not None else ""
-    if record.kind == "changed":
-        yield from _marked(record, f"{record.name}{of}", width)
-        for one in record.properties:
-            words = f"{one.name}: {one.b} is new, known: {one.a}" if is_new else property_words(one)
-            yield from _plain(f"    {words}", 6, width)
-    else:
-        yield from _marked(record, f"{record.name}{of}{calls}", width)
+    mark = kinds_of(record)[record.kind]
+    yield from _marked(mark, record.kind, f"{record.name}{of}{calls}", width)
+    for one in record.properties:
+        if is_new:
+            yield from _plain(f"    {one.name}: {one.b} is new, known: {one.a}", 6, width)
+        else:
+            yield from _both_lines(f"    {property_words(one)}", f"    {one.name}", (one.a, one.b), width)
 
 
 def _field_lines(field: FieldDifference, width: int | None) -> Iterator[str]:
-    yield safe(f"    {field.path}")
+    yield from _plain(f"    {field.path}", 6, width)
+    a, b = (shortened(one, _SHOWN_TEXT) if one is not None else None for one in (field.a, field.b))
     if field.kind == "changed":
-        yield from _plain(f"      {field.a}  →  {field.b}", 8, width)
+        yield from _both_lines(f"      {a}  →  {b}", "", (a, b), width)
     else:
-        yield from _plain(f"      {field.a or field.b}, in {field.kind[-1].upper()} alone", 8, width)
+        yield from _plain(f"      in {field.kind[-1].upper()} alone: {a or b}", 8, width)
     places = [
-        f"{name} {raw[: 2 * _SHOWN_BYTES]}{'…' if len(raw) > 2 * _SHOWN_BYTES else ''} at byte {start}"
+        f"{name} {_bytes_shown(raw, start, begin)}"
+        for begin in (_first_shown(field),)
         for name, raw, start in (("A", field.a_bytes, field.a_start), ("B", field.b_bytes, field.b_start))
         if raw is not None and start is not None
     ]
-    if places:
-        yield from _plain(f"      bytes: {', '.join(places)}", 8, width)
+    line = f"      bytes: {', '.join(places)}"
+    if places and (width is None or len(line) <= width):
+        yield safe(line)
+    else:
+        for number, place in enumerate(places):
+            yield from _plain(f"      {'       ' if number else 'bytes: '}{place}", 15, width)
     if field.reference:
         yield from _plain(f"      {field.reference}", 8, width)
+
+
+def _both_lines(line: str, heading: str, both: tuple[str | None, str | None], width: int | None) -> Iterator[str]:
+    """What both sides have, in one line, or in a line each, under a heading, where it is too long for one."""
+    if width is None or len(line) <= width:
+        yield safe(line)
+        return
+    if heading:
+        yield from _plain(heading, 6, width)
+    for name, words in zip(("A", "B"), both, strict=True):
+        yield from _plain(f"      {name} {words}", 8, width)
+
+
+def _first_shown(field: FieldDifference) -> int:
+    """From which byte on both sides are shown: where they begin to differ, unless the first bytes show that."""
+    a, b = (bytes.fromhex(one or "") for one in (field.a_bytes, field.b_bytes))
+    at = next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), 0)
+    return at - at % 4 if at > _SHOWN_BYTES - 4 else 0
+
+
+def _bytes_shown(raw: str, start: int, begin: int) -> str:
+    shown = raw[2 * begin :][: 2 * _SHOWN_BYTES]
+    more = "…" if len(raw) > 2 * (begin + _SHOWN_BYTES) else ""
+    return f"{'…' if begin else ''}{shown}{more} at byte {start + begin}"
 
 
 def _all_field_lines(record: DifferenceRecord, width: int | None) -> Iterator[str]:
