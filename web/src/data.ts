@@ -57,8 +57,10 @@ export type RawSide = [template: number, frames: number[], own: number[], words:
 export type RawCall = [facts: [outline: number, ...texts: (number | string)[]], ...sides: RawSide[]];
 // Of a frame: file, number, place of the bytes (-1: not here), length.
 export interface DetailBlock { shared: number; frames: number[]; calls: RawCall[]; data: Uint8Array }
+// Read once: it has the findings, and whoever draws asks for it.
+let known: Head | null = null;
 export function head(): Head {
-  return JSON.parse(document.getElementById("head")!.textContent!) as Head;
+  return (known ??= JSON.parse(document.getElementById("head")!.textContent!) as Head);
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

@@ -149,19 +149,24 @@ function Events({ machine, at, theme }: { machine: Machine; at: number; theme: s
       context.fillStyle = of("--line");
       context.fillRect(0, 9, width, 1);
       const x = (moment: number) => 8 + ((width - 16) * moment) / Math.max(1, machine.moments.length - 1);
+      const [ok, bad] = [of("--ok"), of("--bad")];
       for (const [moment, started] of changes) {
-        context.fillStyle = of(started ? "--ok" : "--bad");
+        context.fillStyle = started ? ok : bad;
         context.fillRect(Math.round(x(moment)) - 1, started ? 2 : 10, 2, 7);
       }
-      context.fillStyle = of("--accent");
-      context.fillRect(x(at) - 0.5, 0, 1, height);
     };
     draw();
     const observer = new ResizeObserver(draw);
     observer.observe(canvas);
     return () => observer.disconnect();
-  }, [changes, at, theme]);
-  return <canvas ref={box} class="film-events" role="img" aria-label={`${plural(changes.length, "start or end", "starts and ends")} of processes`} title="Processes that started (above) and ended (below)" />;
+  }, [changes, theme]);
+  const share = at / Math.max(1, machine.moments.length - 1);
+  return (
+    <div class="film-events">
+      <canvas ref={box} role="img" aria-label={`${plural(changes.length, "start or end", "starts and ends")} of processes`} title="Processes that started (above) and ended (below)" />
+      <i style={{ left: `calc(8px + (100% - 16px) * ${share} - 0.5px)` }} />
+    </div>
+  );
 }
 
 // The block of a poll, as soon as it is here.
@@ -317,11 +322,12 @@ function Many({ film, frame, poll, rows, nameOf, columns, says, chosen, onChosen
           },
         }}
         header={<div class="row header" role="row" style={{ gridTemplateColumns: template, minWidth: `${width}px`, height: `${headerHeight}px` }}>{heading("Name", -1)}{columns.map(([title, at], place) => heading(title, place, at === null ? "no poll asked for it" : titleOf(film, at), at !== null))}</div>}
+        // Rows have no keys: each moment sorts them anew, and to fill a row that is there costs less than to make one.
         row={(place) => {
           const row = order[place]!;
           const change = film.change(row, poll);
           return (
-            <div key={row.number} class={`row${current === place ? " selected" : ""}${change === null ? "" : ` ${change}`}`} role="row" aria-rowindex={place + 2} style={{ gridTemplateColumns: template, minWidth: `${width}px` }}>
+            <div class={`row${current === place ? " selected" : ""}${change === null ? "" : ` ${change}`}`} role="row" aria-rowindex={place + 2} style={{ gridTemplateColumns: template, minWidth: `${width}px` }}>
               <div role="gridcell" title={`${nameOf(row)} ${row.identity}`.trim()} onClick={() => onChosen({ film: film.number, row: row.number, column: columns.find(([, at]) => at !== null)?.[1] ?? 0 })}>
                 {nameOf(row)}{change !== null && <span class={`badge film-${change}`}>{change}</span>}
               </div>
