@@ -37,7 +37,7 @@ help:
 	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make faults      let each operation of each command fail in turn; FAULTS_ARGS passes arguments on'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
-	@echo 'make buffers     compile ksy/ into analyzer/interfaces/buffers/_generated, and the Wireshark dissector from it'
+	@echo 'make buffers     compile ksy/ into analyzer/interfaces/buffers/_generated, and the Wireshark dissectors from it'
 	@echo 'make page        build web/ into analyzer/screens/formats/page_assets'
 	@echo 'make site        build the documentation as a site in build/site'
 	@echo 'make man         write docs/pcq-analyzer.1 from the command line'
@@ -63,7 +63,7 @@ lint: setup-tests
 	$(BIN)/lint-imports --no-cache
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py --check
 	@sh .ci/with-compiler.sh $(BIN)/python web/build.py --check
-	$(BIN)/python wireshark/generate.py --check
+	$(BIN)/python -m wireshark.generate --check
 	@mkdir -p build && $(BIN)/python -m tools.prose.help_texts > build/help.md
 	@sh .ci/with-compiler.sh sh tools/prose/check.sh $(PLAIN) build/help.md
 	@$(BIN)/python -m tools.prose.docstrings > build/docstrings.md
@@ -118,7 +118,7 @@ fuzz: setup-tests
 
 buffers: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py
-	$(BIN)/python wireshark/generate.py
+	$(BIN)/python -m wireshark.generate
 
 page: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python web/build.py

@@ -6,7 +6,6 @@ out: NTLM inside SPNEGO spends keystream that tshark 4.0 does not account for, a
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -14,7 +13,6 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -27,6 +25,7 @@ from analyzer.interfaces.buffers import Field, StubKind, decode_stub, map_fields
 from analyzer.pipeline.run import analyze
 from analyzer.results.call import Call, Side
 from tests import truth
+from wireshark import descriptions, in_lua
 
 FOLDER = Path(__file__).parent.parent / "wireshark"
 SCRIPT = FOLDER / "pcq.lua"
@@ -48,19 +47,13 @@ READ = (
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 
 
-@cache
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("wireshark_generate", FOLDER / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_committed_dissector_is_what_the_descriptions_give() -> None:
+def test_the_committed_dissectors_are_what_the_descriptions_give() -> None:
     ran = subprocess.run(
-        [sys.executable, FOLDER / "generate.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "wireshark.generate", "--check"],
+        cwd=FOLDER.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.returncode == 0, ran.stderr
 
@@ -78,11 +71,11 @@ def test_the_filters_of_the_documentation_exist() -> None:
 
 
 @cache
-def registered() -> dict[str, str]:
-    made = generator().Generator()
-    made.run()
-    fields: dict[str, str] = made.fields
-    return fields
+def registered() -> dict[str, descriptions.Shown]:
+    """The fields of the dissectors by filter."""
+    made = in_lua.Generator()
+    made.run(FOLDER / "runtime.lua")
+    return made.fields
 
 
 # ------------------------------------------------------------------------------------------------- ours
@@ -92,19 +85,18 @@ Leaf = tuple[int, int, str, str | int]
 
 def leaves(field: Field, path: str = "", outer: str = "") -> Iterator[Leaf]:
     """The values of a field: where, how long, under which filter, and what."""
-    gen = generator()
     for child in field.children:
         name = re.sub(r"\[\d+\]$", "", child.name)
-        stated = gen.filter_name(field.type, name)
+        stated = descriptions.filter_name(field.type, name)
         if child.children:
             yield from leaves(child, field.type, stated)
             continue
-        if field.type in gen.WRAPPERS and name == "data":
+        if field.type in descriptions.WRAPPERS and name == "data":
             stated = f"{outer}.data"
         elif child.type == "winperf.counter_value":
             stated = "winperf.counter_block.value"
         value = child.value
-        if value is None or stated not in registered() or "ProtoField.none" in registered()[stated]:
+        if value is None or stated not in registered() or registered()[stated].kind == "none":
             continue
         if f"{stated}.text" in registered() and isinstance(value, str):
             stated = f"{stated}.text"
@@ -184,16 +176,16 @@ def shown(capture: truth.Capture) -> Iterator[tuple[int, list[Leaf]]]:
 def values(proto: ElementTree.Element, base: int) -> Iterator[Leaf]:
     for field in proto.iter("field"):
         name, text = field.get("name", ""), field.get("show", "")
-        kind = registered().get(name)
-        if kind is None or "ProtoField.none" in kind or name == "pcq.opnum" or "value" not in field.attrib:
+        form = registered().get(name)
+        if form is None or form.kind == "none" or name == "pcq.opnum" or "value" not in field.attrib:
             continue
         raw = bytes.fromhex(field.get("value", ""))
         value: str | int = text
-        if re.search(r"ProtoField\.u?int", kind):
+        if "int" in form.kind:
             value = int(text, 0)
-        elif "absolute_time" in kind:
+        elif form.kind == "absolute_time":
             value = int.from_bytes(raw, "little")
-        elif "ProtoField.bytes" in kind:
+        elif form.kind == "bytes":
             value = text.replace(":", "")
         yield int(field.get("pos", "")) - base, int(field.get("size", "")), name, value
 

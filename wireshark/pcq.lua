@@ -23,35 +23,35 @@ pcq.experts = { experts.damaged }
 
 local methods = { [0] = "PerflibV2EnumerateCounterSet", [1] = "PerflibV2QueryCounterSetRegistrationInfo", [2] = "PerflibV2EnumerateCounterSetInstances", [3] = "PerflibV2OpenQueryHandle", [4] = "PerflibV2CloseQueryHandle", [5] = "PerflibV2QueryCounterInfo", [6] = "PerflibV2QueryCounterData", [7] = "PerflibV2ValidateCounters" }
 
-local names_0 = { [0] = "sunday", [1] = "monday", [2] = "tuesday", [3] = "wednesday", [4] = "thursday", [5] = "friday", [6] = "saturday" }
-local names_1 = { [0] = "PERF_COUNTER_RAWCOUNT_HEX", [256] = "PERF_COUNTER_LARGE_RAWCOUNT_HEX", [2816] = "PERF_COUNTER_TEXT", [65536] = "PERF_COUNTER_RAWCOUNT", [65792] = "PERF_COUNTER_LARGE_RAWCOUNT", [73728] = "PERF_DOUBLE_RAW", [4195328] = "PERF_COUNTER_DELTA", [4195584] = "PERF_COUNTER_LARGE_DELTA", [4260864] = "PERF_SAMPLE_COUNTER", [4523008] = "PERF_COUNTER_QUEUELEN_TYPE", [4523264] = "PERF_COUNTER_LARGE_QUEUELEN_TYPE", [5571840] = "PERF_COUNTER_100NS_QUEUELEN_TYPE", [6620416] = "PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE", [272696320] = "PERF_COUNTER_COUNTER", [272696576] = "PERF_COUNTER_BULK_COUNT", [537003008] = "PERF_RAW_FRACTION", [537003264] = "PERF_LARGE_RAW_FRACTION", [541132032] = "PERF_COUNTER_TIMER", [541525248] = "PERF_PRECISION_SYSTEM_TIMER", [542180608] = "PERF_100NSEC_TIMER", [542573824] = "PERF_PRECISION_100NS_TIMER", [543229184] = "PERF_OBJ_TIME_TIMER", [543622400] = "PERF_PRECISION_OBJECT_TIMER", [549585920] = "PERF_SAMPLE_FRACTION", [557909248] = "PERF_COUNTER_TIMER_INV", [558957824] = "PERF_100NSEC_TIMER_INV", [574686464] = "PERF_COUNTER_MULTI_TIMER", [575735040] = "PERF_100NSEC_MULTI_TIMER", [591463680] = "PERF_COUNTER_MULTI_TIMER_INV", [592512256] = "PERF_100NSEC_MULTI_TIMER_INV", [805438464] = "PERF_AVERAGE_TIMER", [807666944] = "PERF_ELAPSED_TIME", [1073742336] = "PERF_COUNTER_NODATA", [1073874176] = "PERF_AVERAGE_BULK", [1073939457] = "PERF_SAMPLE_BASE", [1073939458] = "PERF_AVERAGE_BASE", [1073939459] = "PERF_RAW_BASE", [1073939712] = "PERF_LARGE_RAW_BASE", [1107494144] = "PERF_COUNTER_MULTI_BASE", [2147483648] = "PERF_COUNTER_HISTOGRAM_TYPE" }
-local names_2 = { [100] = "PERF_DETAIL_NOVICE", [200] = "PERF_DETAIL_ADVANCED", [300] = "PERF_DETAIL_EXPERT", [400] = "PERF_DETAIL_WIZARD" }
-local names_3 = { [0] = "PERF_AGGREGATE_UNDEFINED", [1] = "PERF_AGGREGATE_TOTAL", [2] = "PERF_AGGREGATE_AVG", [3] = "PERF_AGGREGATE_MIN", [4] = "PERF_AGGREGATE_MAX" }
-local names_4 = { [0] = "PERF_COUNTERSET_SINGLE_INSTANCE", [2] = "PERF_COUNTERSET_MULTI_INSTANCES", [4] = "PERF_COUNTERSET_SINGLE_AGGREGATE", [6] = "PERF_COUNTERSET_MULTI_AGGREGATE", [12] = "PERF_COUNTERSET_SINGLE_AGGREGATE_HISTORY", [22] = "PERF_COUNTERSET_INSTANCE_AGGREGATE" }
-local names_5 = { [0] = "ERROR_SUCCESS", [1] = "ERROR_INVALID_FUNCTION", [2] = "ERROR_FILE_NOT_FOUND", [3] = "ERROR_PATH_NOT_FOUND", [4] = "ERROR_TOO_MANY_OPEN_FILES", [5] = "ERROR_ACCESS_DENIED", [6] = "ERROR_INVALID_HANDLE", [8] = "ERROR_NOT_ENOUGH_MEMORY", [13] = "ERROR_INVALID_DATA", [14] = "ERROR_OUTOFMEMORY", [19] = "ERROR_WRITE_PROTECT", [21] = "ERROR_NOT_READY", [31] = "ERROR_GEN_FAILURE", [50] = "ERROR_NOT_SUPPORTED", [53] = "ERROR_BAD_NETPATH", [64] = "ERROR_NETNAME_DELETED", [67] = "ERROR_BAD_NET_NAME", [80] = "ERROR_FILE_EXISTS", [87] = "ERROR_INVALID_PARAMETER", [109] = "ERROR_BROKEN_PIPE", [110] = "ERROR_OPEN_FAILED", [111] = "ERROR_BUFFER_OVERFLOW", [120] = "ERROR_CALL_NOT_IMPLEMENTED", [122] = "ERROR_INSUFFICIENT_BUFFER", [123] = "ERROR_INVALID_NAME", [124] = "ERROR_INVALID_LEVEL", [127] = "ERROR_PROC_NOT_FOUND", [161] = "ERROR_BAD_PATHNAME", [170] = "ERROR_BUSY", [183] = "ERROR_ALREADY_EXISTS", [203] = "ERROR_ENVVAR_NOT_FOUND", [230] = "ERROR_BAD_PIPE", [231] = "ERROR_PIPE_BUSY", [232] = "ERROR_NO_DATA", [233] = "ERROR_PIPE_NOT_CONNECTED", [234] = "ERROR_MORE_DATA", [258] = "WAIT_TIMEOUT", [259] = "ERROR_NO_MORE_ITEMS", [487] = "ERROR_INVALID_ADDRESS", [534] = "ERROR_ARITHMETIC_OVERFLOW", [535] = "ERROR_PIPE_CONNECTED", [995] = "ERROR_OPERATION_ABORTED", [997] = "ERROR_IO_PENDING", [998] = "ERROR_NOACCESS", [1004] = "ERROR_INVALID_FLAGS", [1008] = "ERROR_NO_TOKEN", [1009] = "ERROR_BADDB", [1010] = "ERROR_BADKEY", [1011] = "ERROR_CANTOPEN", [1012] = "ERROR_CANTREAD", [1013] = "ERROR_CANTWRITE", [1014] = "ERROR_REGISTRY_RECOVERED", [1015] = "ERROR_REGISTRY_CORRUPT", [1016] = "ERROR_REGISTRY_IO_FAILED", [1017] = "ERROR_NOT_REGISTRY_FILE", [1018] = "ERROR_KEY_DELETED", [1019] = "ERROR_NO_LOG_SPACE", [1020] = "ERROR_KEY_HAS_CHILDREN", [1021] = "ERROR_CHILD_MUST_BE_VOLATILE", [1022] = "ERROR_NOTIFY_ENUM_DIR", [1051] = "ERROR_DEPENDENT_SERVICES_RUNNING", [1052] = "ERROR_INVALID_SERVICE_CONTROL", [1053] = "ERROR_SERVICE_REQUEST_TIMEOUT", [1056] = "ERROR_SERVICE_ALREADY_RUNNING", [1058] = "ERROR_SERVICE_DISABLED", [1060] = "ERROR_SERVICE_DOES_NOT_EXIST", [1061] = "ERROR_SERVICE_CANNOT_ACCEPT_CTRL", [1062] = "ERROR_SERVICE_NOT_ACTIVE", [1072] = "ERROR_SERVICE_MARKED_FOR_DELETE", [1073] = "ERROR_SERVICE_EXISTS", [1113] = "ERROR_NO_UNICODE_TRANSLATION", [1114] = "ERROR_DLL_INIT_FAILED", [1115] = "ERROR_SHUTDOWN_IN_PROGRESS", [1117] = "ERROR_IO_DEVICE", [1130] = "ERROR_NOT_ENOUGH_SERVER_MEMORY", [1150] = "ERROR_OLD_WIN_VERSION", [1151] = "ERROR_APP_WRONG_OS", [1168] = "ERROR_NOT_FOUND", [1169] = "ERROR_NO_MATCH", [1190] = "ERROR_SHUTDOWN_IS_SCHEDULED", [1210] = "ERROR_INVALID_COMPUTERNAME", [1219] = "ERROR_SESSION_CREDENTIAL_CONFLICT", [1223] = "ERROR_CANCELLED", [1235] = "ERROR_REQUEST_ABORTED", [1237] = "ERROR_RETRY", [1300] = "ERROR_NOT_ALL_ASSIGNED", [1307] = "ERROR_INVALID_OWNER", [1314] = "ERROR_PRIVILEGE_NOT_HELD", [1326] = "ERROR_LOGON_FAILURE", [1332] = "ERROR_NONE_MAPPED", [1336] = "ERROR_INVALID_ACL", [1337] = "ERROR_INVALID_SID", [1338] = "ERROR_INVALID_SECURITY_DESCR", [1346] = "ERROR_BAD_IMPERSONATION_LEVEL", [1359] = "ERROR_INTERNAL_ERROR", [1380] = "ERROR_LOGON_NOT_GRANTED", [1450] = "ERROR_NO_SYSTEM_RESOURCES", [1453] = "ERROR_WORKING_SET_QUOTA", [1454] = "ERROR_PAGEFILE_QUOTA", [1455] = "ERROR_COMMITMENT_LIMIT", [1460] = "ERROR_TIMEOUT", [1702] = "RPC_S_INVALID_BINDING", [1703] = "RPC_S_PROTSEQ_NOT_SUPPORTED", [1717] = "RPC_S_UNKNOWN_IF", [1722] = "RPC_S_SERVER_UNAVAILABLE", [1723] = "RPC_S_SERVER_TOO_BUSY", [1726] = "RPC_S_CALL_FAILED", [1727] = "RPC_S_CALL_FAILED_DNE", [1728] = "RPC_S_PROTOCOL_ERROR", [1730] = "RPC_S_UNSUPPORTED_TRANS_SYN", [1732] = "RPC_S_UNSUPPORTED_TYPE", [1733] = "RPC_S_INVALID_TAG", [1734] = "RPC_S_INVALID_BOUND", [1745] = "RPC_S_PROCNUM_OUT_OF_RANGE", [1747] = "RPC_S_UNKNOWN_AUTHN_SERVICE", [1748] = "RPC_S_UNKNOWN_AUTHN_LEVEL", [1753] = "EPT_S_NOT_REGISTERED", [1764] = "RPC_S_CANNOT_SUPPORT", [1766] = "RPC_S_INTERNAL_ERROR", [1775] = "RPC_X_SS_IN_NULL_CONTEXT", [1777] = "RPC_X_SS_CONTEXT_DAMAGED", [1780] = "RPC_X_NULL_REF_POINTER", [1781] = "RPC_X_ENUM_VALUE_OUT_OF_RANGE", [1782] = "RPC_X_BYTE_COUNT_TOO_SMALL", [1783] = "RPC_X_BAD_STUB_DATA", [1784] = "ERROR_INVALID_USER_BUFFER", [1813] = "ERROR_RESOURCE_TYPE_NOT_FOUND", [1814] = "ERROR_RESOURCE_NAME_NOT_FOUND", [1815] = "ERROR_RESOURCE_LANG_NOT_FOUND", [1816] = "ERROR_NOT_ENOUGH_QUOTA", [1817] = "RPC_S_NO_INTERFACES", [1818] = "RPC_S_CALL_CANCELLED", [1820] = "RPC_S_COMM_FAILURE", [1821] = "RPC_S_UNSUPPORTED_AUTHN_LEVEL", [1825] = "RPC_S_SEC_PKG_ERROR", [1908] = "ERROR_DOMAIN_CONTROLLER_NOT_FOUND", [2114] = "NERR_ServerNotStarted", [2215] = "NERR_LogonServerNotFound", [4200] = "ERROR_WMI_GUID_NOT_FOUND", [4201] = "ERROR_WMI_INSTANCE_NOT_FOUND", [4202] = "ERROR_WMI_ITEMID_NOT_FOUND", [4203] = "ERROR_WMI_TRY_AGAIN", [4204] = "ERROR_WMI_DP_NOT_FOUND", [4205] = "ERROR_WMI_UNRESOLVED_INSTANCE_REF", [4206] = "ERROR_WMI_ALREADY_ENABLED", [4207] = "ERROR_WMI_GUID_DISCONNECTED", [4208] = "ERROR_WMI_SERVER_UNAVAILABLE", [4209] = "ERROR_WMI_DP_FAILED", [4210] = "ERROR_WMI_INVALID_MOF", [4211] = "ERROR_WMI_INVALID_REGINFO", [4213] = "ERROR_WMI_READ_ONLY", [4214] = "ERROR_WMI_SET_FAILURE", [4317] = "ERROR_INVALID_OPERATION", [15100] = "ERROR_MUI_FILE_NOT_FOUND", [15105] = "ERROR_MUI_FILE_NOT_LOADED" }
-local names_6 = { [0] = "PERF_ERROR_RETURN", [1] = "PERF_SINGLE_COUNTER", [2] = "PERF_MULTI_COUNTERS", [4] = "PERF_MULTI_INSTANCES", [6] = "PERF_COUNTERSET" }
-local names_7 = { [1] = "PERF_REG_COUNTERSET_STRUCT", [2] = "PERF_REG_COUNTER_STRUCT", [3] = "PERF_REG_COUNTERSET_NAME_STRING", [4] = "PERF_REG_COUNTERSET_HELP_STRING", [5] = "PERF_REG_COUNTER_NAME_STRINGS", [6] = "PERF_REG_COUNTER_HELP_STRINGS", [7] = "PERF_REG_PROVIDER_NAME", [8] = "PERF_REG_PROVIDER_GUID", [9] = "PERF_REG_COUNTERSET_ENGLISH_NAME", [10] = "PERF_REG_COUNTER_ENGLISH_NAMES" }
+local names_0 = { [0] = "PERF_AGGREGATE_UNDEFINED", [1] = "PERF_AGGREGATE_TOTAL", [2] = "PERF_AGGREGATE_AVG", [3] = "PERF_AGGREGATE_MIN", [4] = "PERF_AGGREGATE_MAX" }
+local names_1 = { [100] = "PERF_DETAIL_NOVICE", [200] = "PERF_DETAIL_ADVANCED", [300] = "PERF_DETAIL_EXPERT", [400] = "PERF_DETAIL_WIZARD" }
+local names_2 = { [0] = "PERF_COUNTER_RAWCOUNT_HEX", [256] = "PERF_COUNTER_LARGE_RAWCOUNT_HEX", [2816] = "PERF_COUNTER_TEXT", [65536] = "PERF_COUNTER_RAWCOUNT", [65792] = "PERF_COUNTER_LARGE_RAWCOUNT", [73728] = "PERF_DOUBLE_RAW", [4195328] = "PERF_COUNTER_DELTA", [4195584] = "PERF_COUNTER_LARGE_DELTA", [4260864] = "PERF_SAMPLE_COUNTER", [4523008] = "PERF_COUNTER_QUEUELEN_TYPE", [4523264] = "PERF_COUNTER_LARGE_QUEUELEN_TYPE", [5571840] = "PERF_COUNTER_100NS_QUEUELEN_TYPE", [6620416] = "PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE", [272696320] = "PERF_COUNTER_COUNTER", [272696576] = "PERF_COUNTER_BULK_COUNT", [537003008] = "PERF_RAW_FRACTION", [537003264] = "PERF_LARGE_RAW_FRACTION", [541132032] = "PERF_COUNTER_TIMER", [541525248] = "PERF_PRECISION_SYSTEM_TIMER", [542180608] = "PERF_100NSEC_TIMER", [542573824] = "PERF_PRECISION_100NS_TIMER", [543229184] = "PERF_OBJ_TIME_TIMER", [543622400] = "PERF_PRECISION_OBJECT_TIMER", [549585920] = "PERF_SAMPLE_FRACTION", [557909248] = "PERF_COUNTER_TIMER_INV", [558957824] = "PERF_100NSEC_TIMER_INV", [574686464] = "PERF_COUNTER_MULTI_TIMER", [575735040] = "PERF_100NSEC_MULTI_TIMER", [591463680] = "PERF_COUNTER_MULTI_TIMER_INV", [592512256] = "PERF_100NSEC_MULTI_TIMER_INV", [805438464] = "PERF_AVERAGE_TIMER", [807666944] = "PERF_ELAPSED_TIME", [1073742336] = "PERF_COUNTER_NODATA", [1073874176] = "PERF_AVERAGE_BULK", [1073939457] = "PERF_SAMPLE_BASE", [1073939458] = "PERF_AVERAGE_BASE", [1073939459] = "PERF_RAW_BASE", [1073939712] = "PERF_LARGE_RAW_BASE", [1107494144] = "PERF_COUNTER_MULTI_BASE", [2147483648] = "PERF_COUNTER_HISTOGRAM_TYPE" }
+local names_3 = { [0] = "PERF_COUNTERSET_SINGLE_INSTANCE", [2] = "PERF_COUNTERSET_MULTI_INSTANCES", [4] = "PERF_COUNTERSET_SINGLE_AGGREGATE", [6] = "PERF_COUNTERSET_MULTI_AGGREGATE", [12] = "PERF_COUNTERSET_SINGLE_AGGREGATE_HISTORY", [22] = "PERF_COUNTERSET_INSTANCE_AGGREGATE" }
+local names_4 = { [0] = "ERROR_SUCCESS", [1] = "ERROR_INVALID_FUNCTION", [2] = "ERROR_FILE_NOT_FOUND", [3] = "ERROR_PATH_NOT_FOUND", [4] = "ERROR_TOO_MANY_OPEN_FILES", [5] = "ERROR_ACCESS_DENIED", [6] = "ERROR_INVALID_HANDLE", [8] = "ERROR_NOT_ENOUGH_MEMORY", [13] = "ERROR_INVALID_DATA", [14] = "ERROR_OUTOFMEMORY", [19] = "ERROR_WRITE_PROTECT", [21] = "ERROR_NOT_READY", [31] = "ERROR_GEN_FAILURE", [50] = "ERROR_NOT_SUPPORTED", [53] = "ERROR_BAD_NETPATH", [64] = "ERROR_NETNAME_DELETED", [67] = "ERROR_BAD_NET_NAME", [80] = "ERROR_FILE_EXISTS", [87] = "ERROR_INVALID_PARAMETER", [109] = "ERROR_BROKEN_PIPE", [110] = "ERROR_OPEN_FAILED", [111] = "ERROR_BUFFER_OVERFLOW", [120] = "ERROR_CALL_NOT_IMPLEMENTED", [122] = "ERROR_INSUFFICIENT_BUFFER", [123] = "ERROR_INVALID_NAME", [124] = "ERROR_INVALID_LEVEL", [127] = "ERROR_PROC_NOT_FOUND", [161] = "ERROR_BAD_PATHNAME", [170] = "ERROR_BUSY", [183] = "ERROR_ALREADY_EXISTS", [203] = "ERROR_ENVVAR_NOT_FOUND", [230] = "ERROR_BAD_PIPE", [231] = "ERROR_PIPE_BUSY", [232] = "ERROR_NO_DATA", [233] = "ERROR_PIPE_NOT_CONNECTED", [234] = "ERROR_MORE_DATA", [258] = "WAIT_TIMEOUT", [259] = "ERROR_NO_MORE_ITEMS", [487] = "ERROR_INVALID_ADDRESS", [534] = "ERROR_ARITHMETIC_OVERFLOW", [535] = "ERROR_PIPE_CONNECTED", [995] = "ERROR_OPERATION_ABORTED", [997] = "ERROR_IO_PENDING", [998] = "ERROR_NOACCESS", [1004] = "ERROR_INVALID_FLAGS", [1008] = "ERROR_NO_TOKEN", [1009] = "ERROR_BADDB", [1010] = "ERROR_BADKEY", [1011] = "ERROR_CANTOPEN", [1012] = "ERROR_CANTREAD", [1013] = "ERROR_CANTWRITE", [1014] = "ERROR_REGISTRY_RECOVERED", [1015] = "ERROR_REGISTRY_CORRUPT", [1016] = "ERROR_REGISTRY_IO_FAILED", [1017] = "ERROR_NOT_REGISTRY_FILE", [1018] = "ERROR_KEY_DELETED", [1019] = "ERROR_NO_LOG_SPACE", [1020] = "ERROR_KEY_HAS_CHILDREN", [1021] = "ERROR_CHILD_MUST_BE_VOLATILE", [1022] = "ERROR_NOTIFY_ENUM_DIR", [1051] = "ERROR_DEPENDENT_SERVICES_RUNNING", [1052] = "ERROR_INVALID_SERVICE_CONTROL", [1053] = "ERROR_SERVICE_REQUEST_TIMEOUT", [1056] = "ERROR_SERVICE_ALREADY_RUNNING", [1058] = "ERROR_SERVICE_DISABLED", [1060] = "ERROR_SERVICE_DOES_NOT_EXIST", [1061] = "ERROR_SERVICE_CANNOT_ACCEPT_CTRL", [1062] = "ERROR_SERVICE_NOT_ACTIVE", [1072] = "ERROR_SERVICE_MARKED_FOR_DELETE", [1073] = "ERROR_SERVICE_EXISTS", [1113] = "ERROR_NO_UNICODE_TRANSLATION", [1114] = "ERROR_DLL_INIT_FAILED", [1115] = "ERROR_SHUTDOWN_IN_PROGRESS", [1117] = "ERROR_IO_DEVICE", [1130] = "ERROR_NOT_ENOUGH_SERVER_MEMORY", [1150] = "ERROR_OLD_WIN_VERSION", [1151] = "ERROR_APP_WRONG_OS", [1168] = "ERROR_NOT_FOUND", [1169] = "ERROR_NO_MATCH", [1190] = "ERROR_SHUTDOWN_IS_SCHEDULED", [1210] = "ERROR_INVALID_COMPUTERNAME", [1219] = "ERROR_SESSION_CREDENTIAL_CONFLICT", [1223] = "ERROR_CANCELLED", [1235] = "ERROR_REQUEST_ABORTED", [1237] = "ERROR_RETRY", [1300] = "ERROR_NOT_ALL_ASSIGNED", [1307] = "ERROR_INVALID_OWNER", [1314] = "ERROR_PRIVILEGE_NOT_HELD", [1326] = "ERROR_LOGON_FAILURE", [1332] = "ERROR_NONE_MAPPED", [1336] = "ERROR_INVALID_ACL", [1337] = "ERROR_INVALID_SID", [1338] = "ERROR_INVALID_SECURITY_DESCR", [1346] = "ERROR_BAD_IMPERSONATION_LEVEL", [1359] = "ERROR_INTERNAL_ERROR", [1380] = "ERROR_LOGON_NOT_GRANTED", [1450] = "ERROR_NO_SYSTEM_RESOURCES", [1453] = "ERROR_WORKING_SET_QUOTA", [1454] = "ERROR_PAGEFILE_QUOTA", [1455] = "ERROR_COMMITMENT_LIMIT", [1460] = "ERROR_TIMEOUT", [1702] = "RPC_S_INVALID_BINDING", [1703] = "RPC_S_PROTSEQ_NOT_SUPPORTED", [1717] = "RPC_S_UNKNOWN_IF", [1722] = "RPC_S_SERVER_UNAVAILABLE", [1723] = "RPC_S_SERVER_TOO_BUSY", [1726] = "RPC_S_CALL_FAILED", [1727] = "RPC_S_CALL_FAILED_DNE", [1728] = "RPC_S_PROTOCOL_ERROR", [1730] = "RPC_S_UNSUPPORTED_TRANS_SYN", [1732] = "RPC_S_UNSUPPORTED_TYPE", [1733] = "RPC_S_INVALID_TAG", [1734] = "RPC_S_INVALID_BOUND", [1745] = "RPC_S_PROCNUM_OUT_OF_RANGE", [1747] = "RPC_S_UNKNOWN_AUTHN_SERVICE", [1748] = "RPC_S_UNKNOWN_AUTHN_LEVEL", [1753] = "EPT_S_NOT_REGISTERED", [1764] = "RPC_S_CANNOT_SUPPORT", [1766] = "RPC_S_INTERNAL_ERROR", [1775] = "RPC_X_SS_IN_NULL_CONTEXT", [1777] = "RPC_X_SS_CONTEXT_DAMAGED", [1780] = "RPC_X_NULL_REF_POINTER", [1781] = "RPC_X_ENUM_VALUE_OUT_OF_RANGE", [1782] = "RPC_X_BYTE_COUNT_TOO_SMALL", [1783] = "RPC_X_BAD_STUB_DATA", [1784] = "ERROR_INVALID_USER_BUFFER", [1813] = "ERROR_RESOURCE_TYPE_NOT_FOUND", [1814] = "ERROR_RESOURCE_NAME_NOT_FOUND", [1815] = "ERROR_RESOURCE_LANG_NOT_FOUND", [1816] = "ERROR_NOT_ENOUGH_QUOTA", [1817] = "RPC_S_NO_INTERFACES", [1818] = "RPC_S_CALL_CANCELLED", [1820] = "RPC_S_COMM_FAILURE", [1821] = "RPC_S_UNSUPPORTED_AUTHN_LEVEL", [1825] = "RPC_S_SEC_PKG_ERROR", [1908] = "ERROR_DOMAIN_CONTROLLER_NOT_FOUND", [2114] = "NERR_ServerNotStarted", [2215] = "NERR_LogonServerNotFound", [4200] = "ERROR_WMI_GUID_NOT_FOUND", [4201] = "ERROR_WMI_INSTANCE_NOT_FOUND", [4202] = "ERROR_WMI_ITEMID_NOT_FOUND", [4203] = "ERROR_WMI_TRY_AGAIN", [4204] = "ERROR_WMI_DP_NOT_FOUND", [4205] = "ERROR_WMI_UNRESOLVED_INSTANCE_REF", [4206] = "ERROR_WMI_ALREADY_ENABLED", [4207] = "ERROR_WMI_GUID_DISCONNECTED", [4208] = "ERROR_WMI_SERVER_UNAVAILABLE", [4209] = "ERROR_WMI_DP_FAILED", [4210] = "ERROR_WMI_INVALID_MOF", [4211] = "ERROR_WMI_INVALID_REGINFO", [4213] = "ERROR_WMI_READ_ONLY", [4214] = "ERROR_WMI_SET_FAILURE", [4317] = "ERROR_INVALID_OPERATION", [15100] = "ERROR_MUI_FILE_NOT_FOUND", [15105] = "ERROR_MUI_FILE_NOT_LOADED" }
+local names_5 = { [0] = "PERF_ERROR_RETURN", [1] = "PERF_SINGLE_COUNTER", [2] = "PERF_MULTI_COUNTERS", [4] = "PERF_MULTI_INSTANCES", [6] = "PERF_COUNTERSET" }
+local names_6 = { [1] = "PERF_REG_COUNTERSET_STRUCT", [2] = "PERF_REG_COUNTER_STRUCT", [3] = "PERF_REG_COUNTERSET_NAME_STRING", [4] = "PERF_REG_COUNTERSET_HELP_STRING", [5] = "PERF_REG_COUNTER_NAME_STRINGS", [6] = "PERF_REG_COUNTER_HELP_STRINGS", [7] = "PERF_REG_PROVIDER_NAME", [8] = "PERF_REG_PROVIDER_GUID", [9] = "PERF_REG_COUNTERSET_ENGLISH_NAME", [10] = "PERF_REG_COUNTER_ENGLISH_NAMES" }
+local names_7 = { [0] = "sunday", [1] = "monday", [2] = "tuesday", [3] = "wednesday", [4] = "thursday", [5] = "friday", [6] = "saturday" }
 
 local fields = {
   ["ms_pcq_stubs.request"] = ProtoField.none("ms_pcq_stubs.request", "(request)"),
   ["ms_pcq_stubs.response"] = ProtoField.none("ms_pcq_stubs.response", "(response)"),
   ["pcq.close_query_handle.query_handle"] = ProtoField.none("pcq.close_query_handle.query_handle", "phQuery"),
-  ["pcq.counter.aggregate_func"] = ProtoField.uint32("pcq.counter.aggregate_func", "AggregateFunc", base.DEC, names_3),
+  ["pcq.counter.aggregate_func"] = ProtoField.uint32("pcq.counter.aggregate_func", "AggregateFunc", base.DEC, names_0),
   ["pcq.counter.attributes"] = ProtoField.uint64("pcq.counter.attributes", "Attrib", base.HEX),
   ["pcq.counter.base_counter_id"] = ProtoField.uint32("pcq.counter.base_counter_id", "BaseCounterId", base.DEC),
   ["pcq.counter.default_scale"] = ProtoField.int32("pcq.counter.default_scale", "DefaultScale", base.DEC),
-  ["pcq.counter.detail_level"] = ProtoField.uint32("pcq.counter.detail_level", "DetailLevel", base.DEC, names_2),
+  ["pcq.counter.detail_level"] = ProtoField.uint32("pcq.counter.detail_level", "DetailLevel", base.DEC, names_1),
   ["pcq.counter.id"] = ProtoField.uint32("pcq.counter.id", "CounterId", base.DEC),
   ["pcq.counter.multi_id"] = ProtoField.uint32("pcq.counter.multi_id", "MultiId", base.DEC),
   ["pcq.counter.perf_freq_id"] = ProtoField.uint32("pcq.counter.perf_freq_id", "PerfFreqId", base.DEC),
   ["pcq.counter.perf_time_id"] = ProtoField.uint32("pcq.counter.perf_time_id", "PerfTimeId", base.DEC),
   ["pcq.counter.reserved"] = ProtoField.uint32("pcq.counter.reserved", "Reserved", base.DEC),
-  ["pcq.counter.type"] = ProtoField.uint32("pcq.counter.type", "Type", base.HEX, names_1),
+  ["pcq.counter.type"] = ProtoField.uint32("pcq.counter.type", "Type", base.HEX, names_2),
   ["pcq.counter_info.counter"] = ProtoField.none("pcq.counter_info.counter", "_PERF_COUNTER_REG_INFO"),
   ["pcq.counterset.counters"] = ProtoField.none("pcq.counterset.counters", "_PERF_COUNTER_REG_INFO"),
-  ["pcq.counterset.detail_level"] = ProtoField.uint32("pcq.counterset.detail_level", "DetailLevel", base.DEC, names_2),
+  ["pcq.counterset.detail_level"] = ProtoField.uint32("pcq.counterset.detail_level", "DetailLevel", base.DEC, names_1),
   ["pcq.counterset.guid"] = ProtoField.guid("pcq.counterset.guid", "CounterSetGuid"),
-  ["pcq.counterset.instance_type"] = ProtoField.uint32("pcq.counterset.instance_type", "InstanceType", base.DEC, names_4),
+  ["pcq.counterset.instance_type"] = ProtoField.uint32("pcq.counterset.instance_type", "InstanceType", base.DEC, names_3),
   ["pcq.counterset.num_counters"] = ProtoField.uint32("pcq.counterset.num_counters", "NumCounters", base.DEC),
   ["pcq.counterset.type"] = ProtoField.uint32("pcq.counterset.type", "CounterSetType", base.DEC),
   ["pcq.enumerate_counter_set.guids"] = ProtoField.guid("pcq.enumerate_counter_set.guids", "lpData"),
@@ -78,7 +78,7 @@ local fields = {
   ["pcq.identifier.name"] = ProtoField.string("pcq.identifier.name", "InstanceName"),
   ["pcq.identifier.reserved"] = ProtoField.uint32("pcq.identifier.reserved", "Reserved", base.DEC),
   ["pcq.identifier.size"] = ProtoField.uint32("pcq.identifier.size", "Size", base.DEC),
-  ["pcq.identifier.status"] = ProtoField.uint32("pcq.identifier.status", "Status", base.DEC, names_5),
+  ["pcq.identifier.status"] = ProtoField.uint32("pcq.identifier.status", "Status", base.DEC, names_4),
   ["pcq.identifiers.identifiers"] = ProtoField.none("pcq.identifiers.identifiers", "_PERF_COUNTER_IDENTIFIER"),
   ["pcq.instance.id"] = ProtoField.uint32("pcq.instance.id", "InstanceId", base.DEC),
   ["pcq.instance.name"] = ProtoField.string("pcq.instance.name", "InstanceName"),
@@ -105,13 +105,12 @@ local fields = {
   ["pcq.query_counter_data.block.body"] = ProtoField.none("pcq.query_counter_data.block.body", "(data)"),
   ["pcq.query_counter_data.block.reserved"] = ProtoField.uint32("pcq.query_counter_data.block.reserved", "Reserved", base.DEC),
   ["pcq.query_counter_data.block.size"] = ProtoField.uint32("pcq.query_counter_data.block.size", "dwSize", base.DEC),
-  ["pcq.query_counter_data.block.status"] = ProtoField.uint32("pcq.query_counter_data.block.status", "dwStatus", base.DEC, names_5),
-  ["pcq.query_counter_data.block.type"] = ProtoField.uint32("pcq.query_counter_data.block.type", "dwType", base.DEC, names_6),
+  ["pcq.query_counter_data.block.status"] = ProtoField.uint32("pcq.query_counter_data.block.status", "dwStatus", base.DEC, names_4),
+  ["pcq.query_counter_data.block.type"] = ProtoField.uint32("pcq.query_counter_data.block.type", "dwType", base.DEC, names_5),
   ["pcq.query_counter_data.blocks"] = ProtoField.none("pcq.query_counter_data.blocks", "_PERF_COUNTER_HEADER"),
   ["pcq.query_counter_data.counter_data.data_size"] = ProtoField.uint32("pcq.query_counter_data.counter_data.data_size", "dwDataSize", base.DEC),
   ["pcq.query_counter_data.counter_data.size"] = ProtoField.uint32("pcq.query_counter_data.counter_data.size", "dwSize", base.DEC),
   ["pcq.query_counter_data.counter_data.value"] = ProtoField.uint64("pcq.query_counter_data.counter_data.value", "(data)", base.DEC),
-  ["pcq.query_counter_data.counter_data.value.bytes"] = ProtoField.bytes("pcq.query_counter_data.counter_data.value.bytes", "(data)"),
   ["pcq.query_counter_data.counter_data.value.text"] = ProtoField.string("pcq.query_counter_data.counter_data.value.text", "(data)"),
   ["pcq.query_counter_data.counter_ids.counter_ids"] = ProtoField.uint32("pcq.query_counter_data.counter_ids.counter_ids", "CounterId", base.DEC),
   ["pcq.query_counter_data.counter_ids.num_counters"] = ProtoField.uint32("pcq.query_counter_data.counter_ids.num_counters", "dwCounters", base.DEC),
@@ -150,11 +149,11 @@ local fields = {
   ["pcq.query_counter_set_registration_info.lp_data"] = ProtoField.none("pcq.query_counter_set_registration_info.lp_data", "lpData"),
   ["pcq.query_counter_set_registration_info.lp_data.data"] = ProtoField.bytes("pcq.query_counter_set_registration_info.lp_data.data", "lpData"),
   ["pcq.query_counter_set_registration_info.out_size"] = ProtoField.uint32("pcq.query_counter_set_registration_info.out_size", "pdwOutSize", base.DEC),
-  ["pcq.query_counter_set_registration_info.request_code"] = ProtoField.uint32("pcq.query_counter_set_registration_info.request_code", "RequestCode", base.DEC, names_7),
+  ["pcq.query_counter_set_registration_info.request_code"] = ProtoField.uint32("pcq.query_counter_set_registration_info.request_code", "RequestCode", base.DEC, names_6),
   ["pcq.query_counter_set_registration_info.request_lcid"] = ProtoField.uint32("pcq.query_counter_set_registration_info.request_lcid", "RequestLCID", base.DEC),
   ["pcq.query_counter_set_registration_info.rtn_size"] = ProtoField.uint32("pcq.query_counter_set_registration_info.rtn_size", "pdwRtnSize", base.DEC),
   ["pcq.registration.string"] = ProtoField.string("pcq.registration.string", "lpData"),
-  ["pcq.status"] = ProtoField.uint32("pcq.status", "(return value)", base.DEC, names_5),
+  ["pcq.status"] = ProtoField.uint32("pcq.status", "(return value)", base.DEC, names_4),
   ["pcq.string_table.counter_string.counter_id"] = ProtoField.uint32("pcq.string_table.counter_string.counter_id", "dwCounterId", base.DEC),
   ["pcq.string_table.counter_string.ofs_string"] = ProtoField.uint32("pcq.string_table.counter_string.ofs_string", "dwOffset", base.DEC),
   ["pcq.string_table.counter_string.string"] = ProtoField.string("pcq.string_table.counter_string.string", "(string)"),
@@ -162,7 +161,7 @@ local fields = {
   ["pcq.string_table.strings"] = ProtoField.none("pcq.string_table.strings", "_STRING_COUNTER_HEADER"),
   ["pcq.string_table.total_size"] = ProtoField.uint32("pcq.string_table.total_size", "dwSize", base.DEC),
   ["pcq.systemtime.day"] = ProtoField.uint16("pcq.systemtime.day", "wDay", base.DEC),
-  ["pcq.systemtime.day_of_week"] = ProtoField.uint16("pcq.systemtime.day_of_week", "wDayOfWeek", base.DEC, names_0),
+  ["pcq.systemtime.day_of_week"] = ProtoField.uint16("pcq.systemtime.day_of_week", "wDayOfWeek", base.DEC, names_7),
   ["pcq.systemtime.hour"] = ProtoField.uint16("pcq.systemtime.hour", "wHour", base.DEC),
   ["pcq.systemtime.milliseconds"] = ProtoField.uint16("pcq.systemtime.milliseconds", "wMilliseconds", base.DEC),
   ["pcq.systemtime.minute"] = ProtoField.uint16("pcq.systemtime.minute", "wMinute", base.DEC),
@@ -187,9 +186,9 @@ local fields = {
   ["winperf.counter_definition.counter_name_title_index"] = ProtoField.uint32("winperf.counter_definition.counter_name_title_index", "CounterNameTitleIndex", base.DEC),
   ["winperf.counter_definition.counter_offset"] = ProtoField.uint32("winperf.counter_definition.counter_offset", "CounterOffset", base.DEC),
   ["winperf.counter_definition.counter_size"] = ProtoField.uint32("winperf.counter_definition.counter_size", "CounterSize", base.DEC),
-  ["winperf.counter_definition.counter_type"] = ProtoField.uint32("winperf.counter_definition.counter_type", "CounterType", base.DEC, names_1),
+  ["winperf.counter_definition.counter_type"] = ProtoField.uint32("winperf.counter_definition.counter_type", "CounterType", base.DEC, names_2),
   ["winperf.counter_definition.default_scale"] = ProtoField.int32("winperf.counter_definition.default_scale", "DefaultScale", base.DEC),
-  ["winperf.counter_definition.detail_level"] = ProtoField.uint32("winperf.counter_definition.detail_level", "DetailLevel", base.DEC, names_2),
+  ["winperf.counter_definition.detail_level"] = ProtoField.uint32("winperf.counter_definition.detail_level", "DetailLevel", base.DEC, names_1),
   ["winperf.default_object"] = ProtoField.int32("winperf.default_object", "DefaultObject", base.DEC),
   ["winperf.header_length"] = ProtoField.uint32("winperf.header_length", "HeaderLength", base.DEC),
   ["winperf.instance.byte_length"] = ProtoField.uint32("winperf.instance.byte_length", "ByteLength", base.DEC),
@@ -212,7 +211,7 @@ local fields = {
   ["winperf.object.counters"] = ProtoField.none("winperf.object.counters", "PERF_COUNTER_DEFINITION"),
   ["winperf.object.default_counter"] = ProtoField.int32("winperf.object.default_counter", "DefaultCounter", base.DEC),
   ["winperf.object.definition_length"] = ProtoField.uint32("winperf.object.definition_length", "DefinitionLength", base.DEC),
-  ["winperf.object.detail_level"] = ProtoField.uint32("winperf.object.detail_level", "DetailLevel", base.DEC, names_2),
+  ["winperf.object.detail_level"] = ProtoField.uint32("winperf.object.detail_level", "DetailLevel", base.DEC, names_1),
   ["winperf.object.header_length"] = ProtoField.uint32("winperf.object.header_length", "HeaderLength", base.DEC),
   ["winperf.object.help_title"] = ProtoField.uint32("winperf.object.help_title", "ObjectHelpTitle", base.DEC),
   ["winperf.object.help_title_index"] = ProtoField.uint32("winperf.object.help_title_index", "ObjectHelpTitleIndex", base.DEC),
@@ -235,7 +234,7 @@ local fields = {
   ["winperf.system_name_offset"] = ProtoField.uint32("winperf.system_name_offset", "SystemNameOffset", base.DEC),
   ["winperf.system_time"] = ProtoField.none("winperf.system_time", "SystemTime"),
   ["winperf.systemtime.day"] = ProtoField.uint16("winperf.systemtime.day", "wDay", base.DEC),
-  ["winperf.systemtime.day_of_week"] = ProtoField.uint16("winperf.systemtime.day_of_week", "wDayOfWeek", base.DEC, names_0),
+  ["winperf.systemtime.day_of_week"] = ProtoField.uint16("winperf.systemtime.day_of_week", "wDayOfWeek", base.DEC, names_7),
   ["winperf.systemtime.hour"] = ProtoField.uint16("winperf.systemtime.hour", "wHour", base.DEC),
   ["winperf.systemtime.milliseconds"] = ProtoField.uint16("winperf.systemtime.milliseconds", "wMilliseconds", base.DEC),
   ["winperf.systemtime.minute"] = ProtoField.uint16("winperf.systemtime.minute", "wMinute", base.DEC),
@@ -254,7 +253,7 @@ do
   pcq.fields, winperf.fields = of_pcq, of_winperf
 end
 
-local choose
+local choose, whole
 local types = {}
 types["ms_dtyp"] = {
   spelling = "",
@@ -336,7 +335,7 @@ types["ms_pcq.instance_header"] = {
   spelling = "_PERF_INSTANCE_HEADER",
   params = {  },
   seq = {
-    { id = "size", name = "Size", kind = "u4", valid = function(o) if o._ < 8 then return o._ .. " is below " .. 8 end end, field = fields["pcq.instance.size"] },
+    { id = "size", name = "Size", kind = "u4", valid = function(o) if o._ < 8 then return whole(o._) .. " is below " .. whole(8) end end, field = fields["pcq.instance.size"] },
     { id = "instance_id", name = "InstanceId", kind = "u4", field = fields["pcq.instance.id"] },
     { id = "name", name = "InstanceName", size = function(o) return (o.size - 8) end, condition = function(o) return (o.ofs_name >= 0) end, encoding = "UTF-16LE", field = fields["pcq.instance.name"] },
   },
@@ -405,7 +404,7 @@ types["ms_pcq_identifier_list.identifier"] = {
   seq = {
     { id = "counterset_guid", name = "CounterSetGuid", kind = "ms_dtyp.guid", field = fields["pcq.identifier.counterset_guid"] },
     { id = "status", name = "Status", kind = "u4", meaning = "win32", field = fields["pcq.identifier.status"] },
-    { id = "size", name = "Size", kind = "u4", valid = function(o) if o._ < 40 then return o._ .. " is below " .. 40 end end, field = fields["pcq.identifier.size"] },
+    { id = "size", name = "Size", kind = "u4", valid = function(o) if o._ < 40 then return whole(o._) .. " is below " .. whole(40) end end, field = fields["pcq.identifier.size"] },
     { id = "counter_id", name = "CounterId", kind = "u4", special = { [4294967295] = "all" }, field = fields["pcq.identifier.counter_id"] },
     { id = "instance_id", name = "InstanceId", kind = "u4", special = { [4294967295] = "any" }, field = fields["pcq.identifier.instance_id"] },
     { id = "index", name = "Index", kind = "u4", field = fields["pcq.identifier.index"] },
@@ -453,8 +452,8 @@ types["ms_pcq_perf_data.block"] = {
   params = { "len_id_padding" },
   seq = {
     { id = "status", name = "dwStatus", kind = "u4", meaning = "win32", field = fields["pcq.query_counter_data.block.status"] },
-    { id = "block_type", name = "dwType", kind = "u4", valid = function(o) if not (o._ == 0 or o._ == 1 or o._ == 2 or o._ == 4 or o._ == 6) then return o._ .. " is none of the values defined" end end, field = fields["pcq.query_counter_data.block.type"] },
-    { id = "size", name = "dwSize", kind = "u4", valid = function(o) if o._ < 16 then return o._ .. " is below " .. 16 end end, field = fields["pcq.query_counter_data.block.size"] },
+    { id = "block_type", name = "dwType", kind = "u4", valid = function(o) if not (o._ == 0 or o._ == 1 or o._ == 2 or o._ == 4 or o._ == 6) then return whole(o._) .. " is none of the values defined" end end, field = fields["pcq.query_counter_data.block.type"] },
+    { id = "size", name = "dwSize", kind = "u4", valid = function(o) if o._ < 16 then return whole(o._) .. " is below " .. whole(16) end end, field = fields["pcq.query_counter_data.block.size"] },
     { id = "reserved", name = "Reserved", kind = "u4", field = fields["pcq.query_counter_data.block.reserved"] },
     { id = "body", name = "(data)", switch = function(o) return o.block_type end, cases = { [0] = { kind = "ms_pcq_perf_data.nothing" }, [1] = { kind = "ms_pcq_perf_data.single_counter" }, [2] = { kind = "ms_pcq_perf_data.multi_counters", args = function(o) return { o.len_id_padding } end }, [4] = { kind = "ms_pcq_perf_data.multi_instances" }, [6] = { kind = "ms_pcq_perf_data.counterset", args = function(o) return { o.len_id_padding } end } }, size = function(o) return o.len_body end, field = fields["pcq.query_counter_data.block.body"] },
     { id = "missing", name = "(bytes beyond the end)", size = function(o) return ((o.size - 16) - o.len_body) end, filler = true },
@@ -481,8 +480,8 @@ types["ms_pcq_perf_data.counter_data"] = {
   params = {  },
   seq = {
     { id = "data_size", name = "dwDataSize", kind = "u4", field = fields["pcq.query_counter_data.counter_data.data_size"] },
-    { id = "size", name = "dwSize", kind = "u4", valid = function(o) if o._ < (8 + o.data_size) then return o._ .. " is below " .. (8 + o.data_size) end end, field = fields["pcq.query_counter_data.counter_data.size"] },
-    { id = "value", name = "(data)", size = function(o) return o.data_size end, meaning = "counter-value", field = fields["pcq.query_counter_data.counter_data.value"], text = fields["pcq.query_counter_data.counter_data.value.text"], raw = fields["pcq.query_counter_data.counter_data.value.bytes"] },
+    { id = "size", name = "dwSize", kind = "u4", valid = function(o) if o._ < (8 + o.data_size) then return whole(o._) .. " is below " .. whole((8 + o.data_size)) end end, field = fields["pcq.query_counter_data.counter_data.size"] },
+    { id = "value", name = "(data)", size = function(o) return o.data_size end, meaning = "counter-value", field = fields["pcq.query_counter_data.counter_data.value"], text = fields["pcq.query_counter_data.counter_data.value.text"] },
     { id = "padding", name = "(padding)", size = function(o) return ((o.size - 8) - o.data_size) end, filler = true },
   },
   later = {
@@ -506,8 +505,8 @@ types["ms_pcq_perf_data.counter_ids"] = {
   spelling = "_PERF_MULTI_COUNTERS",
   params = { "len_uncounted" },
   seq = {
-    { id = "size", name = "dwSize", kind = "u4", valid = function(o) if o._ < 8 then return o._ .. " is below " .. 8 end end, field = fields["pcq.query_counter_data.counter_ids.size"] },
-    { id = "num_counters", name = "dwCounters", kind = "u4", valid = function(o) if o._ > math.floor(((o.size - 8)) / 4) then return o._ .. " is above " .. math.floor(((o.size - 8)) / 4) end end, field = fields["pcq.query_counter_data.counter_ids.num_counters"] },
+    { id = "size", name = "dwSize", kind = "u4", valid = function(o) if o._ < 8 then return whole(o._) .. " is below " .. whole(8) end end, field = fields["pcq.query_counter_data.counter_ids.size"] },
+    { id = "num_counters", name = "dwCounters", kind = "u4", valid = function(o) if o._ > math.floor(((o.size - 8)) / 4) then return whole(o._) .. " is above " .. whole(math.floor(((o.size - 8)) / 4)) end end, field = fields["pcq.query_counter_data.counter_ids.num_counters"] },
     { id = "counter_ids", name = "CounterId", kind = "u4", count = function(o) return o.num_counters end, ["repeat"] = "expr", field = fields["pcq.query_counter_data.counter_ids.counter_ids"] },
     { id = "padding", name = "(padding)", size = function(o) return ((o.size - 8) - (4 * o.num_counters)) end, filler = true },
     { id = "uncounted", name = "(padding outside the size)", size = function(o) return o.len_uncounted end, filler = true },
@@ -546,7 +545,7 @@ types["ms_pcq_perf_data.instances"] = {
   spelling = "_PERF_MULTI_INSTANCES",
   params = { "num_values" },
   seq = {
-    { id = "total_size", name = "dwTotalSize", kind = "u4", valid = function(o) if o._ < 8 then return o._ .. " is below " .. 8 end end, field = fields["pcq.query_counter_data.instances.total_size"] },
+    { id = "total_size", name = "dwTotalSize", kind = "u4", valid = function(o) if o._ < 8 then return whole(o._) .. " is below " .. whole(8) end end, field = fields["pcq.query_counter_data.instances.total_size"] },
     { id = "num_instances", name = "dwInstances", kind = "u4", field = fields["pcq.query_counter_data.instances.num_instances"] },
     { id = "instances", name = "(instance data)", kind = "ms_pcq_perf_data.instance", args = function(o) return { o.num_values } end, count = function(o) return o.num_instances end, ["repeat"] = "expr", field = fields["pcq.query_counter_data.instances.instances"] },
   },
@@ -1011,8 +1010,8 @@ types["ms_rrp_stubs.rvalent_array"] = {
   seq = {
     { id = "align_counts", name = "(alignment)", size = function(o) return choose(o._root.ndr64, function() return (((8 - (o._io:pos() % 8))) % 8) end, function() return (((4 - (o._io:pos() % 4))) % 4) end) end, filler = true },
     { id = "max_count", name = "max_count", switch = function(o) return o._root.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } } },
-    { id = "offset", name = "offset", switch = function(o) return o._root.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ ~= 0 then return o._ .. " where only 0 is allowed" end end },
-    { id = "actual_count", name = "actual_count", switch = function(o) return o._root.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ > o.max_count then return o._ .. " is above " .. o.max_count end end },
+    { id = "offset", name = "offset", switch = function(o) return o._root.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ ~= 0 then return whole(o._) .. " where only 0 is allowed" end end },
+    { id = "actual_count", name = "actual_count", switch = function(o) return o._root.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ > o.max_count then return whole(o._) .. " is above " .. whole(o.max_count) end end },
     { id = "entries", name = "RVALENT", kind = "ms_rrp_stubs.rvalent", count = function(o) return o.actual_count end, ["repeat"] = "expr" },
     { id = "referents", name = "(referents)", kind = "ms_rrp_stubs.rvalent_referents", args = function(o) return { o.entries[o._index + 1] } end, count = function(o) return o.actual_count end, ["repeat"] = "expr" },
   },
@@ -1849,8 +1848,8 @@ types["ndr.conformant_varying"] = {
   seq = {
     { id = "align_counts", name = "(alignment)", size = function(o) return choose(o.ndr64, function() return (((8 - (o._io:pos() % 8))) % 8) end, function() return (((4 - (o._io:pos() % 4))) % 4) end) end, filler = true },
     { id = "max_count", name = "max_count", switch = function(o) return o.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, field = fields["pcq.ndr.conformant_varying.max_count"], wide = true },
-    { id = "offset", name = "offset", switch = function(o) return o.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ ~= 0 then return o._ .. " where only 0 is allowed" end end, field = fields["pcq.ndr.conformant_varying.offset"], wide = true },
-    { id = "actual_count", name = "actual_count", switch = function(o) return o.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ > o.max_count then return o._ .. " is above " .. o.max_count end end, field = fields["pcq.ndr.conformant_varying.actual_count"], wide = true },
+    { id = "offset", name = "offset", switch = function(o) return o.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ ~= 0 then return whole(o._) .. " where only 0 is allowed" end end, field = fields["pcq.ndr.conformant_varying.offset"], wide = true },
+    { id = "actual_count", name = "actual_count", switch = function(o) return o.ndr64 end, cases = { [true] = { kind = "u8" }, [false] = { kind = "u4" } }, valid = function(o) if o._ > o.max_count then return whole(o._) .. " is above " .. whole(o.max_count) end end, field = fields["pcq.ndr.conformant_varying.actual_count"], wide = true },
     { id = "data", name = "(elements)", size = function(o) return (o.actual_count * o.len_element) end, filler = true },
   },
   later = {
@@ -1909,7 +1908,7 @@ types["winperf"] = {
     { id = "version", name = "Version", kind = "u4", field = fields["winperf.version"] },
     { id = "revision", name = "Revision", kind = "u4", field = fields["winperf.revision"] },
     { id = "total_byte_length", name = "TotalByteLength", kind = "u4", field = fields["winperf.total_byte_length"] },
-    { id = "header_length", name = "HeaderLength", kind = "u4", valid = function(o) if o._ < 88 then return o._ .. " is below " .. 88 end end, field = fields["winperf.header_length"] },
+    { id = "header_length", name = "HeaderLength", kind = "u4", valid = function(o) if o._ < 88 then return whole(o._) .. " is below " .. whole(88) end end, field = fields["winperf.header_length"] },
     { id = "num_object_types", name = "NumObjectTypes", kind = "u4", field = fields["winperf.num_object_types"] },
     { id = "default_object", name = "DefaultObject", kind = "s4", field = fields["winperf.default_object"] },
     { id = "system_time", name = "SystemTime", kind = "winperf.systemtime", field = fields["winperf.system_time"] },
@@ -1918,7 +1917,7 @@ types["winperf"] = {
     { id = "perf_freq", name = "PerfFreq", kind = "s8", field = fields["winperf.perf_freq"] },
     { id = "perf_time_100ns", name = "PerfTime100nSec", kind = "s8", meaning = "filetime", field = fields["winperf.perf_time_100ns"] },
     { id = "system_name_length", name = "SystemNameLength", kind = "u4", field = fields["winperf.system_name_length"] },
-    { id = "system_name_offset", name = "SystemNameOffset", kind = "u4", valid = function(o) if not (((o.system_name_length == 0) or ((o._ + o.system_name_length) <= o._io:size()))) then return o._ .. " is not allowed here" end end, field = fields["winperf.system_name_offset"] },
+    { id = "system_name_offset", name = "SystemNameOffset", kind = "u4", valid = function(o) if not (((o.system_name_length == 0) or ((o._ + o.system_name_length) <= o._io:size()))) then return whole(o._) .. " is not allowed here" end end, field = fields["winperf.system_name_offset"] },
     { id = "header_rest", name = "(rest of the header, with the name)", size = function(o) return (o.header_length - 88) end, filler = true },
     { id = "objects", name = "PERF_OBJECT_TYPE", kind = "winperf.perf_object", count = function(o) return o.num_object_types end, ["repeat"] = "expr", field = fields["winperf.objects"] },
     { id = "rest", name = "(bytes left over)", eos_size = true, filler = true },
@@ -1953,7 +1952,7 @@ types["winperf.perf_object"] = {
   spelling = "PERF_OBJECT_TYPE",
   params = {  },
   seq = {
-    { id = "total_byte_length", name = "TotalByteLength", kind = "u4", valid = function(o) if o._ < 64 then return o._ .. " is below " .. 64 end end, field = fields["winperf.object.total_byte_length"] },
+    { id = "total_byte_length", name = "TotalByteLength", kind = "u4", valid = function(o) if o._ < 64 then return whole(o._) .. " is below " .. whole(64) end end, field = fields["winperf.object.total_byte_length"] },
     { id = "raw_body", name = "(bytes of the object)", size = function(o) return o.len_body end, filler = true },
     { id = "missing", name = "(bytes beyond the end)", size = function(o) return ((o.total_byte_length - 4) - o.len_body) end, filler = true },
   },
@@ -1971,8 +1970,8 @@ types["winperf.object_body"] = {
   page = "code_page",
   params = {  },
   seq = {
-    { id = "definition_length", name = "DefinitionLength", kind = "u4", valid = function(o) if o._ < 64 then return o._ .. " is below " .. 64 end end, field = fields["winperf.object.definition_length"] },
-    { id = "header_length", name = "HeaderLength", kind = "u4", valid = function(o) if o._ < 64 then return o._ .. " is below " .. 64 end end, field = fields["winperf.object.header_length"] },
+    { id = "definition_length", name = "DefinitionLength", kind = "u4", valid = function(o) if o._ < 64 then return whole(o._) .. " is below " .. whole(64) end end, field = fields["winperf.object.definition_length"] },
+    { id = "header_length", name = "HeaderLength", kind = "u4", valid = function(o) if o._ < 64 then return whole(o._) .. " is below " .. whole(64) end end, field = fields["winperf.object.header_length"] },
     { id = "object_name_title_index", name = "ObjectNameTitleIndex", kind = "u4", field = fields["winperf.object.name_title_index"] },
     { id = "object_name_title", name = "ObjectNameTitle", kind = "u4", field = fields["winperf.object.name_title"] },
     { id = "object_help_title_index", name = "ObjectHelpTitleIndex", kind = "u4", field = fields["winperf.object.help_title_index"] },
@@ -1980,7 +1979,7 @@ types["winperf.object_body"] = {
     { id = "detail_level", name = "DetailLevel", kind = "u4", field = fields["winperf.object.detail_level"] },
     { id = "num_counters", name = "NumCounters", kind = "u4", field = fields["winperf.object.num_counters"] },
     { id = "default_counter", name = "DefaultCounter", kind = "s4", field = fields["winperf.object.default_counter"] },
-    { id = "num_instances", name = "NumInstances", kind = "s4", special = { [-1] = "no instances", [-2] = "metadata only, of an object with instances", [-3] = "metadata only, of an object without instances" }, valid = function(o) if o._ < (-3) then return o._ .. " is below " .. (-3) end end, field = fields["winperf.object.num_instances"] },
+    { id = "num_instances", name = "NumInstances", kind = "s4", special = { [-1] = "no instances", [-2] = "metadata only, of an object with instances", [-3] = "metadata only, of an object without instances" }, valid = function(o) if o._ < (-3) then return whole(o._) .. " is below " .. whole((-3)) end end, field = fields["winperf.object.num_instances"] },
     { id = "code_page", name = "CodePage", kind = "u4", field = fields["winperf.object.code_page"] },
     { id = "perf_time", name = "PerfTime", kind = "s8", field = fields["winperf.object.perf_time"] },
     { id = "perf_freq", name = "PerfFreq", kind = "s8", field = fields["winperf.object.perf_freq"] },
@@ -2000,7 +1999,7 @@ types["winperf.counter_definition"] = {
   spelling = "PERF_COUNTER_DEFINITION",
   params = {  },
   seq = {
-    { id = "byte_length", name = "ByteLength", kind = "u4", valid = function(o) if o._ < 40 then return o._ .. " is below " .. 40 end end, field = fields["winperf.counter_definition.byte_length"] },
+    { id = "byte_length", name = "ByteLength", kind = "u4", valid = function(o) if o._ < 40 then return whole(o._) .. " is below " .. whole(40) end end, field = fields["winperf.counter_definition.byte_length"] },
     { id = "counter_name_title_index", name = "CounterNameTitleIndex", kind = "u4", field = fields["winperf.counter_definition.counter_name_title_index"] },
     { id = "counter_name_title", name = "CounterNameTitle", kind = "u4", field = fields["winperf.counter_definition.counter_name_title"] },
     { id = "counter_help_title_index", name = "CounterHelpTitleIndex", kind = "u4", field = fields["winperf.counter_definition.counter_help_title_index"] },
@@ -2021,7 +2020,7 @@ types["winperf.counter_block"] = {
   spelling = "PERF_COUNTER_BLOCK",
   params = { "definitions", "is_last" },
   seq = {
-    { id = "byte_length", name = "ByteLength", kind = "u4", valid = function(o) if not (((o._ >= 4) and (o._ >= #o.definitions))) then return o._ .. " is not allowed here" end end, field = fields["winperf.counter_block.byte_length"] },
+    { id = "byte_length", name = "ByteLength", kind = "u4", valid = function(o) if not (((o._ >= 4) and (o._ >= #o.definitions))) then return whole(o._) .. " is not allowed here" end end, field = fields["winperf.counter_block.byte_length"] },
     { id = "body", name = "(values)", kind = "winperf.counter_values", args = function(o) return { o.definitions } end, size = function(o) return o.len_body end, field = fields["winperf.counter_block.body"] },
     { id = "missing", name = "(bytes beyond the end)", size = function(o) return choose(((o.byte_length - 4) > o.len_body), function() return ((o.byte_length - 4) - o.len_body) end, function() return 0 end) end, filler = true },
   },
@@ -2061,7 +2060,7 @@ types["winperf.instance"] = {
   spelling = "PERF_INSTANCE_DEFINITION, PERF_COUNTER_BLOCK",
   params = { "definitions", "is_last" },
   seq = {
-    { id = "byte_length", name = "ByteLength", kind = "u4", valid = function(o) if o._ < 24 then return o._ .. " is below " .. 24 end end, field = fields["winperf.instance.byte_length"] },
+    { id = "byte_length", name = "ByteLength", kind = "u4", valid = function(o) if o._ < 24 then return whole(o._) .. " is below " .. whole(24) end end, field = fields["winperf.instance.byte_length"] },
     { id = "definition", name = "PERF_INSTANCE_DEFINITION", kind = "winperf.instance_body", size = function(o) return (o.byte_length - 4) end, field = fields["winperf.instance.definition"] },
     { id = "counter_block", name = "PERF_COUNTER_BLOCK", kind = "winperf.counter_block", args = function(o) return { o.definitions, o.is_last } end, field = fields["winperf.instance.counter_block"] },
   },
@@ -2149,6 +2148,9 @@ function choose(condition, yes, no)
   if condition then return yes() end
   return no()
 end
+
+-- A number with all its digits.
+function whole(number) return string.format("%.0f", number) end
 
 -- Bytes before the first NUL of 16 bits, and whether there is one.
 local function wide_length(tvb, at, length)
@@ -2267,6 +2269,9 @@ local function read_strz(f, s, tree)
   local at = s.at
   local used = length + (found and 2 or 0)
   s.at = at + used
+  -- Strings may share bytes, but nothing else bounds how many offsets point at the same ones.
+  s.text = (s.text or 0) + used
+  if s.text > 8 * s:size() then fail(tree, s, string.format("%s: %.0f bytes of texts in %.0f", f.name, s.text, s:size())) end
   local text = wide(s.tvb, at, length, false)
   if tree and used > 0 then tree:add(f.field, s.tvb(at, used), text) end
   return text
@@ -2286,12 +2291,7 @@ local function read_typed(f, kind, args, o, s, tree, be, inner, index)
   end
   local node = tree
   if tree and not t.bare then
-    local at = math.min(inner.at, inner.stop)
-    if at < inner.stop then
-      node = tree:add(f.field, inner.tvb(at, inner.stop - at))
-    else
-      node = tree:add(f.field)
-    end
+    node = tree:add(f.field, inner.tvb(inner.at, inner.stop - inner.at))
     if index then node:append_text(" [" .. index .. "]") end
   end
   local from = inner.at

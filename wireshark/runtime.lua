@@ -57,6 +57,9 @@ local function choose(condition, yes, no)
   return no()
 end
 
+-- A number with all its digits.
+local function whole(number) return string.format("%.0f", number) end
+
 -- Bytes before the first NUL of 16 bits, and whether there is one.
 local function wide_length(tvb, at, length)
   local raw = tvb:raw(at, length)
@@ -174,6 +177,9 @@ local function read_strz(f, s, tree)
   local at = s.at
   local used = length + (found and 2 or 0)
   s.at = at + used
+  -- Strings may share bytes, but nothing else bounds how many offsets point at the same ones.
+  s.text = (s.text or 0) + used
+  if s.text > 8 * s:size() then fail(tree, s, string.format("%s: %.0f bytes of texts in %.0f", f.name, s.text, s:size())) end
   local text = wide(s.tvb, at, length, false)
   if tree and used > 0 then tree:add(f.field, s.tvb(at, used), text) end
   return text
@@ -193,12 +199,7 @@ local function read_typed(f, kind, args, o, s, tree, be, inner, index)
   end
   local node = tree
   if tree and not t.bare then
-    local at = math.min(inner.at, inner.stop)
-    if at < inner.stop then
-      node = tree:add(f.field, inner.tvb(at, inner.stop - at))
-    else
-      node = tree:add(f.field)
-    end
+    node = tree:add(f.field, inner.tvb(inner.at, inner.stop - inner.at))
     if index then node:append_text(" [" .. index .. "]") end
   end
   local from = inner.at

@@ -1,0 +1,1 @@
+"""Writes the dissectors of Wireshark from the descriptions in ksy/."""
