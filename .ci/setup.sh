@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets up what a make target needs, says on standard error what it does, and in one sentence what it could not do.
 #   setup.sh package   a virtual environment with the package in it
-#   setup.sh tests     also the developers' tools, tshark, tcpdump, valgrind, and node, with which ksy/compile.py fetches its compiler
+#   setup.sh tests     also the developers' tools, tshark and its headers, tcpdump, valgrind, and node, with which ksy/compile.py fetches its compiler
 # Debian packages are installed by root or where sudo asks for no password. With CI set, whatever is missing is an error.
 set -eu
 
@@ -98,6 +98,9 @@ tests)
     install tests --editable '.[tshark,notebook,probe,browse,cluster]' --group dev
     command -v tshark >/dev/null || debian tshark ||
         lacking "tshark is missing and cannot be installed from here: the tests in tests/test_against_tshark.py will be skipped ('apt-get install tshark' as root)."
+    # idl2wrs is in wireshark-dev.
+    { command -v idl2wrs && command -v pkg-config && command -v gcc && command -v make; } >/dev/null || debian wireshark-dev pkg-config gcc libc6-dev make ||
+        lacking "wireshark-dev, pkg-config and gcc are missing and cannot be installed from here: the tests in tests/test_wireshark_in_c.py will be skipped ('apt-get install wireshark-dev pkg-config gcc libc6-dev make' as root)."
     command -v valgrind >/dev/null || debian valgrind ||
         lacking "valgrind is missing and cannot be installed from here: instructions are not counted in tests/test_benchmarks.py ('apt-get install valgrind' as root)."
     command -v tcpdump >/dev/null || debian tcpdump ||

@@ -205,9 +205,9 @@ _EXPLAINED = {
     "rig": r"(clients/)?[a-z0-9_]+\.py",
     "tests": r".*\.(py|json|jsonl|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|keytab|pcq|ksy|zst|gz|xz|seed)|fuzz/corpus/.*|hostile/.*",
     "tools": r".*\.(py|ps1|md|toml|c|sh)|prose/(rules/)?[\w.-]+\.(js|json)",
-    "upstream": r".*\.(py|md|ksy)",
+    "upstream": r".*\.(py|md|ksy|c)|wireshark/plugin/Makefile",
     "web": r"(src/)?[\w.-]+\.(ts|tsx|css|mjs|json|py)",
-    "wireshark": r".*\.(py|lua|md)",
+    "wireshark": r".*\.(py|lua|c|md)",
 }
 _IN_THE_ROOT = {
     ".dockerignore",

@@ -1,8 +1,8 @@
-"""Writes the dissector for Wireshark from the descriptions in ksy/ and from runtime.lua.
+"""Writes the dissectors for Wireshark, in Lua and in C, from the descriptions in ksy/ and from runtime.lua and runtime.c.
 
 `python -m wireshark.generate` writes, `--check` compares with what is committed. What is in the descriptions comes from them alone:
-fields with the specification's spelling, types, value tables, conditions and expressions. runtime.lua reads values, shows them
-and finds the calls.
+fields with the specification's spelling, types, value tables, conditions and expressions. The two parts that are written by hand
+read values, show them and find the calls.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from wireshark import in_lua
+from wireshark import in_c, in_lua
 
 HERE = Path(__file__).resolve().parent
 TARGETS: dict[Path, Callable[[], str]] = {
     HERE / "pcq.lua": lambda: in_lua.Generator().run(HERE / "runtime.lua"),
+    HERE.parent / "upstream/wireshark/epan/dissectors/packet-dcerpc-pcq.c": lambda: in_c.source(HERE / "runtime.c"),
 }
 
 
