@@ -204,7 +204,7 @@ class _JoinedConversations:
         self._secrets_given |= analysis.secrets_given
 
     def analysis(self, capture: CaptureFacts, problems: Iterator[Problem]) -> Analysis:
-        """All of it, in the order of time."""
+        """Returns everything that was taken, in the order of time."""
         order = call_order(self._calls, range(len(self.numbers)))
         learner, follower = CatalogLearner(), KeyFollower()
         for at in order:

@@ -145,7 +145,7 @@ class Analysis(Struct, frozen=True, eq=False):
         return number if self.dataset is None else self.dataset.known_as(number)
 
     def number_of(self, known: int) -> int:
-        """The number of a call by that which people know."""
+        """The number of a call, found by the number that people know (see `known_as`)."""
         return known if self.dataset is None else self.dataset.number_of(known)
 
     @property

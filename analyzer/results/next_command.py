@@ -44,8 +44,8 @@ def next_command(
 
 
 def show_command(analysis: Analysis, known: int) -> str | None:
-    """The command that shows a call, by the number that people know: of a dataset, in the case of its conversation. None where that
-    is on another machine."""
+    """The command that shows a call, by the number that people know. A call of a dataset is shown in the case file of its
+    conversation. None where that is on another machine."""
     if analysis.dataset is None:
         return next_command(analysis, "show", "--call", str(known))
     if (place := analysis.dataset.in_case(known)) is None:

@@ -128,8 +128,8 @@ def marks_words(alike: Sequence[str], marks: int) -> str:
 
 
 def shows_most(alike: Collection[str], marks: int, frames: Sequence[int]) -> tuple[int, int, Sequence[int]]:
-    """A key by which the least of several connections like one program is the one that stands for them: the one with the most marks
-    alike, of these the one with the fewest others, of these the one in the first frames."""
+    """Returns a key. The least of several connections like one program stands for them: the one with the most marks alike, of
+    these the one with the fewest others, of these the one in the first frames."""
     return -len(alike), marks, frames
 
 

@@ -61,8 +61,8 @@ class Comparison:
 
 def diff(a: Capture | Dataset, b: Capture | Dataset, *, values: bool = False) -> Comparison:
     """Compares two captures or datasets, or parts of them (`filter`, `between`): machines, accounts, countersets, counters,
-    processes, services, and calls field by field. With `values`, values of counters are told one by one, too. Of a dataset all
-    conversations are read, and calls have the numbers of its tables. Raises `InputError` where one of them cannot be read.
+    processes, services, and calls field by field. With `values`, values of counters are told one by one, too. All conversations
+    of a dataset are read, and its calls have the numbers of its tables. Raises `InputError` where one of them cannot be read.
 
         pcq.diff(pcq.analyze("before.pcapng"), pcq.analyze("after.pcapng"))
         pcq.diff(pcq.open("dataset"), pcq.analyze("today.pcapng"))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from analyzer.interfaces.contents.programs import MEANINGS, known_programs
 from analyzer.screens.views.text import document_lines, item_lines
 
+# A line with more than this is hard to read.
+_LONGEST_MARK = 160
 _ABOUT = """
 `triage`, `sessions` and `hosts` say what the program of a client is like: `like impacket 0.13 (16 marks of 16)`. A mark is
 something that programs do differently and that nobody who uses them chooses, such as the order of the dialects they offer. The
@@ -44,5 +48,16 @@ def programs_document() -> str:
         out += ["", f"## {program.name}", ""]
         out += document_lines(f"From: {'; '.join(program.sources)}.")
         for name, values in program.marks.items():
-            out += item_lines(f"- `{name}`: {' or '.join(f'`{value}`' for value in values)}")
+            out += _mark_lines(name, values)
     return "\n".join([*out, ""])
+
+
+def _mark_lines(name: str, values: Sequence[str]) -> Iterator[str]:
+    """A mark with its values. Long ones are a list."""
+    line = f"- `{name}`: {' or '.join(f'`{value}`' for value in values)}"
+    if len(line) <= _LONGEST_MARK:
+        yield from item_lines(line)
+        return
+    yield f"- `{name}`, one of:"
+    for value in values:
+        yield from item_lines(f"- `{value}`", "    ")

@@ -84,7 +84,7 @@ def document_lines(page: str) -> Iterator[str]:
     ends in a space there."""
     for block in page.split("\n\n"):
         for part in _parts(block):
-            yield from item_lines(part) if part.startswith(_ITEM) else _wrapped(part, "")
+            yield from item_lines(part) if part.startswith(_ITEM) else _wrapped(part, "", "")
         yield ""
 
 
@@ -93,14 +93,20 @@ def _parts(block: str) -> list[str]:
     return [" ".join(part.split()) for part in re.split(rf"\n(?={_ITEM})", block)]
 
 
-def item_lines(item: str) -> list[str]:
-    """An item of a list in Markdown, its further lines indented."""
-    return _wrapped(item, "  ")
+def item_lines(item: str, indent: str = "") -> list[str]:
+    """An item of a list in Markdown, its further lines indented. `indent` is that of a list inside of another: four spaces, for
+    mkdocs."""
+    return _wrapped(item, indent, indent + " " * len(_ITEM))
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrapped(text: str, first: str, further: str) -> list[str]:
     return textwrap.wrap(
-        text, _DOCUMENT_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text,
+        _DOCUMENT_WIDTH,
+        initial_indent=first,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
