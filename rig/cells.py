@@ -133,6 +133,15 @@ def _own() -> Iterator[Cell]:
     yield _of("smbd, sealing", "smbprotocol", "SMB 3.0, encrypted", "NTLM", dialect="0x300", encrypt=True)
 
 
+def _aiosmb() -> Iterator[Cell]:
+    """What smbd takes of it: of SMB 3.1.1 no signatures, but what is encrypted."""
+    for dialect, words in (("SMB202", "2.0.2"), ("SMB210", "2.1"), ("SMB300", "3.0"), ("SMB302", "3.0.2")):
+        yield _of("smbd", "aiosmb", f"SMB {words}", "NTLM", dialect=dialect)
+    for level in ("integrity", "none"):
+        yield _of("smbd", "aiosmb", "SMB 3.0.2", "NTLM", level, dialect="SMB302")
+    yield _of("smbd, sealing", "aiosmb", "SMB 3.1.1, encrypted", "NTLM", dialect="SMB311")
+
+
 def _scapy() -> Iterator[Cell]:
     for level in ("privacy", "integrity", "none"):
         # Over SMB, scapy protects nothing below integrity.
@@ -177,4 +186,4 @@ def _tools() -> Iterator[Cell]:
 
 def cells() -> list[Cell]:
     """Every cell."""
-    return [*_impacket(), *_samba(), *_kerberos(), *_own(), *_scapy(), *_tools()]
+    return [*_impacket(), *_samba(), *_kerberos(), *_own(), *_aiosmb(), *_scapy(), *_tools()]

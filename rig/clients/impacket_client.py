@@ -1,13 +1,12 @@
 """impacket: SMB 1 to 3.1.1 or TCP, and its own DCERPC."""
 
 import os
-import re
 
 from impacket.dcerpc.v5 import rpcrt, transport
 from impacket.smbconnection import SMBConnection
 from impacket.uuid import uuidtup_to_bin
 
-from rig.clients.lines import Fault, options, serve
+from rig.clients.lines import Fault, options, serve, status_of
 
 NDR64 = ("71710533-BEBA-4937-8319-B5DBEF9CCC36", "1.0")
 NDR = ("8a885d04-1ceb-11c9-9fe8-08002b104860", "2.0")
@@ -57,21 +56,9 @@ def main():
             bound[interface].call(opnum, stub)
             return bound[interface].recv()
         except rpcrt.DCERPCException as error:
-            raise Fault(status_of(error)) from None
+            raise Fault(status_of(error, rpcrt.rpc_status_codes)) from None
 
     serve(call)
-
-
-def status_of(error):
-    """The status of a fault, which impacket has as a number or in words."""
-    code = error.get_error_code()
-    if code is not None:
-        return code
-    text = str(error)
-    found = re.search(r"[0-9a-f]{8}", text)
-    if found:
-        return int(found[0], 16)
-    return next(number for number, name in rpcrt.rpc_status_codes.items() if name in text)
 
 
 main()

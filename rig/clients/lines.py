@@ -5,6 +5,7 @@ The first argument has the options as JSON. A request is `{"interface", "opnum",
 """
 
 import json
+import re
 import sys
 
 
@@ -35,3 +36,15 @@ def serve(call):
 def say(reply):
     sys.stdout.write(json.dumps(reply) + "\n")
     sys.stdout.flush()
+
+
+def status_of(error, names):
+    """The status of a fault, which impacket and what came of it have as a number or in words, by their table of names."""
+    code = error.get_error_code()
+    if code is not None:
+        return code
+    text = str(error)
+    found = re.search(r"[0-9a-f]{8}", text)
+    if found:
+        return int(found[0], 16)
+    return next(number for number, name in names.items() if name in text)
