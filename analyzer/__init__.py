@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from analyzer.screens.notebook import diff as diff
     from analyzer.screens.notebook import iter_calls as iter_calls
     from analyzer.screens.notebook import open as open
+    from analyzer.screens.notebook import write_baseline as write_baseline
 
     __version__: str
 
-__all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze", "diff", "iter_calls", "open"]
+__all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze", "diff", "iter_calls", "open", "write_baseline"]
 
 _HOMES = {
     "Capture": "analyzer.screens.notebook",
@@ -23,6 +24,7 @@ _HOMES = {
     "diff": "analyzer.screens.notebook",
     "iter_calls": "analyzer.screens.notebook",
     "open": "analyzer.screens.notebook",
+    "write_baseline": "analyzer.screens.notebook",
 }
 
 

@@ -146,6 +146,6 @@ def test_only_what_is_asked_for_is_imported() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (
         done.stdout
-        == "False\n['Capture', 'InputError', 'Keyring', '__version__', 'analyze', 'diff', 'iter_calls', 'open']\n"
+        == "False\n['Capture', 'InputError', 'Keyring', '__version__', 'analyze', 'diff', 'iter_calls', 'open', 'write_baseline']\n"
     )
     assert done.stderr.endswith("AttributeError: module 'analyzer' has no attribute 'nothing'\n")

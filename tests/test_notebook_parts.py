@@ -198,6 +198,8 @@ number: int = part.call(1)["number"]
 path = cap.save("x.pcq")
 again: pcq.Capture = pcq.open(path)
 methods: list[str] = [call["method"] for call in pcq.iter_calls("x.pcapng")]
+baseline = pcq.write_baseline(cap, "host.json", force=True)
+found: list[str] = [one.differences["name"][0] for one in (pcq.diff(cap, at=("5s", 6)), pcq.diff(cap, baseline=baseline))]
 """
 
 
@@ -258,6 +260,23 @@ def test_two_captures_are_compared_as_tables(cap: pcq.Capture) -> None:
     found = pcq.diff(cap, cap.filter("opnum == 6"))
     assert set(found.differences["kind"].cast(pl.String)) == {"only-a"}
     assert "only A" in repr(found)
+
+
+def test_two_moments_and_a_baseline_are_compared_as_the_command_does(cap: pcq.Capture, tmp_path: Path) -> None:
+    assert pcq.diff(cap, at=("100s", 200)).summary["outcome"] == "equal"
+    assert pcq.diff(cap, at=(0, "100s")).differences.height > 0
+    other = pcq.analyze(truth.CAPTURES / "v1_samba_impacket_smb311_noauth.pcap")
+    path = pcq.write_baseline(other, tmp_path / "host.json")
+    assert pcq.diff(other, baseline=path).summary["outcome"] == "equal"
+    found = pcq.diff(cap, baseline=path)
+    assert set(found.differences["kind"].cast(pl.String)) <= {"only-b", "changed"}
+    assert found.differences.height > 0
+    assert repr(found).startswith(f"A  {path}: what is usual")
+    with pytest.raises(pcq.InputError, match=r"host\.json"):
+        pcq.write_baseline(cap, path)
+    for wrong in ({}, {"b": cap, "baseline": path}):
+        with pytest.raises(pcq.InputError, match="compares with one thing"):
+            pcq.diff(cap, **wrong)
 
 
 def test_a_machine_at_a_moment_has_a_table_for_each_counterset(cap: pcq.Capture) -> None:

@@ -7,3 +7,4 @@ from analyzer.screens.notebook.capture import analyze as analyze
 from analyzer.screens.notebook.capture import iter_calls as iter_calls
 from analyzer.screens.notebook.capture import open as open
 from analyzer.screens.notebook.comparison import diff as diff
+from analyzer.screens.notebook.comparison import write_baseline as write_baseline

@@ -1,38 +1,47 @@
-"""`pcq.diff`: what differs between two captures or datasets, as tables."""
+"""`pcq.diff`: what differs between two captures, datasets or moments, or is new, as tables."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core.cached import cached_property
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import Destination, write_document
 from analyzer.core.output.json import document
+from analyzer.core.paths import path_of_text
+from analyzer.questions.differences.moments import moments
 from analyzer.questions.differences.records import Differences
+from analyzer.questions.differences.usual import NewThings, read_usual, usual_json
 from analyzer.results.difference import DifferenceRecord, NotComparedRecord
 from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.notebook.capture import Capture
+from analyzer.screens.notebook.capture import Capture, bound_of
 from analyzer.screens.views.differences import DifferencesView
 
 if TYPE_CHECKING:
     import polars as pl
 
     from analyzer.results.analysis import Analysis
+    from analyzer.screens.notebook.capture import Moment
     from analyzer.screens.notebook.dataset import Dataset
 
 
 class Comparison:
-    """What differs between two captures or datasets, or parts of them. Shown, it is the text of `diff`.
+    """What differs between two captures, datasets or moments, or is new in one. Shown, it is the text of `diff`.
 
     found = pcq.diff(before, after)
     found.differences.filter(pl.col("about") == "process")
     """
 
-    def __init__(self, found: Differences) -> None:
-        self._found = found
+    def __init__(self, found: Differences | NewThings, baseline: tuple[str, ...] = ()) -> None:
+        self._found, self._baseline = found, baseline
 
     def __repr__(self) -> str:
         from rich.text import Text
 
-        return "\n".join(Text.from_markup(line).plain for line in DifferencesView(self._found).lines(None))
+        return "\n".join(
+            Text.from_markup(line).plain for line in DifferencesView(self._found, self._baseline).lines(None)
+        )
 
     @cached_property
     def differences(self) -> pl.DataFrame:
@@ -59,15 +68,51 @@ class Comparison:
         return document(self._found.summary)
 
 
-def diff(a: Capture | Dataset, b: Capture | Dataset, *, values: bool = False) -> Comparison:
+def diff(
+    a: Capture | Dataset,
+    b: Capture | Dataset | None = None,
+    *,
+    values: bool = False,
+    at: tuple[Moment, Moment] | None = None,
+    baseline: str | Path | None = None,
+) -> Comparison:
     """Compares two captures or datasets, or parts of them (`filter`, `between`): machines, accounts, countersets, counters,
-    processes, services, and calls field by field. With `values`, values of counters are told one by one, too. All conversations
-    of a dataset are read, and its calls have the numbers of its tables. Raises `InputError` where one of them cannot be read.
+    processes, services, and calls field by field. In the place of `b`, `at` names two moments of `a`, as for `Capture.between`, and
+    `baseline` is a file of `write_baseline`: then only what is new is told.
+
+    With `values`, values of counters are told one by one, too. All conversations of a dataset are read, and its calls have the
+    numbers of its tables. Raises `InputError` for what cannot be read, is no moment or no baseline, or where there is not one thing
+    to compare with.
 
         pcq.diff(pcq.analyze("before.pcapng"), pcq.analyze("after.pcapng"))
         pcq.diff(pcq.open("dataset"), pcq.analyze("today.pcapng"))
+        pcq.diff(cap, at=("13:50", "13:55"))
+        pcq.diff(cap, baseline="host.json")
     """
-    return Comparison(Differences(_analysis_of(a), _analysis_of(b), counts_values=values))
+    if sum(one is not None for one in (b, at, baseline)) != 1:
+        raise InputError("diff compares with one thing", hint="Give a second capture, or `at`, or `baseline`.")
+    analysis = _analysis_of(a)
+    if b is not None:
+        return Comparison(Differences(analysis, _analysis_of(b), counts_values=values))
+    if baseline is not None:
+        usual = read_usual(Path(baseline))
+        return Comparison(NewThings(usual, str(baseline), analysis), (str(baseline),))
+    before, after = moments(analysis, [bound for one in at or () if (bound := bound_of(one)) is not None])
+    running = before.processes, after.processes
+    return Comparison(Differences(before.analysis, after.analysis, counts_values=values, running=running))
+
+
+def write_baseline(a: Capture | Dataset, path: str | Path, *, force: bool = False) -> Path:
+    """Writes what a capture or dataset shows as usual: what machines run, and who asks them, for `diff`. Raises `InputError` where
+    the file cannot be written, or where one is there and `force` is not.
+
+        pcq.write_baseline(pcq.open("dataset"), "host.json")
+    """
+    analysis = _analysis_of(a)
+    document_of_usual, _ = usual_json(analysis)
+    reads = map(path_of_text, analysis.capture.files)
+    write_document(document_of_usual, Destination(Path(path), force=force).sparing(reads))
+    return Path(path)
 
 
 def _analysis_of(side: Capture | Dataset) -> Analysis:

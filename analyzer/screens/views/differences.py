@@ -45,6 +45,8 @@ _POSITION = re.compile(r"\[\d+\]")
 # So many differences about one thing are shown in text, and so many fields of a call.
 _MOST_SHOWN, _MOST_FIELDS = 40, 5
 _SHOWN_BYTES = 16
+# So many files of a side are named.
+_MOST_NAMES = 4
 # A longer value is cut: JSON Lines have the whole.
 _SHOWN_TEXT = 160
 _TIMES = "\xa0×\xa0"
@@ -114,7 +116,10 @@ class DifferencesView(Struct, frozen=True):
 
 def sources_of(analysis: Analysis) -> str:
     """What a side was read from: captures, or a dataset of so many."""
-    names, origin = ", ".join(analysis.sources), analysis.dataset
+    sources, origin = analysis.sources, analysis.dataset
+    names = ", ".join(sources[:_MOST_NAMES])
+    if len(sources) > _MOST_NAMES:
+        return f"{names} and {counted(len(sources) - _MOST_NAMES, 'more file')}"
     return names if origin is None else f"{names} ({counted(origin.captures, 'capture')})"
 
 

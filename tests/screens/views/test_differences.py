@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.text import Text
 
 from analyzer.questions.differences.records import Differences
@@ -64,6 +65,14 @@ def test_counters_of_a_counterset_that_one_side_has_are_counted() -> None:
     lines = shown("refused", 80)
     assert "  only A  28 counters of countersets that are only there" in lines
     assert not any("Processor Information: " in line for line in lines)
+
+
+def test_of_many_files_some_are_named() -> None:
+    a, b = (analysis_named(f"{name}.pcap") for name in PAIRS["registry"])
+    many = replace(a, capture=replace(a.capture, files=("1", "2", "3", "4", "5", "6")))
+    found = DifferencesView(Differences(many, b))
+    assert next(found.lines(None)) == "[bold]A  1, 2, 3, 4 and 2 more files: 17 calls[/]"
+    assert found.differences.summary.a == many.capture.files
 
 
 def test_the_text_of_a_pair() -> None:
