@@ -295,6 +295,17 @@ def test_a_machine_at_a_moment_has_a_table_for_each_counterset(cap: pcq.Capture)
         cap.filter("opnum == 1").host()
 
 
+def test_an_address_names_one_machine_though_another_is_called_by_it() -> None:
+    """Clients call the machine at ::1 by 127.0.0.1 in one of these."""
+    names = [f"pcq_smbd_scapy_impacket_smb311_ntlm_privacy{more}" for more in ("", "_ipv6")]
+    secrets = [truth.CAPTURES / f"{name}.secrets.json" for name in names]
+    keyring = pcq.Keyring.load(secrets[0]).merged(pcq.Keyring.load(secrets[1]))
+    both = pcq.analyze([truth.CAPTURES / f"{name}.pcap" for name in names], keyring)
+    assert [both.host(ip).machine for ip in ("127.0.0.1", "::1")] == ["PERFSRV (127.0.0.1)", "PERFSRV (::1)"]
+    with pytest.raises(pcq.InputError, match="several machines"):
+        both.host("PERFSRV")
+
+
 def test_cells_of_a_moment_lead_to_their_bytes() -> None:
     machine, make = Machine(6), winreg()
     events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]

@@ -57,7 +57,9 @@ def machine_of(analysis: Analysis, films: Films, machine: str | None) -> tuple[s
     """The machine of an address or a name, and what to call it. Raises `InputError` where none of that name was polled, or where
     none is named and several were."""
     peers, polled = peers_of(analysis), list(films.machines())
-    wanted = [ip for ip in polled if machine is None or peers.get(ip, _unknown(ip)).is_called(machine)]
+    # An address is that of one machine, even where clients call another one by it.
+    known = [machine] if machine in polled else polled
+    wanted = [ip for ip in known if machine is None or peers.get(ip, _unknown(ip)).is_called(machine)]
     if len(wanted) != 1:
         named = ", ".join(peers.get(ip, _unknown(ip)).words for ip in polled)
         if not polled:
