@@ -97,6 +97,14 @@ def test_conversations_of_servers_are_in_the_order_of_time(tmp_path: Path) -> No
     assert all(found.number_of(known) == number for number, known in stored.items())
 
 
+def test_a_joined_dataset_is_a_capture(tmp_path: Path) -> None:
+    capture, dataset = dataset_of(tmp_path, "a", *everything())
+    found, whole = pcq.Capture(pcq.open(dataset).joined()), pcq.analyze(capture)
+    assert found.processes.drop("frame_files").equals(whole.processes.drop("frame_files"))
+    assert found.calls["call"].to_list() == whole.calls["call"].to_list()
+    assert found.host().cells.equals(whole.host().cells)
+
+
 def test_a_dataset_is_equal_to_its_captures(tmp_path: Path) -> None:
     name = NAMES[0]
     link_type, frames = frames_of(CAPTURES / name)
