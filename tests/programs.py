@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.programs import ClientPrograms, Marks, Program, known_programs, learnt
+from analyzer.interfaces.contents.programs import BY_CALLS, ClientPrograms, Marks, Program, known_programs, learnt
 from analyzer.pipeline.run import analyze
 from tests.corpus import CORPUS
 
@@ -30,6 +30,8 @@ class Maker(Struct, frozen=True):
     public: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
+# Our own captures of programs that decide themselves what they call. In the others a script of ours calls by a program's library.
+_TOOLS = ("impacket_", "samba_", "nmap_")
 _OURS, _OF_TOOLS = "tests/interfaces/contents/programs", "tests/questions/observations/tools"
 _OF_SMB = "tests/transport/smb/captures"
 MAKERS = (
@@ -134,10 +136,17 @@ def _recorded(*, with_public: bool) -> Iterator[Recorded]:
     for maker in MAKERS:
         for pattern in maker.own:
             for path in sorted(ROOT.glob(pattern)):
-                yield Recorded(maker.name, path, tuple(marks for _, marks in marks_of(path)))
+                yield Recorded(maker.name, path, tuple(_of_program(marks, path) for _, marks in marks_of(path)))
         for pattern, clients in maker.public if with_public else ():
             for path in sorted(CORPUS.glob(pattern)):
                 yield Recorded(maker.name, path, tuple(marks for ip, marks in marks_of(path) if ip in clients))
+
+
+def _of_program(marks: Marks, path: Path) -> Marks:
+    """The marks that follow from the program alone."""
+    if path.name.startswith(_TOOLS):
+        return marks
+    return {name: value for name, value in marks.items() if name not in BY_CALLS}
 
 
 def table(captures: Iterable[Recorded], *, with_public: bool) -> tuple[Program, ...]:

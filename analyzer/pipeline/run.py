@@ -253,7 +253,7 @@ def _read(
     from analyzer.interfaces.pcq.naming import NamingExchanges
     from analyzer.interfaces.resolution.resolve import resolved
     from analyzer.interfaces.winperf.layer import KeyFollower
-    from analyzer.transport.channel.channels import OutsideSessions
+    from analyzer.transport.rpc.marks import MarksInSessions
 
     learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(limits)
     pcq = PerflibLayer(learner)
@@ -265,7 +265,7 @@ def _read(
     around_rpc: Mapping[InSessions, list[Layer]] = {
         "all": [rpc],
         "naming": [rpc, NamingExchanges()],
-        "none": [OutsideSessions(), rpc],
+        "none": [MarksInSessions(), rpc],
     }
     upper = [*around_rpc[in_sessions], *above]
     if sharing is None:

@@ -8,6 +8,7 @@ same, where these are enough, and where no other program has more of them. Progr
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -30,6 +31,7 @@ _PLAIN = frozenset(
         "rpc.contexts",
         "rpc.first_call",
         "rpc.next_call",
+        "rpc.calls",
         "rpc.mechanisms",
         "smb.mechanisms",
         "smb2.security_mode",
@@ -37,6 +39,10 @@ _PLAIN = frozenset(
 )
 # What differs with settings, or with what is called: such a mark counts where it is alike, and contradicts nothing where it is not.
 _BY_SETTING = _PLAIN - {"rpc.fragments", "rpc.next_call"}
+# What depends on what is called: such a mark counts among those of a connection only where it is alike. A program has the values
+# that several of its connections show.
+BY_CALLS = frozenset(("rpc.calls",))
+_FEWEST_CONNECTIONS = 2
 # What depends on what a user asks for, or on the connections before: no program has it.
 NOT_LEARNT = frozenset(("rpc.auth", "rpc.group", "rpc.auth_padding"))
 # Of all marks, as a divisor: so many of those of a connection a program must have.
@@ -73,6 +79,7 @@ MEANINGS: Mapping[str, str] = {
     "rpc.auth_context": "auth_context_id of the first bind ([MS-RPCE] section 2.2.2.11)",
     "rpc.first_call": "how far the call id of the first request is from that of the bind",
     "rpc.next_call": "how far the call id of the second request is from that of the first",
+    "rpc.calls": "the interface and the methods (opnums) of the first three requests, in their order",
 }
 
 
@@ -139,12 +146,15 @@ def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | N
     found = [(one.name, alike) for one in programs if (alike := one.agrees(counted))]
     most = max((len(alike) for _, alike in found), default=0)
     best = [(name, alike) for name, alike in found if len(alike) == most]
-    if not best or most < _FEWEST_MARKS or most < _LEAST_SHARE * len(counted):
+    if not best:
         return None
     alike = best[0][1]
+    total = len([name for name in counted if name not in BY_CALLS or name in alike])
+    if most < _FEWEST_MARKS or most < _LEAST_SHARE * total:
+        return None
     if len([name for name in alike if name not in _PLAIN]) < _FEWEST_OWN:
         return None
-    return ProgramLikeness(tuple(name for name, _ in best), alike, len(counted))
+    return ProgramLikeness(tuple(name for name, _ in best), alike, total)
 
 
 @cache
@@ -234,17 +244,17 @@ def _is_random(mark: str, values: Iterable[str]) -> bool:
 
 def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> Program:
     """A program of which these are the marks of connections. What differs on nearly every connection is no mark."""
-    values: dict[str, dict[str, None]] = {}
-    counts: dict[str, int] = {}
+    values: dict[str, Counter[str]] = {}
     for marks in connections:
         for mark, value in marks.items():
-            values.setdefault(mark, {})[value] = None
-            counts[mark] = counts.get(mark, 0) + 1
-    kept = {
-        mark: tuple(sorted(found))
-        for mark, found in sorted(values.items())
-        if mark not in NOT_LEARNT
-        and (len(found) == 1 or len(found) * 2 <= counts[mark])
-        and not _is_random(mark, found)
-    }
-    return Program(name, kept, tuple(sources))
+            values.setdefault(mark, Counter())[value] += 1
+    kept = {mark: tuple(sorted(_learnt_values(mark, found))) for mark, found in sorted(values.items())}
+    return Program(name, {mark: found for mark, found in kept.items() if found}, tuple(sources))
+
+
+def _learnt_values(mark: str, found: Counter[str]) -> Iterable[str]:
+    """The values of a mark that are known of a program, by how many connections show each; none where it is no mark."""
+    if mark in BY_CALLS:
+        return [value for value, count in found.items() if count >= _FEWEST_CONNECTIONS]
+    is_steady = len(found) == 1 or len(found) * 2 <= found.total()
+    return found if mark not in NOT_LEARNT and is_steady and not _is_random(mark, found) else ()

@@ -26,9 +26,10 @@ ids of RPC, the mechanisms of a logon and the security mode are not among these.
 The mechanisms, the security mode, the contexts and the first call ids differ with settings and calls. They count where they are the
 same, and contradict nothing where they are not.
 
-Where several programs have the same number of marks, all are named. Where no program has enough, nothing is said.
+The order of the first calls follows from what somebody asks for. It counts where a program is known to call in this order, and is
+no mark of the connection where none is.
 
-`sessions` reads RPC only where keys are given. Without keys it counts the marks of SMB alone.
+Where several programs have the same number of marks, all are named. Where no program has enough, nothing is said.
 """
 
 

@@ -68,19 +68,6 @@ class _TcpChannel:
         return out
 
 
-class OutsideSessions:
-    """Passes on what no SMB session carried. What one carried goes no further, for who asks about sessions alone."""
-
-    takes: ClassVar[frozenset[type[Event]]] = frozenset({ChannelBatch, ChannelGap})
-
-    def feed(self, event: Event) -> Iterator[Event]:
-        if not isinstance(event, ChannelBatch | ChannelGap) or event.channel.session is None:
-            yield event
-
-    def finish(self) -> Iterator[Event]:
-        return iter(())
-
-
 class TcpChannels:
     """The layer that makes channels of the connections that carry DCERPC; other events pass unchanged."""
 

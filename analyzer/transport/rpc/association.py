@@ -301,7 +301,7 @@ class Association:
     def _fragment(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
         if header.ptype == _REQUEST:
             if self._marks.awaits_calls and header.first:
-                self._marks.request(self._channel, header, part.piece, part.start, out)
+                self._marks.request(self._channel, header, head, part.piece, part.start, out)
             self._calls.request(header, head, part, out)
         elif head.status is not None and self._answers_offer(header):
             why = f"fault {fault_name(head.status) or hex(head.status)}"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from analyzer.interfaces.contents.programs import MEANINGS, known_programs, learnt, recognized
+from analyzer.pipeline.run import InSessions, analyze
+from analyzer.results.connection import ClientMarks
 from analyzer.screens.views.program_pages import programs_document
 from tests.corpus import CORPUS
 from tests.programs import ROOT, TABLE, marks_of, recorded, table, written
@@ -103,3 +107,22 @@ def test_no_public_capture_is_made_by_a_program_with_few_marks() -> None:
     for name in ("arkime-arkime/tests__pcap__dcerpc_synthetic.pcap", "arkime-arkime/tests__pcap__ntlm_synthetic.pcap"):
         if WITH_PUBLIC:
             assert not any(recognized(marks, known_programs()) for _, marks in marks_of(CORPUS / name))
+
+
+def test_the_order_of_calls_counts_where_a_program_is_known_to_call_so_and_is_no_mark_otherwise() -> None:
+    known = [learnt("only", [{**ALL, "rpc.calls": order} for order in ("a: 1 2 3", "a: 1 2 3", "b: 4 5 6")], ())]
+    assert known[0].marks["rpc.calls"] == ("a: 1 2 3",)
+    found = {order: recognized({**ALL, "rpc.calls": order}, known) for order in ("a: 1 2 3", "b: 4 5 6")}
+    assert [(one.alike[-1], len(one.alike), one.marks) for one in found.values() if one is not None] == [
+        ("rpc.calls", 5, 5),
+        ("smb.ntlm_flags", 4, 4),
+    ]
+
+
+def _read(path: Path, in_sessions: InSessions) -> set[ClientMarks]:
+    return set(analyze([path], pdus=False, in_sessions=in_sessions).marks)
+
+
+@pytest.mark.parametrize("path", sorted({one.path for one in recorded(with_public=WITH_PUBLIC)}), ids=lambda one: one.name)
+def test_who_asks_for_sessions_alone_sees_the_marks_of_rpc_in_them_too(path: Path) -> None:
+    assert _read(path, "none") == _read(path, "all") == _read(path, "naming")
