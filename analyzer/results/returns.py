@@ -16,6 +16,8 @@ from analyzer.core.win32 import hresult_name, win32_name
 
 # [MS-SRVS] section 3.1.4.8, [MS-WKST] section 3.2.4.3: the request succeeded, and there are more entries than had room.
 _ERROR_MORE_DATA = 234
+# [MS-LSAD] section 3.1.4.7.8: an enumeration has come to its end.
+_STATUS_NO_MORE_ENTRIES = 0x8000001A
 # Of these on, a number is a warning or an error ([MS-ERREF] sections 2.1 and 2.3).
 _HIGH_BIT = 0x80000000
 
@@ -35,6 +37,8 @@ class ReturnKind(IntEnum):
                 return status != 0
             case ReturnKind.NET_API:
                 return status not in (0, _ERROR_MORE_DATA)
+            case ReturnKind.NTSTATUS:
+                return status >= _HIGH_BIT and status != _STATUS_NO_MORE_ENTRIES
             case _:
                 return status >= _HIGH_BIT
 

@@ -108,7 +108,7 @@ def test_hresults_have_the_names_of_the_specifications():
         (NET_API, 5, True, "ERROR_ACCESS_DENIED"),
         (NTSTATUS, 0, False, "STATUS_SUCCESS"),
         (NTSTATUS, 0x107, False, "STATUS_SOME_NOT_MAPPED"),
-        (NTSTATUS, 0x8000001A, True, "STATUS_NO_MORE_ENTRIES"),
+        (NTSTATUS, 0x8000001A, False, "STATUS_NO_MORE_ENTRIES"),
         (NTSTATUS, 0xC0000022, True, "STATUS_ACCESS_DENIED"),
         (NTSTATUS, 0xC0000BAD, True, "0xc0000bad"),
         (HRESULT, 1, False, "S_FALSE"),

@@ -76,7 +76,8 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
     caller, host = scene.caller(who), scene.host(who.server_ip)
     done = "tried to open files or directories of"
     if outcome == "answered":
-        done = f"{_words(_VERBS.values(), found)} files of" if kind == "file-change" else _DONE[kind]
+        changed = "files or directories" if any(one.is_directory for one in found) else "files"
+        done = f"{_words(_VERBS.values(), found)} {changed} of" if kind == "file-change" else _DONE[kind]
     text = f"{caller} {done} {host}: {listed(paths)}, in {counted(len(found), 'open')}"
     if content is not None:
         text = f"{caller} wrote the program {paths[0]} to an administrative share of {host}, {content}"

@@ -27,7 +27,8 @@ def program_drafts(scene: Scene) -> Iterator[Draft]:
         first, likeness = min(found, key=lambda one: one[0].rank)
         marks = marks_words(likeness.alike, likeness.marks)
         times = [one.time_ns for connection, _ in found for one in connection.seen]
-        text = f"{scene.caller(who)} called {scene.host(who.server_ip)} by a program like {name} ({marks}: "
+        # It may have been refused, and called nothing.
+        text = f"{scene.caller(who)} connected to {scene.host(who.server_ip)} by a program like {name} ({marks}: "
         text += f"{likeness.listed}), {counted(len(found), 'connection')}"
         yield Draft(
             severity="info",

@@ -186,10 +186,19 @@ class Scene:
             case "asked":
                 return "no answer was captured"
             case "unreadable":
-                return f"the answer could not be read ({listed(self.calls.values('state', places))})"
+                states = (self._lack(places) if one == "partial" else one for one in self.calls.values("state", places))
+                return f"the answer could not be read ({listed(states)})"
         columns = self.calls.column("status"), self.calls.return_kinds, self.calls.column("fault")
         codes = Counter(zip(*(column[places].tolist() for column in columns), strict=True))
         return listed(_refusal(*code) for code, _ in codes.most_common())
+
+    def _lack(self, places: Numbers) -> str:
+        """What was not captured of calls that are there in part."""
+        if all(one.interface.uuid is None for one in self.calls.contexts(places)):
+            return "the interface is not known, for its bind was not captured"
+        if bool((self.calls.column("request_side")[places] < 0).all()):
+            return "the request was not captured"
+        return "a part of the call was not captured"
 
     def looked_at(self, places: Numbers) -> list[Call]:
         """The calls at some places."""

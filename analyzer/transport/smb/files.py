@@ -6,13 +6,14 @@ that can be read, decrypted (`MessageLog`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.limits import Limits
 from analyzer.results.capture import OmissionRecord
 from analyzer.results.connection import SmbSession
 from analyzer.results.file import FileRecord, FoundFiles
+from analyzer.results.record import Endpoint
 from analyzer.transport.smb.file_opens import Carried, FileOpens
 from analyzer.transport.smb.framing import Message
 from analyzer.transport.smb.smb1_files import Smb1Files
@@ -23,6 +24,8 @@ from analyzer.transport.tcp.recognition import SMB1_MAGIC
 
 # A record of each is kept.
 MAX_FILES = 100_000
+# Dialects whose sessions have one connection. In SMB1 the sessions of other connections have the same UIDs.
+_OF_ONE_CONNECTION = frozenset(("1.0", None))
 
 
 class FileLog:
@@ -64,15 +67,34 @@ class FileLog:
     def found(self, sessions: Sequence[SmbSession]) -> FoundFiles:
         """A record for each file, in the order of the first messages. `sessions` are those of the capture."""
         self._opens.end()
-        by_place = {(one.client.ip, one.server.ip, one.session_id): one for one in sessions}
+        by_place = _BySession(sessions)
         omissions: tuple[OmissionRecord, ...] = ()
         if forgotten := self._opens.forgotten:
             omissions = (OmissionRecord(text=f"{forgotten} files beyond the first {MAX_FILES} are not listed"),)
         return FoundFiles(tuple(self._records(by_place)), omissions)
 
-    def _records(self, sessions: Mapping[tuple[str, str, int], SmbSession]) -> Iterator[FileRecord]:
+    def _records(self, sessions: _BySession) -> Iterator[FileRecord]:
         for opened in sorted(self._opens.done, key=lambda one: one.carried.time_ns):
-            place = opened.carried.client.ip, opened.carried.server.ip, opened.carried.session_id
-            session = sessions.get(place)
+            session = sessions.of(opened.carried)
             user = session.identity.account if session is not None else None
             yield opened.record(session.number if session is not None else None, user)
+
+
+class _BySession:
+    """Finds the session that a message belongs to: that of its connection, or one of SMB2 with the same id that several connections
+    have. Of those that follow each other on a connection, it is the last one that had begun."""
+
+    def __init__(self, sessions: Sequence[SmbSession]) -> None:
+        self._of_connection: dict[tuple[Endpoint, Endpoint, int], list[SmbSession]] = {}
+        self._of_machines: dict[tuple[str, str, int], list[SmbSession]] = {}
+        for one in sorted(sessions, key=lambda one: (one.first_time_ns, one.number)):
+            self._of_connection.setdefault((one.client, one.server, one.session_id), []).append(one)
+            if one.dialect not in _OF_ONE_CONNECTION:
+                self._of_machines.setdefault((one.client.ip, one.server.ip, one.session_id), []).append(one)
+
+    def of(self, carried: Carried) -> SmbSession | None:
+        client, server, number = carried.client, carried.server, carried.session_id
+        found = self._of_connection.get((client, server, number))
+        found = found or self._of_machines.get((client.ip, server.ip, number), [])
+        begun = [one for one in found if one.first_time_ns <= carried.time_ns]
+        return begun[-1] if begun else next(iter(found), None)

@@ -270,10 +270,12 @@ class Smb1Reader:
         elif command == SESSION_SETUP_ANDX:
             self._sessions.setup_response(header, request.setup if request is not None else None, block, message)
         if header.failed or block.word_count == 0:
-            closing = command in (CLOSE, WRITE_AND_CLOSE) and not header.failed
-            if closing and request is not None and request.fid is not None:
+            # Windows leaves its tree behind the logoff: what is closed then is of a session that is over.
+            if header.failed or not self._sessions.knows(header.uid):
+                return
+            if command in (CLOSE, WRITE_AND_CLOSE) and request is not None and request.fid is not None:
                 self._sessions.get(header.uid, message).close(_key(request.fid), self._out)
-            elif command == TREE_DISCONNECT and not header.failed:
+            elif command == TREE_DISCONNECT:
                 self._sessions.get(header.uid, message).close_tree(header.tid, self._out)
             return
         if command in (NEGOTIATE, ECHO):

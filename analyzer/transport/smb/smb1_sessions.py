@@ -207,6 +207,10 @@ class Smb1Sessions:
         session.note_frames(frames)
         return session
 
+    def knows(self, uid: int) -> bool:
+        """Whether there is such a session, or a setup of one."""
+        return uid in self._state.sessions or uid in self._setups
+
     def get(self, uid: int, message: Message) -> Session:
         session = self._state.sessions.get(uid)
         if session is None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
@@ -22,9 +23,11 @@ from analyzer.results.file import FileRecord, PassedContent
 from analyzer.results.record import Endpoint
 from analyzer.transport.smb import file_content, files
 from analyzer.transport.smb.file_content import Content, EarlyBytes
+from analyzer.transport.smb.file_opens import Carried
 from analyzer.transport.smb.files import FileLog
 from analyzer.transport.smb.layer import SmbLayer
 from analyzer.transport.tcp.events import Connection
+from tests.build.calls import smb_session
 from tests.build.chain import through
 from tests.build.smb import (
     ANDX_END,
@@ -360,6 +363,27 @@ def test_what_was_read_before_is_not_read_again() -> None:
 # Captures
 
 
+def test_a_file_is_of_the_session_that_carried_it_where_others_have_its_number() -> None:
+    """UIDs of SMB1 begin anew on each connection; those of SMB2 are of all connections between two machines."""
+    server, ends = Endpoint("10.0.0.2", 445), [Endpoint("10.0.0.1", port) for port in (1, 2, 3)]
+
+    def session(number: int, client: Endpoint, first: int, dialect: str) -> SmbSession:
+        made = smb_session(number)
+        return replace(made, client=client, server=server, session_id=0x800, dialect=dialect, first_time_ns=first)
+
+    def of(client: Endpoint, time_ns: int) -> int | None:
+        record = sessions.of(Carried(client, server, 0x800, time_ns, ()))
+        return record.number if record is not None else None
+
+    sessions = files._BySession(
+        [session(1, ends[0], 10, "1.0"), session(2, ends[0], 20, "1.0"), session(3, ends[1], 5, "1.0")]
+    )
+    assert [of(ends[0], time) for time in (5, 10, 19, 20, 30)] == [1, 1, 1, 2, 2]
+    assert (of(ends[1], 30), of(ends[2], 30)) == (3, None)
+    sessions = files._BySession([session(4, ends[0], 10, "3.1.1")])
+    assert (of(ends[0], 30), of(ends[2], 30)) == (4, 4)
+
+
 def test_files_are_of_captures_that_were_read_for_them() -> None:
     from tests.truth import CAPTURES
 
@@ -378,3 +402,10 @@ def test_programs_that_an_intruder_copied_to_windows_xp() -> None:
         ("PSEXESVC.EXE", 181064, "1d4d787047200fc7bcbfc03a496cafda8e49075d2fbf2ff7feab90a4fdea8f89"),
         ("PSKLLSVC.EXE", 465672, "ab46c7b740a7a994608c4210ae8c4d253e49cc23cc8b63e89d0400ea83b1ae77"),
     ]
+
+
+@pytest.mark.corpus
+def test_programs_that_were_written_without_a_name_are_of_the_anonymous_session() -> None:
+    source = CORPUS / "OISF-suricata-verify/tests__smb-filename__input.pcap"
+    found = files_of(analyze([source], in_sessions="none", with_files=True)).files
+    assert [one.user for one in found if one.warnings] == ["NT AUTHORITY\\ANONYMOUS LOGON"] * 2

@@ -327,6 +327,18 @@ def test_what_ends_the_tree_or_the_session_ends_its_pipes(command: int, words: b
         assert stated(run(stream(sent))) == [(0, True, ASK)] * 2
 
 
+def test_what_is_closed_behind_a_logoff_is_of_no_further_session() -> None:
+    sent = connected()
+    ask(sent, smb1(LOGOFF, ANDX_END))
+    answer(sent, smb1(LOGOFF, ANDX_END, response=True))
+    # So Windows leaves its tree; a handle may be left too.
+    ask(sent, smb1(TREE_DISCONNECT, b""))
+    answer(sent, smb1(TREE_DISCONNECT, b"", response=True))
+    ask(sent, smb1(0x04, struct.pack("<HI", FID, 0)))
+    answer(sent, smb1(0x04, b"", response=True))
+    assert len(only(run(stream(sent)), SmbSession)) == 1
+
+
 def test_transactions_that_are_not_of_pipes_are_not_data() -> None:
     sent = connected()
     mailslot = bytearray(trans_request(ASK))
