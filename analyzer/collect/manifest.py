@@ -17,7 +17,7 @@ from analyzer.collect.facts import ConversationFacts, FileFacts, RowsFacts, Tabl
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import StorageError, Store
 
-FORMAT, VERSION = "pcq-dataset", 3
+FORMAT, VERSION = "pcq-dataset", 4
 MANIFEST = "manifest.json"
 STAGING, PIECES, STATE, FACTS = "_staging", "_pieces", "_state", "_facts"
 

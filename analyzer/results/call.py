@@ -280,6 +280,13 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
     request: Annotated[SideRecord | None, doc("what the client sent; null where it was not captured")]
     response: Annotated[SideRecord | None, doc("what the server answered; null where it was not captured")]
     read: Annotated[ReadFacts | None, doc("of a BaseRegQueryValue that reads performance data: which read it is")]
+    program: Annotated[
+        str | None,
+        doc(
+            "the program that the client is like by the marks of its connection, several with `or` between them "
+            "(docs/programs.md); null where it is like none that is known, and with `--names-from now`"
+        ),
+    ] = None
 
 
 class PduRecord(Value, frozen=True):
@@ -478,7 +485,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     def outcome(self) -> CallOutcome:
         """What became of it. Whatever says that a call failed, was read or was not read asks here.
 
-        `refused`: a fault, or a return value that says so: a Win32 code that is not 0, an NTSTATUS that is a warning or an error.
+        `refused`: a fault, or a return value that says so: a Win32 code that is not 0, an NTSTATUS that is a warning or an error,
+        but for the end of an enumeration.
         `asked`: no answer was captured. `unreadable`: the answer is sealed, cut or malformed, or its request was not captured.
         `answered`: all others.
         """

@@ -17,6 +17,7 @@ from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import ReadyTrees, decode_buffer
 from analyzer.interfaces.contents.damages import Damages, buffer_order
+from analyzer.interfaces.contents.programs import ClientPrograms
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import (
@@ -58,6 +59,7 @@ class CallRecords:
         """`for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is."""
         # Who reads a stream puts what is known by now in its place.
         self.analysis = analysis
+        self._programs = ClientPrograms(analysis)
         self._ready = ReadyTrees() if for_json else None
         self._before: int | None = None
 
@@ -129,6 +131,7 @@ class CallRecords:
         elif key_number is not None:
             handle = f"{'s' if is_svcctl else 'k'}{key_number}"
             handle_uuid = key_handle_uuid(held.request, held.response)
+        program = self._programs.between(shared.client, shared.server)
         is_about_value = rare.path is not None or (rare.key is None and rare.read is None)
         return CallRecord(
             number=number,
@@ -164,6 +167,7 @@ class CallRecords:
             registry=registry_facts(look()) if is_about_value and interface == winreg.INTERFACE else None,
             service=service_facts(look()) if is_svcctl else None,
             read=self._read(rare.read, shared.server) if rare.read is not None else None,
+            program=program.name if program is not None else None,
         )
 
     def _counterset(self, held: HeldCall) -> CountersetFacts | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from msgspec import Struct
@@ -47,7 +47,7 @@ _FEWEST_CONNECTIONS = 2
 NOT_LEARNT = frozenset(("rpc.auth", "rpc.group", "rpc.auth_padding"))
 # Of all marks, as a divisor: so many of those of a connection a program must have.
 _LEAST_SHARE = 2 / 3
-_MOST_FRAMES = 16
+_MOST_FRAMES, _MOST_KNOWN = 16, 1024
 
 Marks = Mapping[str, str]
 # What each mark is, and where it stands.
@@ -167,6 +167,12 @@ def known_programs() -> tuple[Program, ...]:
     )
 
 
+@lru_cache(maxsize=_MOST_KNOWN)
+def _likeness(marks: tuple[tuple[str, str], ...]) -> ProgramLikeness | None:
+    """What marks are like; connections of a program often have the same."""
+    return recognized(dict(marks), known_programs())
+
+
 class ClientConnection(Struct, dict=True):
     """What was seen of the client of one connection."""
 
@@ -186,7 +192,7 @@ class ClientConnection(Struct, dict=True):
 
     @cached_property
     def likeness(self) -> ProgramLikeness | None:
-        return recognized(self.marks, known_programs())
+        return _likeness(tuple(self.marks.items()))
 
     @property
     def rank(self) -> tuple[int, int, Sequence[int]]:
@@ -222,7 +228,11 @@ class ClientPrograms:
 
     def of_session(self, session: SmbSession) -> ProgramLikeness | None:
         """What the client of a session is like."""
-        found = self._connections.get((session.client, session.server))
+        return self.between(session.client, session.server)
+
+    def between(self, client: Endpoint, server: Endpoint) -> ProgramLikeness | None:
+        """What the client of a connection is like."""
+        found = self._connections.get((client, server))
         return found.likeness if found is not None else None
 
     def shown(self) -> Iterator[tuple[ClientConnection, ProgramLikeness]]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from analyzer.questions.filters.filter import CallFilter
 
 
+# Fields that are known once the whole capture is read, by their paths.
+_OF_THE_WHOLE = {"time_delta_ns": "time_delta", "program": "program"}
 # So many calls are named where one is to be chosen.
 _CHOICES = 12
 # What calls were carried by, as the analysis counts it.
@@ -91,8 +93,9 @@ class Selection(Struct, frozen=True):
             return "--tail"
         if self.session is not None and self.session.startswith("#"):
             return "--follow-session with the number of a call"
-        if self.filter is not None and any("time_delta_ns" in field.paths for field in self.filter.fields):
-            return "the field time_delta"
+        for field in self.filter.fields if self.filter is not None else ():
+            if (path := field.paths[0]) in _OF_THE_WHOLE:
+                return f"the field {_OF_THE_WHOLE[path]}"
         names = [one.text for one in (*self.servers, *self.clients) if one.network is None]
         return f"the name {names[0]}" if names else None
 

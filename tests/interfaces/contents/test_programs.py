@@ -123,6 +123,8 @@ def _read(path: Path, in_sessions: InSessions) -> set[ClientMarks]:
     return set(analyze([path], pdus=False, in_sessions=in_sessions).marks)
 
 
-@pytest.mark.parametrize("path", sorted({one.path for one in recorded(with_public=WITH_PUBLIC)}), ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "path", sorted({one.path for one in recorded(with_public=WITH_PUBLIC)}), ids=lambda one: one.name
+)
 def test_who_asks_for_sessions_alone_sees_the_marks_of_rpc_in_them_too(path: Path) -> None:
     assert _read(path, "none") == _read(path, "all") == _read(path, "naming")

@@ -771,6 +771,31 @@ def test_what_only_a_record_shows_can_be_asked_for() -> None:
     assert passing(text, analysis) == []
 
 
+def test_calls_are_picked_by_the_program_that_made_them() -> None:
+    """Of both captures together, by columns, by the calls and by their records."""
+    names = ("v1_samba_impacket_smb311_noauth.pcap", "v1_samba_sambapy_krb5sha384_krb5_seal.pcap")
+    analysis = analyze([truth.CAPTURES / name for name in names], pdus=False)
+    records = list(CallRecords(analysis).of(range(1, len(analysis.calls) + 1)))
+    by_program = {
+        name: [one.number for one in records if one.program == name] for name in ("impacket 0.13", "Samba 4.17")
+    }
+    assert all(by_program.values())
+    assert sum(map(len, by_program.values())) == len(records)
+    for text, name in (
+        ('program == "impacket 0.13"', "impacket 0.13"),
+        ("program contains impacket", "impacket 0.13"),
+        ('program matches "^samba"', "Samba 4.17"),
+        ("program and not program contains impacket and number > 0", "Samba 4.17"),
+    ):
+        assert passing(text, analysis) == by_program[name]
+        made = CallFilter(text)
+        assert [one.number for one in records if made.passes(one)] == by_program[name]
+        looked = [LookedAt(call, CallRecords(analysis)) for call in analysis.calls]
+        assert [at for at, one in enumerate(looked, 1) if made.expression.passes(one)] == by_program[name]
+    assert "program" in sample_fields()
+    assert "program" in counter_fields()
+
+
 def test_fields_are_what_they_say_they_are() -> None:
     is_of = {
         **dict.fromkeys(Kind, str),
