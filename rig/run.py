@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -110,7 +111,11 @@ def main(words: Sequence[str] | None = None) -> int:
         "--worn", type=int, help="wear each capture in so many ways, chosen by the seed; in all of them if not given"
     )
     parser.add_argument("--keep", type=Path, help="leave captures here")
-    parser.add_argument("--write", action="store_true", help="write the counts to docs/testing.md; runs all cells")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="write the counts to docs/testing.md; with --only, rows of which all cells ran",
+    )
     chosen = parser.parse_args(words)
     try:
         require()
@@ -130,8 +135,12 @@ def main(words: Sequence[str] | None = None) -> int:
         f"rig: {calls} calls in {len(results)} conversations between stacks, {len(made)} conversations made, seed {chosen.seed}"
     )
     _say(f"{len(results) + len(made) + bool(results) - wrong} passed, {wrong} failed")
-    if chosen.write and not chosen.only:
-        write_counts(results, len(made), chosen.seed)
+    if chosen.write:
+        write_counts(
+            results,
+            "" if chosen.only else f"; beside these, {len(made)} conversations were made byte by byte",
+            chosen.seed,
+        )
     return 1 if wrong else 0
 
 
@@ -227,30 +236,52 @@ def _worn(truth: Truth, wear: str, seed: int, capture: Path, secrets: Path) -> I
         yield from damaged(truth, Commands(path, secrets), worn.lost_ns)
 
 
-def write_counts(results: Sequence[Result], made: int, seed: int) -> None:
-    """The table of docs/testing.md: a row for each server and client, with what their conversations had."""
-    rows: dict[tuple[str, str], list[Result]] = {}
+def write_counts(results: Sequence[Result], beside: str, seed: int) -> None:
+    """The table of docs/testing.md: a row for each server and client, with what their conversations had.
+
+    Without `beside`, which is said of a run of everything, rows of others stay. They are of the same seed, or refused.
+    """
+    ran: dict[tuple[str, str], list[Result]] = {}
     for one in results:
-        rows.setdefault((one.cell.server, one.cell.client), []).append(one)
+        ran.setdefault((one.cell.server, one.cell.client), []).append(one)
+    text = _DOCUMENT.read_text("utf-8")
+    head, rest = text.split(_BEGIN)
+    table, tail = rest.split(_END)
+    title = next(line for line in table.splitlines() if line.startswith("Seed "))
+    if not beside and not title.startswith(f"Seed {seed}"):
+        raise SystemExit(f"the rows of docs/testing.md are of another seed ({title.rstrip(':')})")
+    kept = (
+        {}
+        if beside
+        else dict(_row_of(line) for line in table.splitlines() if line.startswith("| ") and "---" not in line)
+    )
     lines = [
-        f"Seed {seed}; beside these, {made} conversations were made byte by byte:",
+        f"Seed {seed}{beside}:" if beside else title,
         "",
         "| server | client | cells | carriers | calls | values | differences |",
         "|---|---|---:|---|---:|---:|---:|",
     ]
-    for (server, client), some in rows.items():
-        carriers = "; ".join(dict.fromkeys(one.cell.carrier for one in some))
-        numbers = [
-            sum(one.calls for one in some),
-            sum(one.values for one in some),
-            sum(len(one.differences) for one in some),
-        ]
-        lines.append(
-            f"| {server} | {client} | {len(some)} | {carriers} | " + " | ".join(f"{n:,}" for n in numbers) + " |"
-        )
-    text = _DOCUMENT.read_text("utf-8")
-    head, rest = text.split(_BEGIN)
-    _DOCUMENT.write_text(head + _BEGIN + "\n".join(["", *lines, ""]) + _END + rest.split(_END)[1], "utf-8")
+    for key, count in Counter((one.server, one.client) for one in cells()).items():
+        if len(ran.get(key, ())) == count:
+            lines.append(_counted(key, ran[key]))
+        elif key in kept:
+            lines.append(kept[key])
+    _DOCUMENT.write_text(head + _BEGIN + "\n".join(["", *lines, ""]) + _END + tail, "utf-8")
+
+
+def _row_of(line: str) -> tuple[tuple[str, str], str]:
+    server, client = (cell.strip() for cell in line.split("|")[1:3])
+    return (server, client), line
+
+
+def _counted(key: tuple[str, str], some: Sequence[Result]) -> str:
+    carriers = "; ".join(dict.fromkeys(one.cell.carrier for one in some))
+    numbers = [
+        sum(one.calls for one in some),
+        sum(one.values for one in some),
+        sum(len(one.differences) for one in some),
+    ]
+    return f"| {' | '.join(key)} | {len(some)} | {carriers} | " + " | ".join(f"{n:,}" for n in numbers) + " |"
 
 
 def _say(line: str) -> None:
