@@ -16,6 +16,7 @@ from importlib.resources import files
 from msgspec import Struct
 
 from analyzer.core.cached import cached_property
+from analyzer.interfaces.contents.buffer_growth import growth_marks
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import ClientMarks, SmbSession
 from analyzer.results.record import Endpoint
@@ -32,6 +33,7 @@ _PLAIN = frozenset(
         "rpc.first_call",
         "rpc.next_call",
         "rpc.calls",
+        "calls.growth",
         "rpc.mechanisms",
         "smb.mechanisms",
         "smb2.security_mode",
@@ -40,9 +42,9 @@ _PLAIN = frozenset(
 # What differs with settings, or with what is called: such a mark counts where it is alike, and contradicts nothing where it is not.
 _BY_SETTING = _PLAIN - {"rpc.fragments", "rpc.next_call"}
 # What depends on what is called: such a mark counts among those of a connection only where it is alike. A program has the values
-# that several of its connections show.
-BY_CALLS = frozenset(("rpc.calls",))
-_FEWEST_CONNECTIONS = 2
+# that so many of its connections show.
+BY_CALLS = frozenset(("rpc.calls", "calls.growth"))
+_FEWEST_CONNECTIONS = {"rpc.calls": 2, "calls.growth": 1}
 # What depends on what a user asks for, or on the connections before: no program has it.
 NOT_LEARNT = frozenset(("rpc.auth", "rpc.group", "rpc.auth_padding"))
 # Of all marks, as a divisor: so many of those of a connection a program must have.
@@ -80,6 +82,8 @@ MEANINGS: Mapping[str, str] = {
     "rpc.first_call": "how far the call id of the first request is from that of the bind",
     "rpc.next_call": "how far the call id of the second request is from that of the first",
     "rpc.calls": "the interface and the methods (opnums) of the first three requests, in their order",
+    "calls.growth": "how much more room a client offers each time after the server said that the buffer is too small, with the "
+    "interface: the size that the server stated (`exact`), twice the room (`doubled`), or so many bytes more",
 }
 
 
@@ -216,7 +220,7 @@ class ClientPrograms:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._connections: dict[tuple[Endpoint, Endpoint], ClientConnection] = {}
-        for one in analysis.marks:
+        for one in (*analysis.marks, *growth_marks(analysis.calls)):
             ends = one.client, one.server
             known = self._connections.get(ends)
             if known is None:
@@ -265,6 +269,6 @@ def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> P
 def _learnt_values(mark: str, found: Counter[str]) -> Iterable[str]:
     """The values of a mark that are known of a program, by how many connections show each; none where it is no mark."""
     if mark in BY_CALLS:
-        return [value for value, count in found.items() if count >= _FEWEST_CONNECTIONS]
+        return [value for value, count in found.items() if count >= _FEWEST_CONNECTIONS[mark]]
     is_steady = len(found) == 1 or len(found) * 2 <= found.total()
     return found if mark not in NOT_LEARNT and is_steady and not _is_random(mark, found) else ()

@@ -26,8 +26,9 @@ ids of RPC, the mechanisms of a logon and the security mode are not among these.
 The mechanisms, the security mode, the contexts and the first call ids differ with settings and calls. They count where they are the
 same, and contradict nothing where they are not.
 
-The order of the first calls follows from what somebody asks for. It counts where a program is known to call in this order, and is
-no mark of the connection where none is.
+The order of the first calls follows from what somebody asks for, and so does how a client offers more room. They count where a
+program is known to do so, and are no marks of the connection where none is. How a client offers more room shows in two steps or
+more. It is seen where calls are read: not by `hosts`, and by `sessions` only where keys are given and the output is text.
 
 Where several programs have the same number of marks, all are named. Where no program has enough, nothing is said.
 """
