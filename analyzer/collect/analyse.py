@@ -20,6 +20,7 @@ from analyzer.capture.reader import CaptureInfo, merged
 from analyzer.collect.cut import secrets_in
 from analyzer.collect.facts import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.collect.keys import held
+from analyzer.collect.lacking import lacking_of
 from analyzer.collect.manifest import STATE
 from analyzer.collect.pieces import PieceFile
 from analyzer.collect.sources import shown
@@ -73,6 +74,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         inputs=task.inputs,
         calls=len(analysis.calls),
         readable=calls.readable,
+        lacking=lacking_of(analysis),
         first_time_ns=analysis.capture.first_time_ns,
         last_time_ns=analysis.capture.last_time_ns,
         server=calls.server or _server_of_sessions(analysis) or task.pairs[0][1],

@@ -21,8 +21,9 @@ from time import monotonic
 from typing import Protocol, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from analyzer.auth.keyring import Keyring
 from analyzer.collect.analyse import analyse
 from analyzer.collect.commit import commit, files_of, tidy
 from analyzer.collect.cut import cut_file, flows_met
@@ -37,6 +38,7 @@ from analyzer.collect.facts import (
     RowsFacts,
     Window,
 )
+from analyzer.collect.lacking import may_open, names_given
 from analyzer.collect.lock import LOCK, Lock, locked
 from analyzer.collect.manifest import (
     MANIFEST,
@@ -75,8 +77,8 @@ class Executor(Protocol):
 
 
 class CollectRequest(Struct, frozen=True):
-    """What is asked for: sources as they were found, those that were not, how they are to be read, and by what name workers hold
-    the keys."""
+    """What is asked for: sources as they were found, those that were not, how they are to be read, which keys are given, and by
+    what name workers hold them (`keys`)."""
 
     sources: Sequence[SourceFile]
     missing: Sequence[InputError]
@@ -87,6 +89,7 @@ class CollectRequest(Struct, frozen=True):
     profile: str = "windows"
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
+    keyring: Keyring = Keyring()
     keys: str = ""
     # Where the sources were captured (`sites`), None for where it was said before; whether rows may be lost; whether all files of
     # the dataset are compared with their digests.
@@ -99,15 +102,15 @@ class CollectRequest(Struct, frozen=True):
 
 
 class Done(Struct):
-    """What a run did: the manifest it wrote, how many files it read, what could not be read, and what of the dataset was
-    damaged and
-    is there again."""
+    """What a run did: the manifest it wrote, how many files it read, what could not be read, and what of the dataset was damaged
+    and is there again. `sealed` counts the conversations of the dataset in which something stayed sealed for want of a key."""
 
     manifest: Manifest
     read: int = 0
     analysed: int = 0
     rendered: int = 0
     shows: bool = True
+    sealed: int = 0
     problems: list[Problem] = field(default_factory=list)
     restored: list[str] = field(default_factory=list)
 
@@ -191,13 +194,13 @@ class _Run:
             fresh or analysed or rendered or self._damaged or sites_before != {one.number: one.site for one in files}
         )
         if known is not None and not changed and known.options == self.options:
-            return Done(known, shows=self._shows(), problems=self._problems + self._of_files())
+            return Done(known, shows=self._shows(), sealed=self._sealed(), problems=self._problems + self._of_files())
         if not request.fewer_rows:
             self._refuse_loss(before, rendered_before)
         restored = self._restored(before)
         manifest = self._commit(sites)
         problems = self._problems + self._of_files()
-        return Done(manifest, len(fresh), analysed, rendered, self._shows(), problems, restored)
+        return Done(manifest, len(fresh), analysed, rendered, self._shows(), self._sealed(), problems, restored)
 
     def _place(self, files: Sequence[FileFacts]) -> None:
         """Files that are named now are where it is said now."""
@@ -252,6 +255,9 @@ class _Run:
     def _shows(self) -> bool:
         """Whether there is a performance call, or something that may hide one."""
         return any(one.shows for one in self._facts.conversations)
+
+    def _sealed(self) -> int:
+        return sum(bool(one.lacking) for one in self._facts.conversations)
 
     def _of_files(self) -> list[Problem]:
         return [problem for file in self._facts.files for problem in file.problems if problem.kind == "unreadable"]
@@ -354,7 +360,10 @@ class _Run:
         facts = self._facts
         secret_files = tuple(one.source for one in files if one.has_secrets)
         sound = [one for one in facts.conversations if one.failure is None and one.state not in self._damaged]
-        known = {one.inputs: one for one in sound}
+        tried = names_given(self._request.keyring, (source.url for source in secret_files))
+        has_keys = bool(self._request.keyring or secret_files)
+        known = {one.inputs: one for one in sound if not (has_keys and self._may_open(one, tried))}
+        before = {one.inputs: one for one in sound}
         numbered = list(facts.conversations)
         analysed, stage = 0, "analyse"
         while True:
@@ -372,13 +381,35 @@ class _Run:
                 for task, result in self._stage(stage, analyse, new, lambda task: task.size, _cost_of_conversation):
                     if isinstance(result, Exception):
                         result = self._failed(task, result)
-                    known[result.inputs] = result
-                    numbered.append(result)
+                    result.tried = tried
+                    known[result.inputs] = self._better(before.get(result.inputs), result)
+                    numbered.append(known[result.inputs])
             facts.conversations = sorted((known[inputs] for inputs in wanted), key=lambda one: one.number)
             analysed, stage = analysed + len(new), "joined"
             if not new:
                 break
         return sites, analysed
+
+    def _may_open(self, one: ConversationFacts, tried: str) -> bool:
+        """Whether keys are given that may open what stayed sealed in a conversation. `tried` tells whose keys there are."""
+        return bool(one.lacking) and (
+            self._request.repair or one.tried != tried or may_open(one.lacking, self._request.keyring)
+        )
+
+    def _better(self, had: ConversationFacts | None, result: ConversationFacts) -> ConversationFacts:
+        """What is kept of a conversation that was analysed again with other keys: the new analysis where it opens more, and all
+        that was opened before."""
+        if had is None:
+            return result
+        lacking, before = set(result.lacking), set(had.lacking)
+        if result.failure is None and lacking <= before and (lacking != before or result.readable > had.readable):
+            return result
+        if result.failure is not None:
+            self._problems.append(Problem("unreadable", "capture", (), result.failure))
+        elif not lacking >= before:
+            text = f"conversation {had.number} stays as it was: the keys of this run do not open all that was opened before"
+            self._problems.append(Problem("note", "capture", (), f"{text}. Give all keys together."))
+        return structs.replace(had, tried=result.tried)
 
     def _groups(self, files: Sequence[FileFacts], sites: Mapping[int, int], index: PieceIndex) -> Groups:
         """Which pairs are one conversation, by what files and earlier analyses link."""

@@ -157,7 +157,8 @@ class ConversationFacts(Struct):
     numbers of the sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts
     may share (`analyse`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has, `bound` of
     those that its channels asked for and that it has not: with the conversations that have them it is one. `readable` counts the
-    requests and responses whose stubs are not sealed. `known_as` is what servers state of themselves, by the number of the file.
+    requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried` whose keys there were (module
+    `lacking`). `known_as` is what servers state of themselves, by the number of the file.
     `rows` is what was written of it in the tables, None until it is.
     """
 
@@ -169,6 +170,8 @@ class ConversationFacts(Struct):
     inputs: str = ""
     calls: int = 0
     readable: int = 0
+    lacking: list[str] = field(default_factory=list)
+    tried: str = ""
     first_time_ns: int | None = None
     last_time_ns: int | None = None
     server: str = ""

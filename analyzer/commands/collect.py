@@ -18,6 +18,7 @@ from analyzer.commands.options import CaptureReading, EngineName, command
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
 from analyzer.core.output.terminal import status_line
+from analyzer.core.printable import counted
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 # So many files that could not be read are named.
 _NAMED = 10
+_LATER = "Another run with --secrets (or --password) opens what its keys fit, and reads no capture again."
 # An estimate from less would say little.
 _LEAST_SECONDS = 2.0
 
@@ -183,6 +185,7 @@ def _request(
         profile,
         tuple(reading.given_metadata()),
         reading.metadata_from,
+        reading.keyring,
         keys,
         asked=asked,
     )
@@ -212,6 +215,9 @@ def _report(done: Done, output: str, *, repair: bool = False) -> int:
         for line in summary(done):
             say(line)
         say(f"{output}: {tables or 'nothing of ours'}; it holds what was decrypted, and no key")
+    if done.sealed:
+        whole = counted(done.manifest.conversations, "conversation")
+        say(f"sealed, at least in part: {done.sealed:,} of {whole}. {_LATER}")
     if done.problems:
         return EXIT_FILES
     if not done.shows:

@@ -114,7 +114,7 @@ def collected(
     sources = find_sources(directory if isinstance(directory, list) else [str(directory)], missing)
     try:
         return collect(
-            CollectRequest(sources, missing, str(dataset), DEFAULTS, window, **more),
+            CollectRequest(sources, missing, str(dataset), DEFAULTS, window, keyring=keyring, **more),
             executor if executor is not None else Here(),
         )
     finally:
