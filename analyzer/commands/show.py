@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from analyzer.commands.exits import exit_of
+from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
 from analyzer.commands.filters import CallSelection
 from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
 
@@ -45,6 +45,7 @@ def show(
     number = call if call is not None else selection.selection.one(analysis)
     if packets and field is None:
         analysis = reading.with_packets(analysis, files, (number,) if 1 <= number <= len(analysis.calls) else ())
-    view = Show(analysis, number) if field is None else ShowPlace(analysis, number, field)
-    writing.write(view, output_format.value)
-    raise typer.Exit(exit_of(analysis, is_enough=True))
+    place = ShowPlace(analysis, number, field) if field is not None else None
+    writing.write(place or Show(analysis, number), output_format.value)
+    code = exit_of(analysis, is_enough=True)
+    raise typer.Exit(EXIT_NOTHING if code == EXIT_DONE and place is not None and not place.is_found else code)

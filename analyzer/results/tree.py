@@ -62,6 +62,7 @@ class PlaceRecord(Record, frozen=True, kw_only=True, tag="place"):
 
     call: Annotated[int, doc("number of the call")]
     path: Annotated[str, doc("the place, as `--field` takes it")]
+    found: Annotated[bool, doc("whether a field of this name was read; if not, the place is what is around it")]
     part: Annotated[str, doc("what `bytes` counts in: `response stub`, `request PDU 1`")]
     bytes: Annotated[tuple[int, int], doc("start and stop of the range", unit="bytes")]
     raw: Annotated[str, doc("the bytes in hexadecimal")]

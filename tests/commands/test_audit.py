@@ -131,6 +131,28 @@ def test_show_opens_exactly_where_findings_are() -> None:
         options = ("--call", finding["call"], "--field", finding["show"], "--format", "jsonl")
         (place,) = records(run("show", PCQ, "--secrets", SECRETS, *options).stdout)
         assert (place["part"], place["bytes"]) == (finding["part"], finding["bytes"])
+        assert place["found"], finding["show"]
+
+
+@pytest.mark.parametrize(
+    ("name", "around"),
+    [
+        ("response.nonsense", "the response stub: bytes 0 to 1616"),
+        ("response.dwTotalSize", "the response stub: bytes 0 to 1616"),
+        ("response.nonsense[3]", "the response stub: bytes 0 to 1616"),
+        ("response.lpData.nonsense", "lpData: bytes 20 to 1612"),
+        ("request.dwInSize.nonsense", "dwInSize: bytes 20 to 24"),
+    ],
+)
+def test_a_name_that_no_field_has_is_not_given_to_what_is_around(name: str, around: str) -> None:
+    options = ("show", PCQ, "--secrets", SECRETS, "--call", 86, "--field", name)
+    shown = run(*options)
+    assert shown.exit_code == 3
+    lines = [line.strip() for line in shown.stdout.splitlines()]
+    at = lines.index(f"No field {name} was read. Around it is {around.partition(':')[0]}:")
+    assert lines[at + 1].startswith(around)
+    (record,) = records(run(*options, "--format", "jsonl").stdout)
+    assert record["found"] is False
 
 
 def test_a_place_that_is_not_there_is_reported() -> None:

@@ -13,7 +13,7 @@ from analyzer.questions.audit.verdicts import At
 from analyzer.results.analysis import Analysis
 from analyzer.results.tree import PlaceRecord
 from analyzer.screens.viewmodel.layers import the_call
-from analyzer.screens.views.text import call_lines, folded, frames_words, safe
+from analyzer.screens.views.text import call_lines, folded, frames_words, safe, styled
 from analyzer.screens.views.view import OfCapture
 
 _ROW = 16
@@ -21,7 +21,10 @@ _AROUND = 2 * _ROW
 
 
 class ShowPlace(Struct, OfCapture, frozen=True):
-    """The place `path` (`response.lpData.perf_freq`, as findings name it) of call `number`. Raises `InputError` for neither."""
+    """The place `path` (`response.lpData.perf_freq`, as findings name it) of call `number`. Raises `InputError` for neither.
+
+    A finding may name a field that the bytes do not reach. Then the place is what is around it, and `is_found` is false.
+    """
 
     analysis: Analysis
     number: int
@@ -43,11 +46,17 @@ class ShowPlace(Struct, OfCapture, frozen=True):
             raise InputError(f"call {self.number} has no {self.path}, or it was not captured or not opened")
         return place
 
+    @property
+    def is_found(self) -> bool:
+        """Whether a field of this name was read, or the name is that of a range of bytes, a PDU, a buffer or a whole stub."""
+        return _is_named(self.path, self._place())
+
     def records(self) -> Iterator[PlaceRecord]:
         place = self._place()
         yield PlaceRecord(
             call=self.number,
             path=self.path,
+            found=_is_named(self.path, place),
             part=place.part,
             bytes=(place.start, place.stop),
             raw=place.source.data[place.start : place.stop].hex(),
@@ -62,8 +71,13 @@ class ShowPlace(Struct, OfCapture, frozen=True):
         facts = self.analysis.capture
         yield from call_lines(self.number, the_call(self.analysis, self.number), self.analysis, width)
         yield ""
+        title = self.path
+        if not _is_named(self.path, place):
+            title = _around(self.path, place)
+            text = f"No field {self.path} was read. Around it is {title}:"
+            yield from (styled("yellow", line) for line in folded(text, 4, width))
         span = f"bytes {place.start} to {place.stop} of the {place.part} ({len(place.source)} bytes)"
-        yield from (safe(line) for line in folded(f"{self.path}: {span}", 4, width))
+        yield from (safe(line) for line in folded(f"{title}: {span}", 4, width))
         if place.field is not None and place.field.value is not None:
             meaning = f" ({place.field.meaning})" if place.field.meaning is not None else ""
             yield from (
@@ -75,6 +89,19 @@ class ShowPlace(Struct, OfCapture, frozen=True):
             yield from (safe(line) for line in folded(where, 4, width))
         yield ""
         yield from _dump(place)
+
+
+def _is_named(path: str, place: Place) -> bool:
+    last = path.partition(".")[2].rpartition(".")[2]
+    if place.field is not None:
+        return last in (place.field.name, place.field.spelling)
+    return place.pdu is not None or last in ("", "lpData") or last.startswith(("stub[", "lpData["))
+
+
+def _around(path: str, place: Place) -> str:
+    if place.field is not None:
+        return place.field.spelling
+    return "lpData" if path.partition(".")[2].startswith("lpData.") else f"the {place.part}"
 
 
 def _dump(place: Place) -> Iterator[str]:
