@@ -432,11 +432,16 @@ class CaptureReading(Struct, frozen=True):
         return replace(analysis, given=self._given_of(files))
 
     def _given_of(self, files: Sequence[str]) -> Given | None:
-        """What was given, with the pseudonyms of names that were typed, which are known once everything is read."""
-        if self.given is None:
-            return None
-        free = self.pseudonyms.free if self.pseudonyms is not None else str
-        made = replace(self.given, files=tuple(files), options=tuple(map(free, self.given.options)))
+        """What was given. Names that were typed are the pseudonyms that they have once everything is read, and files are without
+        their directories, which are often named after people."""
+        if self.given is None or self.pseudonyms is None:
+            return self.given and replace(self.given, files=tuple(files))
+        free, words = self.pseudonyms.free, self.given.options
+        options = (
+            Path(word).name if before in _OPTIONS_OF_FILES else free(word)
+            for before, word in zip(("", *words), words, strict=False)
+        )
+        made = replace(self.given, files=tuple(Path(name).name for name in files), options=tuple(options))
         return replace(made, filter=free(made.filter) if made.filter is not None else None)
 
     def note(self, analysis: Analysis) -> None:
@@ -781,6 +786,8 @@ def _all_files(values: dict[str, Any], *, needed: bool) -> list[str]:
 
 # What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
 _NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline", "time_zone", "jobs"})
+# Options whose values are names of files.
+_OPTIONS_OF_FILES = frozenset({"--secrets", "--keytab", "--metadata"})
 _SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
 
 
