@@ -14,6 +14,7 @@ from analyzer.questions.observations.account import observations
 from analyzer.questions.observations.scene import Scene, listed, who_in
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
+from analyzer.results.call_rows import STATES
 from analyzer.results.next_command import next_command
 from analyzer.results.observation import SEVERITIES, Observation
 from analyzer.results.process import ProcessRecord
@@ -44,7 +45,10 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
     """What the analysis of one file amounts to. `nothing` says why there is no performance call, None where there is one, or
     something that may hide one."""
     if nothing is None and analysis.part is not None and not (analysis.shown or analysis.shown_sessions):
-        return Triaged(_file(file, "nothing", f"No call passes: {analysis.part.words}.", Scene(analysis), ()))
+        text = f"{file}: no call passes: {analysis.part.words}."
+        if sealed := int((analysis.calls.column("state") == STATES.index("sealed")).sum()):
+            text += f" {counted(sealed, 'call')} in it stayed sealed: a key may show more."
+        return Triaged(_file(file, "nothing", text, Scene(analysis), ()))
     scene = Scene(analysis)
     ranked = observations(scene, file)
     outcome: Outcome = "performance traffic" if scene.performance.any() else "unclear"

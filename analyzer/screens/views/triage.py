@@ -82,7 +82,8 @@ class Triage:
             try:
                 analysis = self._analysed(file)
             except InputError as error:
-                yield self._counted(unreadable(text_of_path(file), str(error)))
+                text = f"{error} {error.hint}" if error.hint is not None else str(error)
+                yield self._counted(unreadable(text_of_path(file), text))
                 continue
             # A case goes by the captures it was saved of.
             yield self._counted(triage(analysis, ", ".join(analysis.capture.files), nothing_found(analysis)))
