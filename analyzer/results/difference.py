@@ -86,7 +86,9 @@ class NotComparedRecord(Record, frozen=True, kw_only=True, tag="not-compared"):
             "differ and nothing states which of them are handles, `too much`: more differs than is taken apart"
         ),
     ]
-    method: Annotated[str, doc("interface and method")]
+    method: Annotated[
+        str, doc("interface and method; `counter`, `process` or the like for what calls of one side show")
+    ]
     text: Annotated[str, doc("the same in one sentence")]
     a: Annotated[Occurrence | None, doc("the calls of A")]
     b: Annotated[Occurrence | None, doc("the calls of B")]

@@ -106,9 +106,16 @@ class CallComparison:
         """What could not be compared."""
         for (why, method), (a, b) in self._uncompared.items():
             text = f"{len(a):,} call{'s' if len(a) != 1 else ''} of {method}: {_WHY[why]}"
+            if why == "sealed":
+                text += f" in {' and '.join(self._sealed_in(a, b))}"
             yield NotComparedRecord(
                 why=why, method=method, text=text, a=occurrence_of(self._a, a), b=occurrence_of(self._b, b)
             )
+
+    def _sealed_in(self, a: Sequence[int], b: Sequence[int]) -> Iterator[str]:
+        for side, analysis, numbers in (("A", self._a, a), ("B", self._b, b)):
+            if any(analysis.calls[number - 1].state == "sealed" for number in numbers):
+                yield side
 
     def _pair(
         self, conversation: Conversation, a: AlignedCall, b: AlignedCall, unequal: dict[tuple[object, ...], Unequal]

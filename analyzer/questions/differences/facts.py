@@ -14,6 +14,7 @@ from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.questions.statistics.summary import who_of
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis
+from analyzer.results.call_rows import STATES
 from analyzer.results.catalog import CountersetEntry, Described
 from analyzer.results.difference import Subject
 from analyzer.results.process import ProcessRecord
@@ -80,6 +81,18 @@ def _servers(view: CaptureView, interface: str) -> set[str]:
     """The addresses that the calls which are shown ask through an interface."""
     contexts = view.analysis.calls.contexts_of(view.analysis.shown.numbers)
     return {context.server.ip for context, _ in contexts if context.interface.uuid == interface}
+
+
+def sealed_calls(view: CaptureView) -> dict[str, list[int]]:
+    """The numbers of the calls that no key opened, by the machine that they ask."""
+    calls = view.analysis.calls
+    found: dict[str, list[int]] = {}
+    shown = np.asarray(view.analysis.shown.numbers, np.int64)
+    sealed = shown[calls.column("state")[shown - 1] == STATES.index("sealed")]
+    contexts = calls.table.contexts
+    for number, context in zip(sealed.tolist(), calls.column("context")[sealed - 1].tolist(), strict=True):
+        found.setdefault(view.label(contexts[context].server.ip), []).append(number)
+    return found
 
 
 def _countersets(view: CaptureView) -> Iterator[ShownFact]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from analyzer.core.cached import cached_property
+from analyzer.core.printable import counted
 from analyzer.questions.differences.calls import CallComparison, occurrence_of, property_words
 from analyzer.questions.differences.conversations import paired_talks, talks_of
 from analyzer.questions.differences.facts import (
@@ -19,6 +20,7 @@ from analyzer.questions.differences.facts import (
     guids_of_the_same,
     process_facts,
     properties_that_differ,
+    sealed_calls,
 )
 from analyzer.questions.differences.fields import FieldComparison, HandlePairs
 from analyzer.questions.differences.machines import Peer, paired_peers, peers_of
@@ -30,6 +32,7 @@ from analyzer.results.difference import (
     DiffSummaryRecord,
     NotComparedRecord,
     PropertyDifference,
+    Subject,
 )
 from analyzer.results.process import ProcessRecord
 
@@ -53,6 +56,9 @@ class Differences:
         view_a = CaptureView(a, self._peers.labels_a, of_a)
         view_b = CaptureView(b, self._peers.labels_b, of_b)
         self._views = view_a, replace(view_b, guids=guids_of_the_same(view_a, view_b))
+        # By machine, the calls of each side that no key opened: they may show what only the other side is seen to show.
+        self._sealed = tuple(map(sealed_calls, self._views))
+        self._hidden: dict[tuple[bool, Subject, str], list[ShownFact]] = {}
         self._fields = FieldComparison(HandlePairs(), counts_values, self._views[1].guids)
         self._calls = CallComparison(a, b, self._peers, self._fields, in_order=running is None)
 
@@ -67,7 +73,7 @@ class Differences:
     def uncompared(self) -> Sequence[NotComparedRecord]:
         """What nothing can be said of."""
         _ = self.found
-        return list(self._calls.uncompared())
+        return [*self._of_hidden(), *self._calls.uncompared()]
 
     @cached_property
     def summary(self) -> DiffSummaryRecord:
@@ -111,17 +117,41 @@ class Differences:
         of_a, of_b = (
             by_identity([*facts_of(view), *found]) for view, found in zip(self._views, processes, strict=True)
         )
+        lists = tuple({one.machine for one in facts.values() if one.about == "process"} for facts in (of_a, of_b))
         identities = sorted(dict.fromkeys([*of_a, *of_b]), key=lambda one: SUBJECTS.index(one[0]))
         for identity in identities:
             one, other = of_a.get(identity), of_b.get(identity)
             if one is None or other is None:
                 known = one or other
                 assert known is not None
-                yield self._fact(known, is_of_a=other is None)
+                is_of_a = other is None
+                # Who shows another list of processes shows that one is not in it.
+                is_listed = known.about == "process" and known.machine in lists[is_of_a]
+                if known.about in _IN_STUBS and known.machine in self._sealed[is_of_a] and not is_listed:
+                    self._hidden.setdefault((is_of_a, known.about, known.machine), []).append(known)
+                else:
+                    yield self._fact(known, is_of_a=is_of_a)
             elif found := [
                 PropertyDifference(*each) for each in properties_that_differ(one.properties, other.properties)
             ]:
                 yield self._changed(one, other, found)
+
+    def _of_hidden(self) -> Iterator[NotComparedRecord]:
+        """What one side shows, and calls of the other may show that no key opened."""
+        for (is_of_a, about, machine), facts in self._hidden.items():
+            side, other = ("A", "B") if is_of_a else ("B", "A")
+            shows, sealed = self.sides[not is_of_a][1], self.sides[is_of_a][1]
+            what = counted(len(facts), about, "processes" if about == "process" else None)
+            calls = dict.fromkeys(number for fact in facts for number in fact.calls)
+            seen = occurrence_of(shows, calls) if calls else None
+            hidden = occurrence_of(sealed, self._sealed[is_of_a][machine])
+            yield NotComparedRecord(
+                why="sealed",
+                method=about,
+                text=f"{what} of {machine} in {side}: calls of {other} that no key opens may show the same",
+                a=seen if is_of_a else hidden,
+                b=hidden if is_of_a else seen,
+            )
 
     def _fact(self, fact: ShownFact, *, is_of_a: bool) -> DifferenceRecord:
         """Something that one side has only."""
@@ -147,6 +177,10 @@ class Differences:
             a=occurrence_of(self.a, one.calls) if one.calls else None,
             b=occurrence_of(self.b, other.calls) if other.calls else None,
         )
+
+
+# What only stubs show.
+_IN_STUBS = frozenset(("counterset", "counter", "process", "service"))
 
 
 def _machine_fact(label: str, peer: Peer) -> ShownFact:

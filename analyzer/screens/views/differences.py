@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import UNSET, Struct
@@ -25,6 +25,7 @@ from analyzer.results.difference import (
     Occurrence,
     Subject,
 )
+from analyzer.screens.viewmodel.overview import key_hint
 from analyzer.screens.viewmodel.words import request_words, section_words, shortened
 from analyzer.screens.views.text import folded, nothing_passes, safe, styled
 
@@ -84,7 +85,12 @@ class DifferencesView(Struct, frozen=True):
                 words = f"{counted(count, 'counter')} of countersets that are only there"
                 yield from _marked(kinds_of(records[0])[kind], kind, words, width)
         yield ""
-        yield from _closing_lines(summary, found.uncompared, width)
+        hints: dict[str, list[str]] = {}
+        for side, one in found.sides:
+            if (hint := key_hint(one)) is not None:
+                hints.setdefault(hint, []).append(side)
+        lacking = [f"{' and '.join(names)}: {hint}" for hint, names in hints.items()]
+        yield from _closing_lines(summary, found.uncompared, lacking, width)
 
     def _section(self, records: Sequence[DifferenceRecord], width: int | None) -> Iterator[str]:
         for record in records[:_MOST_SHOWN]:
@@ -282,18 +288,20 @@ def volatile_words(summary: DiffSummaryRecord) -> str:
 
 
 def _closing_lines(
-    summary: DiffSummaryRecord, uncompared: Sequence[NotComparedRecord], width: int | None
+    summary: DiffSummaryRecord, uncompared: Sequence[NotComparedRecord], hints: Iterable[str], width: int | None
 ) -> Iterator[str]:
-    """What was left out, what could not be compared, and what came of it."""
+    """What was left out, what could not be compared, which keys are missing (`hints`), and what came of it."""
     if summary.values_different:
         words = f"values differ: {summary.values_different:,} of {summary.values:,} values of counters (--values tells them)"
         yield from _plain(words, 4, width)
     if summary.volatile:
         yield from _plain(f"left out, since they differ by their nature: {volatile_words(summary)}", 4, width)
     for one in uncompared:
-        side = one.a or one.b
-        calls = f" ({'A' if one.a is not None else 'B'} {numbers_of(side)})" if side is not None else ""
+        seen = [f"{name} {numbers_of(side)}" for name, side in (("A", one.a), ("B", one.b)) if side is not None]
+        calls = f" ({', '.join(seen)})" if seen else ""
         yield from (styled("yellow", line) for line in folded(f"not compared: {one.text}{calls}", 4, width))
+    for hint in hints:
+        yield from (styled("yellow", line) for line in folded(hint, 4, width))
     count = summary.compared_calls
     compared = f"{count:,} pair{'s' if count != 1 else ''} of calls compared: " if summary.a_calls else ""
     yield from (styled("bold", line) for line in folded(f"{compared}{summary.text}", 4, width))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from analyzer.questions.differences.fields import UNUSED
@@ -260,3 +261,23 @@ def test_two_handles_are_told_apart() -> None:
     assert own.summary.outcome == "equal"
     found = difference([*both, perflib()[13], perflib(handle=other)[13]], [*both, perflib()[13], perflib()[13]])
     assert "request.hQuery.uuid" in " ".join(told(found))
+
+
+@pytest.mark.parametrize("side", ["A", "B"])
+def test_what_a_sealed_side_may_show_is_no_difference(side: str) -> None:
+    plain, closed = everything(), [*map(sealed, everything())]
+    found = difference(closed, plain) if side == "A" else difference(plain, closed)
+    other = "B" if side == "A" else "A"
+    assert {one.about for one in found.found} <= {"account", "conversation", "call"}
+    assert found.summary.outcome != "equal"
+    texts = [one.text for one in found.uncompared if one.method in ("counterset", "counter", "process", "service")]
+    assert sorted(text.split()[1].rstrip("s") for text in texts) == ["counter", "counterset", "processe", "service"]
+    assert all(f"in {other}: calls of {side} that no key opens may show the same" in text for text in texts)
+    assert all(one.text.endswith(f" in {side}") for one in found.uncompared if "no key opens them" in one.text)
+
+
+def test_who_lists_processes_shows_that_another_is_not_among_them() -> None:
+    """Sealed calls beside the list take nothing away from it."""
+    other = [*perflib(("System",)), sealed(Calls().registration(1, b"x"))]
+    found = difference(perflib(), other)
+    assert [one.name for one in found.found if one.about == "process"] == ["lsass (pid 101)"]
