@@ -47,7 +47,7 @@ ABOUT: Mapping[str, AboutCommand] = {
         "every call: who asked what, and the answer",
         (
             ("every call, encrypted ones opened", "timeline x.pcapng --secrets keys.toml"),
-            ("failed polls", "timeline x.pcapng -Y 'opnum == 6 && status != 0'"),
+            ("failed polls", "timeline x.pcapng -Y 'opnum == 6 && (status != 0 || fault)'"),
             ("one query handle from its opening to its end", "timeline x.pcapng --follow-handle q2"),
         ),
         ("-Y", "--head", "--tail", "--since", "--user", "--server", "--follow-handle", *_PRINTED),
@@ -217,7 +217,10 @@ ABOUT: Mapping[str, AboutCommand] = {
         (
             ("the decrypted calls for Wireshark", "export x.pcapng --secrets keys.toml --pcapng clear.pcapng"),
             ("a trace of Windows for Wireshark", "export x.etl --frames x.pcapng"),
-            ("the packets of failed calls, for a colleague", "export x.pcapng -Y 'status != 0' --slice failed.pcapng"),
+            (
+                "the packets of failed calls, for a colleague",
+                "export x.pcapng -Y 'status != 0 || fault' --slice failed.pcapng",
+            ),
         ),
         ("--pcapng", "--slice", "--frames", "--dsb", "-Y", "--head", "--tail", "--user", "--secrets", "--force"),
     ),
