@@ -83,7 +83,10 @@ def export(
     analysis = reading.analysis(files, pdus=sliced is not None)
     calls = replace(selection.selection, head=head, tail=tail).shown(analysis)
     if not len(calls):
-        say("no call is selected: nothing is written")
+        from analyzer.screens.viewmodel.overview import key_hint
+
+        hint = key_hint(analysis)
+        say("no call is selected: nothing is written", *([hint] if hint is not None else []))
         raise typer.Exit(max(exit_of(analysis), EXIT_NOTHING))
     if decrypted is not None:
         _write_decrypted(analysis, calls, decrypted)

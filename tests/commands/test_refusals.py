@@ -148,6 +148,13 @@ def test_a_selection_of_no_call_writes_nothing(capfd: pytest.CaptureFixture[str]
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_selection_of_no_call_says_which_keys_may_find_some(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["export", PCQ, "--pcapng", tmp_path / "out", "--follow-handle", "q2"]
+    refused(words, capfd, NOTHING, "to decrypt what is sealed, give the password or NT hash")
+
+
 def test_what_a_slice_says_of_keys_it_was_given(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     account = f"{USER['domain']}\\{USER['username']}"
     words = ["export", PCQ, "--secrets", SECRETS, "--slice", tmp_path / "out"]
