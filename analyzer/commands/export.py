@@ -83,16 +83,21 @@ def export(
     analysis = reading.analysis(files, pdus=sliced is not None)
     calls = replace(selection.selection, head=head, tail=tail).shown(analysis)
     if not len(calls):
-        from analyzer.screens.viewmodel.overview import key_hint
-
-        hint = key_hint(analysis)
-        say("no call is selected: nothing is written", *([hint] if hint is not None else []))
-        raise typer.Exit(max(exit_of(analysis), EXIT_NOTHING))
+        raise _nothing_selected(analysis)
     if decrypted is not None:
         _write_decrypted(analysis, calls, decrypted)
     if packets is not None:
         _write_slice(reading, files, analysis, calls, packets, secrets)
     raise typer.Exit(exit_of(analysis))
+
+
+def _nothing_selected(analysis: Analysis) -> typer.Exit:
+    """Says that no call is selected, and which keys may find some."""
+    from analyzer.screens.viewmodel.overview import key_hint
+
+    hint = key_hint(analysis)
+    say("no call is selected: nothing is written", *([hint] if hint is not None else []))
+    return typer.Exit(max(exit_of(analysis), EXIT_NOTHING))
 
 
 def _write_frames(
