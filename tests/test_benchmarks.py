@@ -41,7 +41,7 @@ _ROWS = {
 }
 # The same for a packet of `tiny`, by command.
 _COMMANDS = {
-    "sessions": 42,
+    "sessions": 43,
     "hosts": 97,
     "handles": 165,
     "stats": 166,

@@ -372,8 +372,10 @@ def test_a_row_has_the_record_that_its_call_has_when_it_is_looked_at(name: str) 
 def test_no_call_is_made_of_an_ordinary_row(monkeypatch: pytest.MonkeyPatch) -> None:
     path = truth.CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_frag256.pcap"
     analysis = analyze([path], Keyring.load(path.with_suffix(".secrets.json")))
+    # How clients offer more room is learnt of a few calls that were refused, before any line is made.
+    records = CallRecords(analysis)
     monkeypatch.setattr(CallTable, "read", None)
-    assert len(list(CallRecords(analysis).of(range(1, len(analysis.calls) + 1)))) == 101
+    assert len(list(records.of(range(1, len(analysis.calls) + 1)))) == 101
 
 
 def test_a_session_is_described_by_its_handshake() -> None:
