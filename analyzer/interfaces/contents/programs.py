@@ -82,8 +82,8 @@ MEANINGS: Mapping[str, str] = {
     "rpc.first_call": "how far the call id of the first request is from that of the bind",
     "rpc.next_call": "how far the call id of the second request is from that of the first",
     "rpc.calls": "the interface and the methods (opnums) of the first three requests, in their order",
-    "calls.growth": "how much more room a client offers each time after the server said that the buffer is too small, with the "
-    "interface: the size that the server stated (`exact`), twice the room (`doubled`), or so many bytes more",
+    "calls.growth": "how a client offers more room each time the server said that the buffer is too small: the size that the "
+    "server stated (`exact`), twice the room (`doubled`), or so many bytes more",
 }
 
 

@@ -28,7 +28,7 @@ same, and contradict nothing where they are not.
 
 The order of the first calls follows from what somebody asks for, and so does how a client offers more room. They count where a
 program is known to do so, and are no marks of the connection where none is. How a client offers more room shows in two steps or
-more. It is seen where calls are read: not by `hosts`, and by `sessions` only where keys are given and the output is text.
+more. This mark is seen where calls are read: not by `hosts`, and by `sessions` only where keys are given and the output is text.
 
 Where several programs have the same number of marks, all are named. Where no program has enough, nothing is said.
 """
