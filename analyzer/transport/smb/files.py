@@ -82,7 +82,7 @@ class FileLog:
 
 class _BySession:
     """Finds the session that a message belongs to: that of its connection, or one of SMB2 with the same id that several connections
-    have. Of those that follow each other on a connection, it is the last one that had begun."""
+    have. Sessions may follow each other on a connection: then it is the last one that had begun."""
 
     def __init__(self, sessions: Sequence[SmbSession]) -> None:
         self._of_connection: dict[tuple[Endpoint, Endpoint, int], list[SmbSession]] = {}
