@@ -362,8 +362,8 @@ class _Run:
         sound = [one for one in facts.conversations if one.failure is None and one.state not in self._damaged]
         tried = names_given(self._request.keyring, (source.url for source in secret_files))
         has_keys = bool(self._request.keyring or secret_files)
-        known = {one.inputs: one for one in sound if not (has_keys and self._may_open(one, tried))}
         before = {one.inputs: one for one in sound}
+        known = {inputs: one for inputs, one in before.items() if not (has_keys and self._may_open(one, tried))}
         numbered = list(facts.conversations)
         analysed, stage = 0, "analyse"
         while True:

@@ -15,7 +15,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Decryption, Identity
 
-_UNOPENED = frozenset((Decryption.NO_KEY, Decryption.WRONG_KEY, Decryption.NO_HANDSHAKE))
 # What stands for a service whose ticket no key opened: names of keys of services are not those of accounts.
 _SERVICE = "krb5"
 
@@ -28,12 +27,16 @@ def lacking_of(analysis: Analysis) -> list[str]:
 
 def _lacking(analysis: Analysis) -> Iterator[str]:
     for session in analysis.sessions:
-        if session.encrypted_messages > session.decrypted_messages and session.decryption in _UNOPENED:
+        if session.encrypted_messages > session.decrypted_messages and _is_unopened(session.decryption):
             yield f"{session.session_id:#x}"
             yield _who(session.identity.mechanism, session.identity)
     for context in analysis.calls.contexts_by_last_call():
-        if (security := context.security).decryption in _UNOPENED:
+        if _is_unopened((security := context.security).decryption):
             yield _who(security.mechanism, security.identity)
+
+
+def _is_unopened(status: Decryption) -> bool:
+    return status.lacks_key or status is Decryption.NO_HANDSHAKE
 
 
 def _who(mechanism: str | None, identity: Identity | None) -> str:

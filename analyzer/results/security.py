@@ -74,6 +74,11 @@ class Decryption(Enum):
     BYTES_MISSING = "bytes missing"
     UNSUPPORTED = "algorithm unsupported"
 
+    @property
+    def lacks_key(self) -> bool:
+        """Whether another key would decrypt it: none was given, or a wrong one."""
+        return self in (Decryption.NO_KEY, Decryption.WRONG_KEY)
+
 
 class Identity(Struct, frozen=True, cache_hash=True):
     """What a handshake says in clear about the two ends. Every field is None where it was not stated.

@@ -14,7 +14,6 @@ from analyzer.questions.observations.account import observations
 from analyzer.questions.observations.scene import Scene, listed, who_in
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_rows import STATES
 from analyzer.results.next_command import next_command
 from analyzer.results.observation import SEVERITIES, Observation
 from analyzer.results.process import ProcessRecord
@@ -46,7 +45,7 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
     something that may hide one."""
     if nothing is None and analysis.part is not None and not (analysis.shown or analysis.shown_sessions):
         text = f"{file}: no call passes: {analysis.part.words}."
-        if sealed := int((analysis.calls.column("state") == STATES.index("sealed")).sum()):
+        if sealed := analysis.calls.states_of(range(1, len(analysis.calls) + 1))["sealed"]:
             text += f" {counted(sealed, 'call')} in it stayed sealed: a key may show more."
         return Triaged(_file(file, "nothing", text, Scene(analysis), ()))
     scene = Scene(analysis)
@@ -141,15 +140,12 @@ def _sentence(scene: Scene) -> str:
 def _keys_wanted(scene: Scene) -> Iterator[str]:
     """What would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
     for session in scene.analysis.shown_sessions:
-        if session.encrypted_messages > session.decrypted_messages and session.decryption in (
-            Decryption.NO_KEY,
-            Decryption.WRONG_KEY,
-        ):
+        if session.encrypted_messages > session.decrypted_messages and session.decryption.lacks_key:
             yield _key_for(session.identity.mechanism, session.identity.claimed, session.identity.service)
         elif session.encrypted_messages > session.decrypted_messages and session.decryption is Decryption.NO_HANDSHAKE:
             yield f"the keys of SMB session {session.session_id:#x}, whose setup was not captured (--smb-session-key)"
     for auth in scene.calls.by(attrgetter("security"), scene.performance):
-        if auth.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY) and auth.identity is not None:
+        if auth.decryption.lacks_key and auth.identity is not None:
             yield _key_for(auth.mechanism, auth.identity.account, auth.identity.service)
 
 

@@ -24,7 +24,7 @@ from analyzer.results.call import CallState
 from analyzer.results.call_rows import STATES
 from analyzer.results.connection import SmbSession
 from analyzer.results.process import ProcessRecord
-from analyzer.results.security import Decryption, who_words
+from analyzer.results.security import who_words
 from analyzer.results.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView, ProcessView
 from analyzer.screens.viewmodel.account import account_lines
 from analyzer.screens.viewmodel.rows import frame_label
@@ -156,9 +156,7 @@ def decrypted(analysis: Analysis) -> tuple[str, ...]:
 def key_hint(analysis: Analysis) -> str | None:
     """What would decrypt the calls that no key opened."""
     undecrypted = [
-        shared.security
-        for shared in analysis.calls.contexts_by_last_call()
-        if shared.security.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
+        shared.security for shared in analysis.calls.contexts_by_last_call() if shared.security.decryption.lacks_key
     ]
     if not undecrypted:
         return None
