@@ -59,8 +59,10 @@ def _asked(call: Record) -> Key:
 
 
 def _kinds(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Each field below a value, and the kind of it."""
-    if isinstance(value, dict):
+    """Each field below a value, and the kind of it. A SYSTEMTIME is one field: a zero millisecond is chance."""
+    if isinstance(value, dict) and "milliseconds" in value:
+        yield path, "a time" if any(value.values()) else "zero"
+    elif isinstance(value, dict):
         for name, inner in value.items():
             yield from _kinds(inner, f"{path}.{name}" if path else name)
     elif isinstance(value, list):

@@ -27,6 +27,20 @@ def test_the_model_does_not_differ_from_itself(model: list[dict[str, Any]], tmp_
     assert number == of > 100
 
 
+def test_a_poll_at_a_full_second_is_no_difference(model: list[dict[str, Any]]) -> None:
+    other = deepcopy(model)
+    answers = [
+        call["response"] for call in other if call["record"] == "call" and call["opnum"] == 6 and call["response"]
+    ]
+    times = [answer["buffer"]["system_time"] for answer in answers if answer["buffer"]]
+    assert times
+    times[0].update(hour=0, minute=0, second=0, milliseconds=0)
+    assert len(list(compared(model, other))) == 1
+    times[0].update(dict.fromkeys(times[0], 0))
+    (difference, _) = compared(model, other)
+    assert difference.endswith("lpData.system_time, ERROR_SUCCESS: a time in the model, also zero here")
+
+
 def test_another_status_and_another_field_are_found(model: list[dict[str, Any]]) -> None:
     other = deepcopy(model)
     calls = [one for one in other if one["record"] == "call" and one["state"] == "complete" and one["status"] == 0]
