@@ -130,7 +130,8 @@ class ErrorStatsRecord(Record, frozen=True, kw_only=True, tag="error-stats"):
     name: Annotated[str | None, doc("its name")]
     interface: Annotated[str, doc("name of the interface, else its UUID")]
     method: Annotated[str, doc("name of the method, else its number")]
-    count: Annotated[int, doc("how often")]
+    count: Annotated[int, doc("how often in calls of this method")]
+    total: Annotated[int, doc("how often in calls of all methods: the sum of `count` over the records of this error")]
     call_numbers: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
     frames: Frames
     frame_files: FrameFiles = UNSET

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -299,6 +300,10 @@ def is_poll(call: Call) -> bool:
     return call.is_winreg and call.response is not None and call.response.buffer_kind == "winperf"
 
 
+# Kind, code and name of an error: a code of two methods may have two names, as return values are of several kinds.
+_Error = tuple[ErrorKind, int, str | None]
+
+
 class _Errors(Struct):
     name: str | None
     count: int = 0
@@ -306,7 +311,7 @@ class _Errors(Struct):
 
 
 def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
-    """The most frequent first."""
+    """The error that is most frequent over all methods first; of one error, the method with most of them first."""
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
     shown = ShownCalls(analysis)
     faults, statuses, kinds = shown.column("fault"), shown.column("status"), shown.return_kinds
@@ -331,8 +336,16 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
         for number in shown.numbers[places[has_list[places]]].tolist():
             for status in _refusals(analysis.calls[number - 1]):
                 note("counter", status, win32_name(status), labels, (number,))
+    totals = Counter[_Error]()
+    for (kind, code, *_), one in found.items():
+        totals[kind, code, one.name] += one.count
+
+    def rank(item: tuple[tuple[ErrorKind, int, str, str], _Errors]) -> tuple[int, ErrorKind, int, str, int, str, str]:
+        (kind, code, interface, method), one = item
+        return -totals[kind, code, one.name], kind, code, one.name or "", -one.count, interface, method
+
     out = []
-    for (kind, code, interface, method), one in sorted(found.items(), key=lambda item: (-item[1].count, item[0])):
+    for (kind, code, interface, method), one in sorted(found.items(), key=rank):
         frames, files = frames_of_calls(analysis, one.calls)
         out.append(
             ErrorStatsRecord(
@@ -342,6 +355,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
                 interface=interface,
                 method=method,
                 count=one.count,
+                total=totals[kind, code, one.name],
                 call_numbers=tuple(one.calls),
                 frames=frames,
                 frame_files=files,

@@ -18,7 +18,7 @@ from analyzer.questions.statistics.summary import error_stats, identity_stats, m
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Record
 from analyzer.results.security import who_words
-from analyzer.results.statistics import ActivityRecord, ImageRecord, Who
+from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.screens.viewmodel.words import shortened
 from analyzer.screens.views.text import folded, frames_words, header_lines, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view import OfCapture
@@ -198,12 +198,24 @@ def _short(sessions: Sequence[str]) -> list[str]:
 
 
 def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    """A line for each error with its total over all methods. Below it each method that it came from, where there are several."""
     kinds = {"return": "", "fault": "fault ", "counter": "counter refused: "}
-    for one in error_stats(analysis):
-        method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
-        name = one.name or (f"{one.code:#x}" if one.kind == "fault" else f"error {one.code}")
-        calls = _calls(one.call_numbers, one.count)
-        yield f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {calls}", "yellow"
+    for (kind, code, name), group in groupby(error_stats(analysis), key=lambda one: (one.kind, one.code, one.name)):
+        of_error = list(group)
+        known = name or (f"{code:#x}" if kind == "fault" else f"error {code}")
+        words = f"  {of_error[0].total:>4}  {kinds[kind]}{known} ({code:#x})"
+        if len(of_error) == 1:
+            yield f"{words}, {_of_method(of_error[0])}", "yellow"
+            continue
+        yield f"{words}, {len(of_error)} methods", "yellow"
+        for one in of_error:
+            yield f"        {one.count:>4}  {_of_method(one)}", None
+
+
+def _of_method(one: ErrorStatsRecord) -> str:
+    """A method and the calls of it that met an error."""
+    method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
+    return f"{one.interface}.{method}: {_calls(one.call_numbers, one.count)}"
 
 
 # What was done, and what was asked for where no answer held anything of it.

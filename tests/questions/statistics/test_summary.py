@@ -161,6 +161,23 @@ def test_errors_are_counted_by_kind_and_method() -> None:
     ]
 
 
+def test_an_error_is_totalled_over_methods() -> None:
+    """Two methods that are refused alike twice each come before one that meets another error three times."""
+    make = Calls()
+    found = error_stats(
+        analysis_of(
+            *(make.counter_data(b"", status=8) for _ in range(3)),
+            *(make.close_query(status=5) for _ in range(2)),
+            *(make.open_query(status=5) for _ in range(2)),
+        )
+    )
+    assert [(one.code, one.method, one.count, one.total) for one in found] == [
+        (5, "PerflibV2CloseQueryHandle", 2, 4),
+        (5, "PerflibV2OpenQueryHandle", 2, 4),
+        (8, "PerflibV2QueryCounterData", 3, 3),
+    ]
+
+
 @pytest.mark.parametrize(
     ("count", "p95"), [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (40, 38), (41, 39), (99, 95), (100, 95), (101, 96)]
 )

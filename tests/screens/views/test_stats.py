@@ -120,23 +120,41 @@ def test_columns_are_as_wide_as_their_widest() -> None:
 
 def error(**changes: Any) -> ErrorStatsRecord:
     facts = {"kind": "return", "code": 5, "name": None, "interface": "PerflibV2", "method": "PerflibV2OpenQueryHandle"}
-    return ErrorStatsRecord(**{**facts, "count": 12, "call_numbers": (7,), "frames": (), **changes})
+    return ErrorStatsRecord(**{**facts, "count": 12, "total": 12, "call_numbers": (7,), "frames": (), **changes})
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({}, "error 5 (0x5), PerflibV2.OpenQueryHandle: #7 and 6 more"),
-        ({"name": "ERROR_ACCESS_DENIED", "count": 1}, "ERROR_ACCESS_DENIED (0x5), PerflibV2.OpenQueryHandle: #7"),
-        ({"kind": "fault", "code": 0x1C, "count": 1}, "fault 0x1c (0x1c), PerflibV2.OpenQueryHandle: #7"),
-        ({"kind": "counter", "count": 1}, "counter refused: error 5 (0x5), PerflibV2.OpenQueryHandle: #7"),
-        ({"interface": "winreg", "method": "PerflibV2x", "count": 1}, "error 5 (0x5), winreg.PerflibV2x: #7"),
+        (
+            {"name": "ERROR_ACCESS_DENIED", "count": 1, "total": 1},
+            "ERROR_ACCESS_DENIED (0x5), PerflibV2.OpenQueryHandle: #7",
+        ),
+        ({"kind": "fault", "code": 0x1C, "count": 1, "total": 1}, "fault 0x1c (0x1c), PerflibV2.OpenQueryHandle: #7"),
+        ({"kind": "counter", "count": 1, "total": 1}, "counter refused: error 5 (0x5), PerflibV2.OpenQueryHandle: #7"),
+        (
+            {"interface": "winreg", "method": "PerflibV2x", "count": 1, "total": 1},
+            "error 5 (0x5), winreg.PerflibV2x: #7",
+        ),
     ],
 )
 def test_an_error_has_a_name_or_a_number(changes: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one = error(**changes)
     monkeypatch.setattr(stats, "error_stats", lambda analysis: [one])
     assert list(_error_lines(analysis_of())) == [(f"  {one.count:>4}  {words}", "yellow")]
+
+
+def test_an_error_of_several_methods_has_its_total_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, closed = error(count=300, total=301), error(count=1, total=301, method="PerflibV2CloseQueryHandle")
+    fault = error(kind="fault", count=1, total=1)
+    monkeypatch.setattr(stats, "error_stats", lambda analysis: [opened, closed, fault])
+    assert list(_error_lines(analysis_of())) == [
+        ("   301  error 5 (0x5), 2 methods", "yellow"),
+        ("         300  PerflibV2.OpenQueryHandle: #7 and 294 more", None),
+        ("           1  PerflibV2.CloseQueryHandle: #7", None),
+        ("     1  fault 0x5 (0x5), PerflibV2.OpenQueryHandle: #7", "yellow"),
+    ]
 
 
 def activity(**changes: Any) -> ActivityRecord:
