@@ -27,9 +27,9 @@ from tests.secrets import leaks
 
 _WHATEVER_THE_LOAD = [HealthCheck.too_slow]
 settings.register_profile(
-    "ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=_WHATEVER_THE_LOAD
+    "local", max_examples=50, deadline=None, print_blob=True, suppress_health_check=_WHATEVER_THE_LOAD
 )
-settings.register_profile("local", deadline=None, print_blob=True, suppress_health_check=_WHATEVER_THE_LOAD)
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 # What the number of examples of each property is multiplied by.
 _TIMES = float(os.environ.get("PCQ_PROPERTIES", "1"))
@@ -55,8 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> Iterator[None]:
     """Every report of every worker comes by here: its name, what the test printed and what a failure shows are searched."""
-    shown = "\n".join([report.nodeid, report.longreprtext, *(text for _, text in report.sections)])
-    if found := leaks(shown.encode("utf-8", "surrogatepass")):
+    shown = [report.longreprtext, *(text for _, text in report.sections)]
+    searched = "\n".join([report.nodeid, *shown]) if report.when == "call" or any(shown) else ""
+    if found := leaks(searched.encode("utf-8", "surrogatepass")):
         config.stash[_LEAKS][report.nodeid] = found
     return (yield)
 

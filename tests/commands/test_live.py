@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -27,9 +27,9 @@ class Live:
         self.address = urlsplit(self._said.readline().decode().removeprefix("open ").strip())
 
     def get(self, path: str, more: str = "") -> bytes:
-        connection = HTTPConnection(str(self.address.hostname), self.address.port, timeout=_PATIENCE_S)
-        connection.request("GET", f"{path}?{self.address.query}{more}")
-        return connection.getresponse().read()
+        with closing(HTTPConnection(str(self.address.hostname), self.address.port, timeout=_PATIENCE_S)) as connection:
+            connection.request("GET", f"{path}?{self.address.query}{more}")
+            return connection.getresponse().read()
 
     def wait_for(self, version: int) -> None:
         while json.loads(self.get("/newer", f"&than={version - 1}"))["version"] < version:
@@ -53,14 +53,15 @@ def live(*options: str) -> Iterator[Live]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     read, write = os.pipe()
     command = [sys.executable, "-m", "analyzer", "report", "--live", *options]
-    process = subprocess.Popen(command, stdin=read, stderr=subprocess.PIPE)
-    os.close(read)
     try:
-        yield Live(process, write)
+        with subprocess.Popen(command, stdin=read, stderr=subprocess.PIPE) as process:
+            os.close(read)
+            try:
+                yield Live(process, write)
+            finally:
+                process.kill()
     finally:
         signal.signal(signal.SIGINT, before)
-        process.kill()
-        process.wait()
 
 
 def capture(tmp_path: Path) -> bytes:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection
 from io import FileIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from analyzer.capture.growing import FrameCutter, GrowingCapture
 from analyzer.screens.live import LivePage
 from tests.build.calls import Calls, write_capture
+from tests.build.capture import pcap, read
 
 
 def get(page: LivePage, path: str, host: str | None = None) -> tuple[int, bytes, dict[str, str]]:
     address = urlsplit(page.url)
-    connection = HTTPConnection(str(address.hostname), address.port, timeout=30)
-    connection.request("GET", path, headers={"Host": host} if host is not None else {})
-    answer = connection.getresponse()
-    return answer.status, answer.read(), dict(answer.getheaders())
+    with closing(HTTPConnection(str(address.hostname), address.port, timeout=30)) as connection:
+        connection.request("GET", path, headers={"Host": host} if host is not None else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read(), dict(answer.getheaders())
 
 
 def test_who_has_the_token_gets_the_page_and_hears_of_the_next() -> None:
@@ -56,20 +57,28 @@ def test_nobody_else_gets_anything(path: str, host: str | None, status: int) -> 
         assert b"secret" not in content
 
 
-@given(data=st.data(), form=st.sampled_from(["pcap", "pcapng"]))
-def test_a_capture_grows_by_whole_frames(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, form: str
-) -> None:
-    """However it is cut, what was let through so far ends with a record, and all of it comes."""
-    path = write_capture(tmp_path_factory.mktemp("live") / f"x.{form}", Calls().open_query())
-    whole = path.read_bytes()
-    ends = {len(FrameCutter().feed(whole[:stop])) for stop in range(len(whole) + 1)}
-    at = data.draw(st.integers(0, len(whole)))
-    cutter = FrameCutter()
-    first = cutter.feed(whole[:at])
-    assert len(first) in ends
-    assert len(first) <= at
-    assert first + cutter.feed(whole[at:]) + cutter.left() == whole
+def ends_of_records(whole: bytes, form: str) -> Iterator[int]:
+    """Where the header of a file, and each record or block, ends."""
+    at, length_at, rest = (24, 8, 16) if form == "pcap" else (0, 4, 0)
+    while at < len(whole):
+        yield at
+        at += int.from_bytes(whole[at + length_at : at + length_at + 4], "little") + rest
+    yield at
+
+
+@pytest.mark.parametrize("form", ["pcap", "pcapng"])
+def test_a_capture_grows_by_whole_frames(form: str, tmp_path: Path) -> None:
+    """Wherever it is cut, what is let through so far ends with a record, and all of it comes."""
+    path = write_capture(tmp_path / "x.pcapng", Calls().open_query())
+    frames, _, _ = read(path)
+    whole = path.read_bytes() if form == "pcapng" else pcap([(each.time_ns, bytes(each.data)) for each in frames])
+    ends = [0, *ends_of_records(whole, form)]
+    assert len(ends) > 4
+    for at in range(len(whole) + 1):
+        cutter = FrameCutter()
+        first = cutter.feed(whole[:at])
+        assert len(first) == max(end for end in ends if end <= at)
+        assert first + cutter.feed(whole[at:]) + cutter.left() == whole
 
 
 @pytest.mark.parametrize("length", [0, 0xFFFFFFFF])

@@ -100,8 +100,12 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
     logging.getLogger("asyncio").addFilter(_is_news)
     loop = asyncio.new_event_loop()
     use_common_watcher()
-    with _starting(path):
-        return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
+    try:
+        with _starting(path):
+            return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
+    except BaseException:
+        loop.close()
+        raise
 
 
 @contextlib.contextmanager
