@@ -87,7 +87,7 @@ def test_kerberos_messages_are_opened_in_both_directions(level: int, header_sign
         assert (result.body, result.verified, result.header_signed) == (body, True, header_signed)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 80), st.sampled_from([17, 18, 19, 20]))
 def test_bodies_of_any_length_are_opened(length: int, etype: int) -> None:
     conversation = kerberos_handshake(etype=etype, initiator_subkey=etype, acceptor_subkey=etype, filler=length % 17)
@@ -346,7 +346,7 @@ def test_the_missing_key_is_named_for_every_sealed_message() -> None:
     assert (result.body, result.verified, result.decryption) == (b"x" * 16, None, Decryption.NOT_SEALED)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.binary(max_size=200),
     st.integers(0, 7),
@@ -385,7 +385,6 @@ def test_a_prepared_hmac_is_an_hmac(key: bytes, messages: list[bytes], name: str
     assert [prepared.digest(each) for each in messages] == [hmac.digest(key, each, name) for each in messages]
 
 
-@settings(deadline=None)
 @example([("n", 300), ("n", 300), ("n", 300), ("b", 300)])
 @example([("l", 300), *[("n", 200)] * 5, ("b", 50), ("b", 300), ("n", 300)])
 @example([("j", 300), ("l", 0), *[("n", 250)] * 4])

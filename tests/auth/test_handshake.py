@@ -325,7 +325,7 @@ def whole_legs() -> list[tuple[Sender, bytes]]:
 LEGS = whole_legs()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from(["initiator", "acceptor"]), st.binary(max_size=120)), max_size=4))
 def test_random_tokens_never_raise(tokens: list[tuple[Sender, bytes]]) -> None:
     handshake = begin(RING)
@@ -336,7 +336,7 @@ def test_random_tokens_never_raise(tokens: list[tuple[Sender, bytes]]) -> None:
     handshake.context()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.data())
 def test_damaged_tokens_never_raise(data: st.DataObject) -> None:
     conversation = data.draw(

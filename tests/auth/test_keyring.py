@@ -188,7 +188,7 @@ def test_a_named_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) ->
         Keyring.load(pipe)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.one_of(st.binary(max_size=100), st.binary(max_size=80).map(lambda data: b"\x05\x02" + data)))
 def test_random_files_are_input_errors_or_keyrings(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = write(tmp_path_factory.mktemp("keyring") / "f", data)

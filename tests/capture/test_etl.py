@@ -65,7 +65,7 @@ def test_a_trace_has_the_frames_that_were_captured(tmp_path: Path) -> None:
     assert not problems
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=120), st.sampled_from([1024, 2048, 8192]))
 def test_whichever_processor_wrote_a_packet_the_order_is_that_of_times(processors: list[int], size: int) -> None:
     from io import BytesIO

@@ -149,7 +149,7 @@ def test_short_sections_are_not_walked_to_the_end_of_the_file(monkeypatch):
     assert not problems
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 1500), st.integers(0, 2500), st.integers(0, 2**32), st.integers(0, 70_000), st.booleans())
 def test_the_fast_walk_finds_what_the_plain_one_finds(count, size, seed, cut, big):
     sizes = [(seed * (n + 1) >> 3) % (size + 1) for n in range(count)]
@@ -159,7 +159,7 @@ def test_the_fast_walk_finds_what_the_plain_one_finds(count, size, seed, cut, bi
     assert read(BytesIO(data))[:2] == read(BytesIO(data), fast=False)[:2]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=200), st.integers(0, 40_000), st.booleans())
 def test_spliced_bytes_give_frames_and_problems_and_nothing_else(noise, place, fast):
     data = pcapng(FRAMES)

@@ -50,7 +50,7 @@ def test_overlapping_files_are_merged_by_time():
     assert reader.info.frames == 5000
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 50), max_size=40), min_size=1, max_size=5), st.integers(1, 3))
 def test_merging_keeps_each_files_order_and_places_frames_by_the_latest_time_before_them(files, block_frames):
     sources = [

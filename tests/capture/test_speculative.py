@@ -67,7 +67,7 @@ def same(one: Walk, other: Walk) -> bool:
 
 
 @pytest.mark.parametrize("chain", [PCAP, PCAPNG])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 2**48), st.sampled_from([0.0, 0.5, 0.95, 1.0]), st.sampled_from([700, 4000]), st.sampled_from([1, 8])
 )
@@ -89,7 +89,7 @@ def test_no_guess_changes_what_is_found(chain: Chain, seed: int, share: float, w
 
 
 @pytest.mark.parametrize("write", [pcap, pcapng])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**48))
 def test_payloads_that_hold_captures_are_payloads(write, seed: int) -> None:
     """The hostile file of our own guesses: headers with the right times and lengths, in every payload."""

@@ -53,7 +53,7 @@ def of_sealed() -> list[Frame]:
     return frames_of(SEALED.path)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(1, 600), st.sampled_from(["frames", "time"]))
 def test_bounded_is_as_if_it_ended_there(
     tmp_path_factory: pytest.TempPathFactory, of_sealed: list[Frame], count: int, kind: str

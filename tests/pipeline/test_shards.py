@@ -172,7 +172,7 @@ def test_what_shards_have_in_common_is_found(one: _Change, other: _Change, is_su
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_tables_of_parts_make_the_table_of_the_whole(data: st.DataObject) -> None:
     calls = [call for name in (CLIENTS, "v1_samba_impacket_smb311_noauth.pcap") for call in _calls_of(name)]
     count = data.draw(st.integers(1, 3))

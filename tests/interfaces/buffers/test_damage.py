@@ -46,7 +46,7 @@ def endure(kind: BufferKind, data: bytes) -> None:
         assert (winperf_rows(data).problem is None) == (decoded.problem is None)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(any_buffer(), st.data())
 def test_damage_is_located_or_harmless(made: tuple[BufferKind, bytes], draw: st.DataObject) -> None:
     kind, data = made
@@ -60,7 +60,7 @@ def test_damage_is_located_or_harmless(made: tuple[BufferKind, bytes], draw: st.
     endure(kind, bytes(damaged[: draw.draw(st.integers(0, len(damaged)))] if draw.draw(st.booleans()) else damaged))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.sampled_from(KINDS), st.binary(max_size=200))
 def test_any_bytes_can_be_given_as_anything(kind: BufferKind, data: bytes) -> None:
     endure(kind, data)

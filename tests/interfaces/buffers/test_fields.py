@@ -58,7 +58,7 @@ def test_the_leaves_of_a_stub_cover_it(name: str) -> None:
     assert at == len(data_of(name))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(any_buffer())
 def test_leaves_of_random_buffers_encode_their_values(made: tuple[BufferKind, bytes]) -> None:
     kind, data = made

@@ -78,7 +78,7 @@ def damaged(data: bytes, draw: st.DataObject) -> bytes:
     return bytes(out)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(perf_datas(), st.data())
 def test_a_reader_is_not_misled_by_what_it_read_before(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
     """Buffers of one size, each a little different from the others: only some of them are of one layout."""
@@ -167,13 +167,12 @@ def assert_columns(columns: PerfColumns, data: bytes) -> None:
     assert columns.texts == plain.texts
 
 
-@settings(deadline=None)
 @given(perf_datas())
 def test_whole_buffers(made: tuple[list[Block], bytes]) -> None:
     assert_same(made[1])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(perf_datas(), st.data())
 def test_damaged_buffers(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
     """Words replaced by small, great and any numbers, as sizes and counts are the words that matter; and cuts."""
@@ -209,7 +208,6 @@ def test_equal_names_of_two_blocks_are_one_name() -> None:
     assert_same(data)
 
 
-@settings(deadline=None)
 @given(perf_datas(), st.data())
 def test_ready_json_is_the_tree(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
     data = bytearray(made[1])
@@ -230,7 +228,6 @@ def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
         assert str(tree.problem) == str(stated.problem)
 
 
-@settings(deadline=None)
 @given(any_buffer(), st.data())
 def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) -> None:
     """Whole or damaged, as one that was met before too: what else is to be stated of it is stated again."""

@@ -22,7 +22,7 @@ from tests.build.buffers import (
 )
 from tests.interfaces.buffers.strategies import any_buffer, guids, names, objects, perf_datas, u32
 
-modest = settings(deadline=None, max_examples=60)
+modest = settings(max_examples=60)
 
 
 @modest

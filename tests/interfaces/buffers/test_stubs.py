@@ -219,7 +219,7 @@ def test_a_stub_is_read_alike_in_each_way_whole_cut_and_with_each_number_changed
         assert_alike(opnum, side, data)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.integers(0, 40), u32, st.integers(0, 3), st.binary(max_size=40), st.data())
 def test_any_answer_is_read_alike_in_each_way(
     size: int, status: int, room: int, held: bytes, draw: st.DataObject

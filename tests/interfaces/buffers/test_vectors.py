@@ -142,7 +142,7 @@ def test_the_tree_of_a_vector_has_what_its_fields_have(name: str) -> None:
     assert_tree_has_fields(kind_of(name), data_of(name))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(any_buffer())
 def test_the_tree_of_any_buffer_has_what_its_fields_have(made: tuple[BufferKind, bytes]) -> None:
     assert_tree_has_fields(*made)

@@ -6,7 +6,7 @@ from struct import pack
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -229,7 +229,6 @@ def reported(draw: st.DrawFn) -> tuple[int, int, bytes]:
     return code, lcid, draw(_TABLES if code in (5, 6, 10) else _TEXTS)
 
 
-@settings(deadline=None)
 @given(st.lists(reported(), min_size=2, max_size=6), st.data())
 def test_what_is_reported_again_is_as_if_learnt_again(
     answers: list[tuple[int, int, bytes]], draw: st.DataObject

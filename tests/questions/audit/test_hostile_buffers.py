@@ -33,7 +33,7 @@ def spliced(sound: bytes):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(spliced(SOUND), spliced(NAMED))
 def test_random_bytes_spliced_in_never_break_a_rule(data, listed):
     calls = Calls()

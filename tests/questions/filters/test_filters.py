@@ -102,7 +102,7 @@ trees = st.recursive(relations, _joined, max_leaves=8)
 
 
 @given(trees)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_what_is_printed_is_read_as_the_same_tree(tree: Node) -> None:
     assert parse(str(tree)) == tree
 
@@ -218,7 +218,7 @@ def test_a_mistake_is_reported_with_its_place(written: str, column: int, sentenc
 
 
 @given(st.text(alphabet="ab01 .<>=!&|(){},\"'\\~:-/x\n\0é", max_size=30))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_any_text_is_a_filter_or_a_mistake(text: str) -> None:
     try:
         made = CallFilter(text)
@@ -422,7 +422,7 @@ pairs = st.recursive(leaves, lambda inner: _together(inner.map(lambda one: (f"({
 
 
 @given(pairs, st.lists(call_records, min_size=1, max_size=6))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_a_filter_passes_what_plain_python_passes(pair: Pair, records: list[Record]) -> None:
     text, predicate = pair
     made = CallFilter(text)
@@ -517,7 +517,7 @@ def passing(text: str, analysis: Analysis) -> list[int]:
 
 
 @given(pairs)
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_many_calls_at_once_pass_as_their_records_do(pair: Pair) -> None:
     made = CallFilter(pair[0])
     assert passing(pair[0], CONVERSATION) == [record.number for record in RECORDS if made.passes(record)]

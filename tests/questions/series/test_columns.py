@@ -83,13 +83,13 @@ def test_every_vector(vector: dict[str, object]) -> None:
     check(int(str(vector["type_hex"]), 16), _reading(vector["sample0"]), newer)  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(TYPES)), st.none() | any_readings, any_readings)
 def test_any_two_readings(kind: int, older: Reading | None, newer: Reading) -> None:
     check(kind, older, newer)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(pairs())
 def test_readings_of_one_boot(pair: tuple[dict[str, object], dict[str, object] | None]) -> None:
     now, before = pair
@@ -97,7 +97,7 @@ def test_readings_of_one_boot(pair: tuple[dict[str, object], dict[str, object] |
         check(kind, _as_reading(before) if before is not None else None, _as_reading(now))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(u64, st.integers(0, 1 << 34), u64, st.integers(1, 1 << 34), st.integers(1, 1 << 34))
 def test_large_products_are_left_to_exact_numbers(x: int, dx: int, t: int, dt: int, freq: int) -> None:
     older, newer = (

@@ -176,7 +176,7 @@ readings = st.builds(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(TYPES)) | u32, st.none() | readings, readings)
 def test_any_two_readings_give_a_value_or_a_reason(kind: int, older: Reading | None, newer: Reading) -> None:
     formatted = format_raw(kind, older, newer)
@@ -217,7 +217,7 @@ def test_every_type_has_a_second_opinion() -> None:
     assert FORMULAS.keys() == TYPES.keys()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(pairs())
 def test_the_formula_read_off_the_bits_is_the_one_written_by_hand(
     pair: tuple[dict[str, Any], dict[str, Any] | None],
@@ -228,14 +228,14 @@ def test_the_formula_read_off_the_bits_is_the_one_written_by_hand(
         assert formatted.value == FORMULAS[kind](now, before), type_name(kind)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(u64, st.integers(0, 1 << 40), u64, st.integers(1, 1 << 40), st.integers(1, 1 << 34))
 def test_a_rate_does_not_depend_on_where_counter_and_clock_began(x: int, dx: int, t: int, dt: int, freq: int) -> None:
     moved = format_raw(BULK, Reading(x, 8, ticks=t, freq=freq), Reading(x + dx, 8, ticks=t + dt, freq=freq))
     assert moved.value == Fraction(dx * freq, dt)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(u64, st.integers(0, 1 << 40), u64, st.integers(1, 1 << 40))
 def test_a_timer_and_its_inverse_make_a_hundred(x: int, dx: int, t: int, dt: int) -> None:
     older, newer = Reading(x, 8, ticks=t, freq=1), Reading(x + dx, 8, ticks=t + dt, freq=1)
@@ -245,7 +245,7 @@ def test_a_timer_and_its_inverse_make_a_hundred(x: int, dx: int, t: int, dt: int
     assert busy + idle == 100
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(u32, u32)
 def test_32_bits_go_round_by_less_than_half(x0: int, x1: int) -> None:
     formatted = format_raw(0x00400400, Reading(x0, 4), Reading(x1, 4))

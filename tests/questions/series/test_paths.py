@@ -144,7 +144,7 @@ def test_buckets_hold_what_was_read_and_no_more() -> None:
     assert [(record["minimum"], record["maximum"]) for record in records] == [(10, 20), (40, 40)]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 400)), max_size=12), st.integers(1, 300))
 def test_buckets_lose_nothing_and_invent_nothing(steps: list[tuple[int, int]], width_ms: int) -> None:
     """Each reading is in one bucket, that of its time; no bucket is empty; the mean lies between the extremes."""

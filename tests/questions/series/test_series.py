@@ -374,7 +374,7 @@ def test_samba_sends_small_counters_in_8_bytes_and_they_are_marked() -> None:
 # ------------------------------------------------------------------------------------------------ properties
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.binary(max_size=12), st.integers(0, 2000), st.booleans())
 def test_damaged_answers_give_values_or_reasons(junk: bytes, at: int, is_winperf: bool) -> None:
     if is_winperf:
@@ -397,7 +397,7 @@ def test_damaged_answers_give_values_or_reasons(junk: bytes, at: int, is_winperf
         assert (point.formatted.value is None) == (point.formatted.why is not None)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 1 << 40), st.integers(1, 1 << 30)), min_size=2, max_size=8))
 def test_rates_are_the_growth_over_the_time_whatever_the_steps(steps: list[tuple[int, int]]) -> None:
     """Summed over all intervals, rate times time is what the counter grew by."""

@@ -32,7 +32,7 @@ from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, 10**12), min_size=1))
 def test_a_spread_is_what_its_words_say(values: list[int]) -> None:
     spread = spread_of(array("q", values))

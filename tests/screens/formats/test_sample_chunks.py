@@ -180,7 +180,7 @@ def test_v1_blocks_come_in_chunks_but_for_objects_with_text() -> None:
     assert [record.base_raw for record in records if record.counter_index == 200] == [6, 8] * 3
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(perf_datas(), st.integers(1, 3)), max_size=3), st.lists(objects(), max_size=2), st.data())
 def test_any_answers(
     answers: list[tuple[tuple[list[Block], bytes], int]], v1: list[object], draw: st.DataObject
@@ -193,7 +193,7 @@ def test_any_answers(
     assert_same(analysis_of(*exchanges))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(perf_datas(), max_size=3), st.sampled_from(["", "\ud800"]))
 def test_timeline_lines_are_those_of_its_records(answers: list[tuple[list[Block], bytes]], odd: str) -> None:
     """Also where a record beside a ready buffer has what JSON cannot hold."""

@@ -294,7 +294,7 @@ def test_a_number_is_written_out_or_has_a_letter(value: float, words: str) -> No
     assert compact(value) == words
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.none() | st.floats(-1e6, 1e6), max_size=200))
 def test_a_course_never_grows(values: list[float | None]) -> None:
     spark = Spark()
@@ -303,7 +303,7 @@ def test_a_course_never_grows(values: list[float | None]) -> None:
     assert len(str(spark)) <= SPARK_CELLS
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(1 << 70), 1 << 70))
 def test_a_number_fits_its_column(value: float) -> None:
     assert len(compact(float(value))) <= 10

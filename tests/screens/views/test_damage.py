@@ -106,7 +106,7 @@ def damaged(make: Calls, exchange: Exchange, side: str, at: int, splice: bytes, 
     return make.exchange(exchange.opnum, stubs["request"], stubs["response"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     which=st.integers(0, 14),
     side=st.sampled_from(["request", "response"]),

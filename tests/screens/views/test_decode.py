@@ -90,7 +90,7 @@ MAKERS: list[Callable[[bytes], str]] = [
 
 
 @pytest.mark.parametrize("maker", range(len(MAKERS)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.binary(min_size=1, max_size=70) | st.text("abcdef0123456789 .", min_size=1, max_size=40).map(str.encode))
 def test_a_dump_spells_the_bytes(maker: int, data: bytes) -> None:
     dump = MAKERS[maker](data)
@@ -98,7 +98,7 @@ def test_a_dump_spells_the_bytes(maker: int, data: bytes) -> None:
 
 
 @given(data=st.binary(min_size=2, max_size=70).filter(lambda data: len(data) % 2 == 0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_swapped_words_are_put_right(data: bytes) -> None:
     assert bytes_of(words(data).encode()) == (data, True)
 
@@ -140,7 +140,7 @@ def test_other_text_stays_text(text: str) -> None:
         assert data == text.encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.text("0123456789abcdef: *|.\t", max_size=60), max_size=6))
 def test_any_lines_are_a_dump_or_none(lines: list[str]) -> None:
     made = dumped_bytes(lines)

@@ -70,7 +70,7 @@ def test_a_wrong_checksum_is_noted_once_and_the_segment_is_used(version: int, fa
     assert "2 TCP segments have a wrong checksum" in problem.text
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(
@@ -101,7 +101,7 @@ def test_a_segment_that_was_cut_short_cannot_be_checked(fast: bool) -> None:
     assert problems == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**48), st.sampled_from([1, 60]))
 def test_sums_of_words_are_those_of_the_bytes_as_one_number(seed: int, thin: int) -> None:
     chance = random.Random(seed)

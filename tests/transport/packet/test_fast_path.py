@@ -153,7 +153,7 @@ def frame(chance, link_type):
     return data, chance.choice([len(data)] * 9 + [0, len(data) + 40])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50)
 @given(
     st.sampled_from([1, 1, 1, 113, 276, 101, 228, 229, 0, 108]),
     st.integers(0, 2**48),
@@ -184,7 +184,7 @@ def test_mixed_traffic_reads_the_same_on_both_paths(link_type, seed, count, look
         assert fetched == segment.payload.data
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.sampled_from([0, 1, 9, 50, 51, 101, 104, 108, 109, 113, 192, 204, 228, 229, 239, 240, 258, 276, 5]),
     st.lists(st.binary(max_size=120), min_size=16, max_size=40),
@@ -195,7 +195,7 @@ def test_random_bytes_give_segments_and_problems_and_nothing_else(link_type, fra
     assert len(problems) < 40
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(min_size=1, max_size=60), st.integers(0, 2**16), st.integers(0, 2**16), st.booleans())
 def test_bytes_spliced_into_a_capture_give_events_and_nothing_else(noise, place, seed, replace):
     chance = random.Random(seed)

@@ -38,7 +38,7 @@ def pieces6(data, cuts, *, ident=7):
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.sampled_from([pieces4, pieces6]),
     st.sets(st.integers(1, 200), max_size=20),

@@ -30,7 +30,7 @@ from tests.build.rpc import (
 )
 from tests.transport.rpc.run import reported, stub
 
-MODEST = settings(max_examples=60, deadline=None)
+MODEST = settings(max_examples=60)
 
 
 def conversation(sealed: bool = True) -> tuple[Conversation, list[bytes]]:

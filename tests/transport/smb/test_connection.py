@@ -142,7 +142,7 @@ def hole(length: int | None, frames: tuple[int, ...]) -> Gap:
     return Gap(RPC, 0, 0, length, frames, "lost")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.integers(0, len(STREAM) - 1), st.integers(1, 300))
 def test_a_hole_costs_only_the_messages_it_touches(start: int, length: int) -> None:
     stop = min(start + length, len(STREAM))
@@ -169,7 +169,7 @@ def test_a_hole_costs_only_the_messages_it_touches(start: int, length: int) -> N
             )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 3)), max_size=12))
 def test_any_bytes_and_gaps_give_events_and_nothing_else(pieces: list[tuple[bytes, int]]) -> None:
     connection = Connection(0, CLIENT, SERVER, False)

@@ -162,7 +162,7 @@ def test_256_bit_ciphers_use_the_whole_session_key() -> None:
     assert len(keys.client_to_server or b"") == 32
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.sampled_from([AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM]),
     st.binary(min_size=1, max_size=80),

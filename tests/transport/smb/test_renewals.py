@@ -4,9 +4,13 @@ pipe, and no account is ever named that it may not have been."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
@@ -58,28 +62,31 @@ def test_a_call_names_whom_the_server_served(name: str) -> None:
     assert [call.auth.user for call in whole(name).calls] == SERVED[name]
 
 
-@pytest.mark.parametrize("cut", ["one frame is lost", "the capture begins later"])
-@pytest.mark.parametrize("name", SERVED)
-def test_whatever_is_lost_no_call_is_of_somebody_else(name: str, cut: str, tmp_path: Path) -> None:
-    """Where two accounts are possible, both are named, or nobody. What waits behind a hole is read up to two seconds later than
-    what came over another connection of the session."""
+@cache
+def known(name: str) -> tuple[dict[int, str], dict[int, str], int]:
+    """Of a whole capture: whom each call was served as and what came of each logon, by their times; the last frame of a logon."""
     analysis = whole(name)
-    truth = {call.time_ns: user for call, user in zip(analysis.calls, SERVED[name], strict=True)}
+    users = {call.time_ns: user for call, user in zip(analysis.calls, SERVED[name], strict=True)}
     outcomes = {one.first_time_ns: one.outcome for one in analysis.logons}
-    last = max(max(logon.frames) for logon in analysis.logons)
-    wrong: list[object] = []
-    for at in range(1, last + 2):
-        part = part_of(name, tmp_path, (lambda n: n != at) if cut.startswith("one") else (lambda n: n >= at))  # noqa: B023
-        for call in part.calls:
-            said = {call.auth.user, call.auth.later_user} if call.auth.later_user else {call.auth.user}
-            if call.time_ns in truth and not said & {truth[call.time_ns], None, UNKNOWN_USER}:
-                wrong.append((at, call.number, said))
-        for logon in part.logons:
-            is_named = logon.identity.account is not None and logon.first_time_ns in outcomes
-            if is_named and logon.outcome not in (outcomes[logon.first_time_ns], "unanswered"):
-                wrong.append((at, logon.key, logon.outcome))
-        wrong += [(at, problem.text) for problem in part.problems if "signature" in problem.text]
-    assert not wrong
+    return users, outcomes, max(max(logon.frames) for logon in analysis.logons)
+
+
+@settings(max_examples=100)
+@given(st.data(), st.sampled_from([*SERVED]), st.booleans())
+def test_whatever_is_lost_no_call_is_of_somebody_else(data: st.DataObject, name: str, is_one: bool) -> None:
+    """One frame is lost, or the capture begins later. Where two accounts are possible, both are named, or nobody. What waits behind
+    a hole is read up to two seconds later than what came over another connection of the session."""
+    truth, outcomes, last = known(name)
+    at = data.draw(st.integers(1, last + 1))
+    with TemporaryDirectory() as folder:
+        part = part_of(name, Path(folder), (lambda n: n != at) if is_one else (lambda n: n >= at))
+    for call in part.calls:
+        said = {call.auth.user, call.auth.later_user} if call.auth.later_user else {call.auth.user}
+        assert call.time_ns not in truth or said & {truth[call.time_ns], None, UNKNOWN_USER}, call.number
+    for logon in part.logons:
+        if logon.identity.account is not None and logon.first_time_ns in outcomes:
+            assert logon.outcome in (outcomes[logon.first_time_ns], "unanswered"), logon.key
+    assert not [problem.text for problem in part.problems if "signature" in problem.text]
 
 
 def test_the_answer_to_a_renewal_is_lost_and_who_opens_a_pipe_then_is_not_known(tmp_path: Path) -> None:

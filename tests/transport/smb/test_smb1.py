@@ -276,13 +276,13 @@ def good_talk() -> Sent:
 GOOD = good_talk()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=20))
 def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
     assert comparable(run(stream(GOOD, cuts=cuts))) == comparable(run(stream(GOOD)))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 300), st.binary(min_size=1, max_size=12), st.booleans())
 def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
     index: int, at: int, noise: bytes, insert: bool

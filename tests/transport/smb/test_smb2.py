@@ -450,7 +450,7 @@ def comparable(events: Iterable[Event]) -> list[object]:
     return out
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=20))
 def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
     assert comparable(run(stream(GOOD, cuts=cuts), WITH_KEY)) == comparable(run(stream(GOOD), WITH_KEY))
@@ -466,7 +466,7 @@ def test_origins_lead_back_to_the_same_bytes() -> None:
             assert found == item.data.data
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 400), st.binary(min_size=1, max_size=30), st.booleans())
 def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
     index: int, at: int, noise: bytes, insert: bool
@@ -479,7 +479,7 @@ def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
     assert all(isinstance(event, Event) for event in out)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.integers(0, 1), st.integers(0, 900), st.integers(1, 400))
 def test_a_hole_anywhere_never_makes_bytes_up(direction: int, start: int, length: int) -> None:
     whole: dict[tuple[int, bool], bytes] = {}

@@ -177,7 +177,7 @@ def by_batches(blocks: list[FrameBlock], limits: Limits, recognition: type[Recog
     return through([Reassembler(limits, recognition())], items)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**48), st.booleans())
 # The end that was not captured is acknowledged further first than later: its last acknowledgement counts.
 @example(3221225874, False)
@@ -206,7 +206,7 @@ def overtaken(seed: int) -> list[FrameBlock]:
     return [made]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**48), st.booleans())
 def test_segments_that_were_overtaken_come_in_the_same_order(seed: int, tight: bool) -> None:
     limits = Limits(connections=2, held_stream=4000, held_total=6000) if tight else Limits()
@@ -240,7 +240,7 @@ def test_what_comes_much_later_is_waited_for_segment_by_segment() -> None:
     assert [event for event in reported(segments, times_ns=range(0, 10**11, 10**8)) if isinstance(event, Gap)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**48))
 def test_the_same_connections_are_recognised_by_batches_and_by_segments(seed: int) -> None:
     blocks = captured(seed)
@@ -350,7 +350,7 @@ def reported(segments: list[Segment], *, cut: bool = True, times_ns: Sequence[in
     return cut_up if cut else found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32))
 def test_frames_that_were_captured_twice_give_what_their_segments_give(seed: int) -> None:
     blocks = []

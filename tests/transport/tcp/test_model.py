@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from analyzer.transport.tcp.flow import TcpTimeouts
 from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Streams, Talk
 from tests.transport.tcp.test_reassembler import run
 
-RELAXED = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=40)
 
 
 def renumbered(segments: list[Segment]) -> list[Segment]:
