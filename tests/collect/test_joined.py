@@ -7,12 +7,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.joined import joined
 from analyzer.collect.manifest import read_dataset
+from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
 from tests.build.calls import write_capture
 from tests.build.capture import NANO, pcap
@@ -97,12 +99,20 @@ def test_conversations_of_servers_are_in_the_order_of_time(tmp_path: Path) -> No
     assert all(found.number_of(known) == number for number, known in stored.items())
 
 
-def test_a_joined_dataset_is_a_capture(tmp_path: Path) -> None:
+def test_processes_and_a_host_are_those_of_one_run(tmp_path: Path) -> None:
     capture, dataset = dataset_of(tmp_path, "a", *everything())
-    found, whole = pcq.Capture(pcq.open(dataset).joined()), pcq.analyze(capture)
-    assert found.processes.drop("frame_files").equals(whole.processes.drop("frame_files"))
-    assert found.calls["call"].to_list() == whole.calls["call"].to_list()
-    assert found.host().cells.equals(whole.host().cells)
+    found, whole = pcq.open(dataset), pcq.analyze(capture)
+    assert pcq.Capture(found.joined()).calls["call"].to_list() == whole.calls["call"].to_list()
+    early = found.host().moments[0]
+    assert early < found.host().moments[-1]
+    for one, other in ((found, whole), (found.between(until=early), whole.between(until=early))):
+        processes = one.processes.collect()
+        assert processes.height > 0
+        assert processes.drop("frame_files").equals(other.processes.drop("frame_files"))
+        assert one.host(at=early).cells.equals(other.host(at=early).cells)
+    assert found.processes.filter(pl.col("pid") == -1).collect().is_empty()
+    with pytest.raises(InputError, match="nowhere"):
+        found.host("nowhere")
 
 
 def test_a_dataset_is_equal_to_its_captures(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from analyzer.results.capture import HostRecord
 from analyzer.results.dataset import NUMBER_SHIFT
 from analyzer.results.lines import COMMANDS
 from analyzer.results.observation import Observation
+from analyzer.results.process import ProcessRecord
 from analyzer.results.sample import BucketRecord
 from analyzer.screens.formats.schema import table_of_records, table_schema
 from analyzer.screens.formats.tables import KEYS_OF_CALLS
@@ -44,7 +45,9 @@ from analyzer.screens.notebook.html import table_of, text_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from analyzer.questions.audit.engine import Profile
     from analyzer.screens.notebook.capture import CallDocument, Capture, Interval, Moment
+    from analyzer.screens.notebook.host import HostMoment
 
 # A call's number in its conversation is the lower half of its number in the dataset.
 _IN_CONVERSATION = (1 << NUMBER_SHIFT) - 1
@@ -268,25 +271,10 @@ class Dataset:
     @property
     def hosts(self) -> pl.LazyFrame:
         """One row an address of a site."""
-        import polars as pl
-
-        from analyzer.questions.statistics.hosts import host_records
-
         if not self._is_part:
             return self.table("hosts")
         parts = self._parts()
-
-        def merged() -> Iterator[pl.DataFrame]:
-            sites = {source.number: source.site for source in self.manifest.sources}
-            of_site: dict[str, list[HostRecord]] = {}
-            for one, cap in parts:
-                hosts = [in_dataset(host, one.files) for host in host_records(cap.analysis)]
-                of_site.setdefault(sites[one.files[0]], []).extend(hosts)
-            for site, hosts in of_site.items():
-                table = table_of_records(HostRecord, merged_hosts(hosts))
-                yield table.with_columns(pl.lit(site).alias("site"))
-
-        return _lazy(TABLES["hosts"], merged)
+        return _lazy(TABLES["hosts"], lambda: _hosts(parts, self.manifest))
 
     @property
     def handles(self) -> pl.LazyFrame:
@@ -331,7 +319,7 @@ class Dataset:
     def audit(self, profile: str | None = None) -> dict[str, pl.LazyFrame]:
         """`findings`, one row each, and `coverage`, one row a requirement, under the profile that the dataset was collected with,
         or another (`spec`, `windows`, `strict`). Raises `InputError` for what is no profile."""
-        from analyzer.questions.audit.engine import Audit, Profile
+        from analyzer.questions.audit.engine import Profile
 
         stored = self.manifest.options.get("profile", "windows")
         chosen = stored if profile is None else profile
@@ -340,23 +328,12 @@ class Dataset:
         if chosen == stored and not self._is_part:
             return {"findings": self.table("findings"), "coverage": self.table("coverage")}
 
-        def judged_anew(cap: Capture) -> pl.DataFrame:
-            found = findings_of(Audit(cap.analysis, profile=Profile(chosen)), cap.analysis)
-            return table_of_records(FindingRecord, found)
-
         parts = self._parts()
-
-        def covered() -> Iterator[pl.DataFrame]:
-            judged: dict[str, Judged] = {}
-            for _, cap in parts:
-                audit = Audit(cap.analysis, profile=Profile(chosen))
-                for _ in audit.findings():
-                    pass
-                add_judged(judged, audit)
-            yield table_of_records(CoverageRecord, coverage_of([judged]))
-
-        findings = self._of_calls("findings") if chosen == stored else self._made("findings", judged_anew)
-        return {"findings": findings, "coverage": _lazy(TABLES["coverage"], covered)}
+        if chosen == stored:
+            findings = self._of_calls("findings")
+        else:
+            findings = self._made("findings", lambda cap: _findings(cap, Profile(chosen)))
+        return {"findings": findings, "coverage": _lazy(TABLES["coverage"], lambda: _coverage(parts, Profile(chosen)))}
 
     @property
     def stats(self) -> dict[str, pl.LazyFrame]:
@@ -375,6 +352,20 @@ class Dataset:
         """What a responder looks at first, a conversation after the other (`conversation`), the gravest first of each: numbers of
         calls are those of the conversation."""
         return self._by_conversation(table_schema(Observation), lambda cap: cap.triage)
+
+    @property
+    def processes(self) -> pl.LazyFrame:
+        """One row a process of a machine, as `Capture.processes` has them: of all conversations together (`joined`)."""
+        whole = self._joined_when_asked()
+        return _lazy(table_schema(ProcessRecord), lambda: (whole().processes,))
+
+    def host(self, machine: str | None = None, at: Moment | None = None) -> HostMoment:
+        """What a machine showed at a moment, as `Capture.host` gives it: of all conversations together (`joined`). A time without
+        a date counts from the first frame of the dataset. Raises `InputError` as it does.
+
+            ds.host("10.0.0.5", at="2026-11-20 13:55")["Process"]
+        """
+        return self._joined_when_asked()().host(machine, at)
 
     @property
     def plot(self) -> Plots:
@@ -449,7 +440,14 @@ class Dataset:
 
     def joined(self) -> Analysis:
         """What is shown as one analysis, for `pcq.diff`. Raises `InputError` where a conversation cannot be read."""
-        return joined(self._store, self.manifest, self._shown if self._is_part else None, self._words)
+        return self._joined_when_asked()().analysis
+
+    def _joined_when_asked(self) -> Callable[[], Capture]:
+        """What makes a capture of all that is shown. Which calls these are is found out now, as for `_parts`."""
+        from analyzer.screens.notebook.capture import Capture
+
+        shown = self._shown if self._is_part else None
+        return lambda: Capture(joined(self._store, self.manifest, shown, self._words))
 
     def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
         """A table of this name, made from conversations, with numbers of the dataset."""
@@ -466,6 +464,39 @@ class Dataset:
                 yield make(cap).select(pl.lit(one.number, pl.Int64).alias("conversation"), *schema)
 
         return _lazy({"conversation": pl.Int64(), **schema}, made)
+
+
+def _hosts(parts: _Loaded, manifest: Manifest) -> Iterator[pl.DataFrame]:
+    """A table for each site: the hosts of its conversations, each once."""
+    import polars as pl
+
+    from analyzer.questions.statistics.hosts import host_records
+
+    sites = {source.number: source.site for source in manifest.sources}
+    of_site: dict[str, list[HostRecord]] = {}
+    for one, cap in parts:
+        hosts = [in_dataset(host, one.files) for host in host_records(cap.analysis)]
+        of_site.setdefault(sites[one.files[0]], []).extend(hosts)
+    for site, hosts in of_site.items():
+        yield table_of_records(HostRecord, merged_hosts(hosts)).with_columns(pl.lit(site).alias("site"))
+
+
+def _findings(cap: Capture, profile: Profile) -> pl.DataFrame:
+    from analyzer.questions.audit.engine import Audit
+
+    return table_of_records(FindingRecord, findings_of(Audit(cap.analysis, profile=profile), cap.analysis))
+
+
+def _coverage(parts: _Loaded, profile: Profile) -> Iterator[pl.DataFrame]:
+    from analyzer.questions.audit.engine import Audit
+
+    judged: dict[str, Judged] = {}
+    for _, cap in parts:
+        audit = Audit(cap.analysis, profile=profile)
+        for _ in audit.findings():
+            pass
+        add_judged(judged, audit)
+    yield table_of_records(CoverageRecord, coverage_of([judged]))
 
 
 def _conversations(facts: Facts) -> pl.DataFrame:
