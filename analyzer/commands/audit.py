@@ -148,6 +148,7 @@ AuditFormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
+        is_eager=True,
         help="text, jsonl, json, csv, sarif, junit, or parquet. parquet needs -o. timesketch, ecs, zeek: for these programs.",
     ),
 ]

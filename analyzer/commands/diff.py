@@ -59,6 +59,7 @@ def diff(
         typer.Option(
             "--format",
             metavar="FORMAT",
+            is_eager=True,
             help="text, jsonl, json, csv, html, or parquet with -o. html is a page for a browser.",
         ),
     ] = DiffFormat.text,

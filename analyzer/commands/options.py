@@ -140,14 +140,17 @@ def _output(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
+# Eager: what other options may be depends on the form, wherever it stands in the line.
 OutputFormat = Annotated[
-    Format, typer.Option("--format", metavar="FORMAT", help="text, jsonl, json, csv, or parquet with -o.")
+    Format,
+    typer.Option("--format", metavar="FORMAT", is_eager=True, help="text, jsonl, json, csv, or parquet with -o."),
 ]
 OutputEntryFormat = Annotated[
     EntryFormat,
     typer.Option(
         "--format",
         metavar="FORMAT",
+        is_eager=True,
         help="text, jsonl, json, csv, or parquet with -o. Also timesketch, ecs and zeek, for these programs.",
     ),
 ]
@@ -172,15 +175,17 @@ CsvRaw = Annotated[
 
 
 def _columns(context: typer.Context, text: str | None) -> str | None:
-    """Tables have columns. `--format` is known here."""
-    if text is not None and context.params.get("output_format") not in (Format.csv, Format.parquet):
-        raise typer.BadParameter("only --format csv and parquet have columns")
+    """Records have columns. `--format` is known here."""
+    if text is not None and context.params.get("output_format") not in ("csv", "parquet", "jsonl", "json"):
+        raise typer.BadParameter("only records have columns: add --format csv, parquet, jsonl or json")
     return text
 
 
 Columns = Annotated[
     str | None,
-    of_writing("--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet: only these columns, so ordered."),
+    of_writing(
+        "--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet, JSON: only these columns, so ordered."
+    ),
 ]
 
 
@@ -658,7 +663,7 @@ class Writing:
             ended()
             return self.evidence()
 
-        write_streamed(view, form, self.destination, evidence=evidence)
+        write_streamed(view, form, self.destination, columns=self._columns, evidence=evidence)
 
     def write(self, view: View, form: str) -> None:
         from analyzer.screens.formats.write import write

@@ -87,7 +87,58 @@ def test_only_some_columns_in_the_order_they_are_named(tmp_path: Path) -> None:
     wrong = run("timeline", CLEAR, "--format", "csv", "--columns", "number,numbers")
     assert isinstance(wrong.exception, InputError)
     assert str(wrong.exception) == "the table has no column numbers"
-    assert run("timeline", CLEAR, "--columns", "number").exit_code == 2
+    refused = run("timeline", CLEAR, "--columns", "number")
+    assert refused.exit_code == 2
+    assert "add --format csv, parquet, jsonl or json" in " ".join(refused.stderr.replace("│", " ").split())
+
+
+def test_only_some_keys_of_json_by_the_names_of_columns_or_the_way_to_a_key() -> None:
+    """Records keep their shape and their kind; those that a table has no rows for are left out."""
+    one = (
+        "timeline",
+        CLEAR,
+        "--head",
+        "4",
+        "--columns",
+        "latency, server_ip, client.ip,response.params.lpcbData,number",
+    )
+    whole = [call for call in records(run(*one[:4], "--format", "jsonl").stdout) if call["record"] == "call"]
+    lines = run(*one, "--format", "jsonl").stdout
+    assert [list(call) for call in records(lines)] == [
+        ["record", "latency_ns", "server", "client", "response", "number"]
+    ] * 4
+    for call, full in zip(records(lines), whole, strict=True):
+        assert (call["latency_ns"], call["number"]) == (full["latency_ns"], full["number"])
+        assert (call["server"], call["client"]) == ({"ip": full["server"]["ip"]}, {"ip": full["client"]["ip"]})
+        params = full["response"]["params"]
+        assert call["response"]["params"] == {key: params[key] for key in params if key == "lpcbData"}
+    assert json.loads(run(*one, "--format", "json").stdout) == records(lines)
+    assert run(*one, "--format", "jsonl", "--names-from", "now").stdout == lines
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("samples", "raw,time_ns"),
+        ("counters", "path,value"),
+        ("counters --interval 1s", "path,readings"),
+        ("stats", "interface,total"),
+        ("audit", "rule,call"),
+        ("sessions", "user"),
+        ("triage", "severity,text"),
+    ],
+)
+def test_each_command_prints_only_the_keys_that_are_named(command: str, names: str) -> None:
+    given = run(*command.split(), CLEAR, "--format", "jsonl", "--columns", names)
+    assert given.exception is None or isinstance(given.exception, SystemExit), given.exception
+    assert {key for record in records(given.stdout) for key in record} == {"record", *names.split(",")}
+
+
+def test_a_key_that_no_record_has_is_refused_with_those_there_are() -> None:
+    wrong = run("timeline", CLEAR, "--format", "jsonl", "--columns", "number,client.name")
+    assert isinstance(wrong.exception, InputError)
+    assert str(wrong.exception) == "no record has client.name"
+    assert (wrong.exception.hint or "").startswith("Records have number, time, client_ip, client_port, server_ip")
 
 
 @pytest.mark.parametrize(("zone", "time"), [("UTC", "T22:30:16.248807Z"), ("+02:00", "T00:30:16.248807+02:00")])

@@ -204,7 +204,7 @@ def _columns(found: inspect.StructType, path: tuple[str, ...], within: tuple[typ
         kind, unit = _plain(field.type)
         way = (*path, field.name)
         name = "_".join(way)
-        choices = _choices(kind)
+        choices = choices_of(kind)
         if len(choices) == 1 and isinstance(choices[0], inspect.StructType) and choices[0].cls not in within:
             yield from _columns(choices[0], way, (*within, choices[0].cls))
         elif len(choices) == 2 and _is_unsigned(choices[0]) and isinstance(choices[1], inspect.StrType):
@@ -219,7 +219,7 @@ def _of_type(
     kind: inspect.Type, unit: str | None, within: tuple[type, ...]
 ) -> tuple[pl.DataType, Callable[[Any], Any]]:
     """The type of a column, and what makes its cells."""
-    choices = _choices(kind)
+    choices = choices_of(kind)
     names = {type(choice) for choice in choices}
     first = choices[0]
     if names == {inspect.IntType}:
@@ -251,7 +251,7 @@ def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType,
         return pl.List(made), lambda values: [cell(value) for value in values]
     if isinstance(kind, inspect.DictType):
         inner, unit = _plain(kind.value_type)
-        if isinstance(_choices(inner)[0], inspect.AnyType | inspect.StructType | inspect.DictType):
+        if isinstance(choices_of(inner)[0], inspect.AnyType | inspect.StructType | inspect.DictType):
             return None
         made, cell = _of_type(inner, unit, within)
         pair = pl.List(pl.Struct({"key": _TEXT, "value": made}))
@@ -273,7 +273,7 @@ def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
     return kind, unit
 
 
-def _choices(kind: inspect.Type) -> list[inspect.Type]:
+def choices_of(kind: inspect.Type) -> list[inspect.Type]:
     """The types a value may have, but for none."""
     kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
     return [plain for each in kinds if not isinstance(plain := _plain(each)[0], inspect.NoneType)]

@@ -38,7 +38,7 @@ from analyzer.results.handle import HandleRecord
 from analyzer.results.lines import COMMANDS
 from analyzer.results.observation import Observation
 from analyzer.results.record import Record
-from analyzer.results.sample import BucketRecord, SampleRecord
+from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.results.tree import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.screens.formats.schema import (
     Column,
@@ -69,6 +69,7 @@ from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
+from analyzer.screens.views.streamed import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.triage import Triage
 from analyzer.screens.views.view import View
@@ -219,10 +220,12 @@ def _whole(view: View) -> pl.DataFrame:
     return table_of_records(kinds[0], records) if len(kinds) == 1 else table_of_several(kinds, records)
 
 
-def kinds_of(view: View) -> tuple[type[Record], ...]:
+def kinds_of(view: View | StreamedTimeline) -> tuple[type[Record], ...]:
     """The types of the records in a view's table. Where a view has one main type, the table is of that."""
     if isinstance(view, Decode) and view.samples:
         return (SampleRecord,)
+    if isinstance(view, Counters):
+        return (CounterRecord if view.interval_ns is None else BucketRecord,)
     return next(kinds for kind, kinds in _KINDS.items() if isinstance(view, kind))
 
 
@@ -235,14 +238,18 @@ _KINDS: Mapping[type, tuple[type[Record], ...]] = {
     Handles: (HandleRecord,),
     Hosts: COMMANDS["hosts"],
     LimitList: COMMANDS["docs limits"],
+    MatrixView: COMMANDS["audit --matrix"],
     Processes: COMMANDS["processes"],
     FilesView: (FileRecord,),
     RuleList: COMMANDS["audit --list"],
+    Samples: (SampleRecord,),
     SavedMetadata: COMMANDS["export-metadata"],
     Sessions: (SessionRecord,),
     Show: (ShowRecord,),
     ShowPlace: (PlaceRecord,),
     Stats: COMMANDS["stats"],
+    StreamedTimeline: (CallRecord,),
+    Timeline: (CallRecord,),
     Triage: (Observation,),
 }
 

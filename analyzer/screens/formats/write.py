@@ -15,6 +15,7 @@ from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import View
 
 if TYPE_CHECKING:
+    from analyzer.screens.formats.projection import Projection
     from analyzer.screens.views.entries import Entries
     from analyzer.screens.views.streamed import StreamedTimeline
 
@@ -35,14 +36,15 @@ def write(
     """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`; calls, sessions and findings also as `timesketch`, `ecs` or
     `zeek`.
 
-    `columns` are those of CSV and Parquet, all where none is named. `raw_cells` leaves the cells of CSV as they are, whatever a
-    terminal or a spreadsheet would make of them. `evidence` is the first record of JSON, a comment before CSV, metadata of Parquet,
-    and the last lines of text, which a `pager` shows on terminals.
+    `columns` are those of tables and the keys of JSON, all where none is named. `raw_cells` leaves the cells of CSV as they are,
+    whatever a terminal or a spreadsheet would make of them. `evidence` is the first record of JSON, a comment before CSV, metadata
+    of Parquet, and the last lines of text, which a `pager` shows on terminals.
     """
     destination = destination.sparing(view.inputs())
     if form == "text":
         write_markup(lambda width: _with_evidence(view.lines(width), lambda: evidence), destination, pager=pager)
         return
+    chosen = _projection(view, columns) if columns and form in ("jsonl", "json") else None
     with destination.opened() as out:
         if form in FOR_OTHERS:
             for text in lines_for_others(cast("Entries", view), form):
@@ -50,12 +52,15 @@ def write(
         elif form == "jsonl":
             if evidence is not None:
                 out.write(line(evidence))
-            for text in json_lines(view):
+            for text in json_lines(view) if chosen is None else chosen.lines(json_lines(view)):
                 out.write(text)
         elif form == "json":
+            found = map(dumps, view.records())
+            if chosen is not None:
+                found = map(bytes.rstrip, chosen.lines(lines(view.records())))
             separator = b"[\n"
-            for record in chain([] if evidence is None else [evidence], view.records()):
-                out.write(separator + dumps(record))
+            for text in chain([] if evidence is None else [dumps(evidence)], found):
+                out.write(separator + text)
                 separator = b",\n"
             out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
         elif form == "csv":
@@ -70,17 +75,30 @@ def write(
             write_parquet(view, out, columns, None if evidence is None else {EVIDENCE_KEY: dumps(evidence).decode()})
 
 
+def _projection(view: View | StreamedTimeline, columns: Sequence[str]) -> Projection:
+    from analyzer.screens.formats.projection import Projection
+    from analyzer.screens.formats.tables import kinds_of
+
+    return Projection.of(kinds_of(view), columns)
+
+
 def write_streamed(
-    view: StreamedTimeline, form: str, destination: Destination, *, evidence: Callable[[], EvidenceRecord | None]
+    view: StreamedTimeline,
+    form: str,
+    destination: Destination,
+    *,
+    columns: Sequence[str] = (),
+    evidence: Callable[[], EvidenceRecord | None],
 ) -> None:
     """Writes a view while it is made, as `text` or `jsonl`; `evidence` comes last, when everything was read."""
     destination = destination.sparing(view.inputs())
     if form == "text":
         write_markup(lambda width: _with_evidence(view.lines(width), evidence), destination, at_once=True)
         return
+    chosen = _projection(view, columns) if columns else None
     with destination.opened() as out:
         for batch in view.batches():
-            for text in lines(batch):
+            for text in lines(batch) if chosen is None else chosen.lines(lines(batch)):
                 out.write(text)
             out.flush()
             if not is_read(out):
