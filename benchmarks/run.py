@@ -162,27 +162,44 @@ _ON_CORES = ("mixed", "files", "calls", "tiny", "hundred thousand", "handles", "
 
 
 def cores(captures: Sequence[Capture], directory: Path, rounds: int) -> list[str]:
-    """A table of seconds on the clock: of one process, of one for each core, and by default."""
+    """A table of seconds on the clock: of one process, of one for each core, and by default. The last column is what perfect
+    sharing would take: as many processes at once that share nothing, by their number."""
+    count = os.cpu_count() or 1
     ways = {
         "one process": ("--jobs", "1"),
-        f"{os.cpu_count()} processes": ("--jobs", str(os.cpu_count())),
+        f"{count} processes": ("--jobs", str(count)),
         "by default": (),
     }
-    rows = [f"| capture | {' | '.join(ways)} | by default, of one |", "|---" * (len(ways) + 2) + "|"]
+    head = ("capture", *ways, "by default, of one", "perfect, of one")
+    rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for capture in captures:
         if capture.name not in _ON_CORES:
             continue
         taken: dict[str, list[float]] = {way: [] for way in ways}
+        perfect: list[float] = []
         for _ in range(rounds):
+            perfect.append(_at_once([*OURS.command(capture), "--jobs", "1"], directory, count) / count)
             for way, options in ways.items():
                 begun = time.perf_counter()
                 measured([*OURS.command(capture), *options], directory)
                 taken[way].append(time.perf_counter() - begun)
         least = [min(seconds) for seconds in taken.values()]
         shown = " | ".join(f"{seconds:.2f}" for seconds in least)
-        rows.append(f"| `{capture.name}` | {shown} | {least[-1] / least[0]:.2f} |")
+        rows.append(f"| `{capture.name}` | {shown} | {least[-1] / least[0]:.2f} | {min(perfect) / least[0]:.2f} |")
         say(f"  {capture.name}: {shown} s on the clock")
     return rows
+
+
+def _at_once(command: Sequence[str], directory: Path, count: int) -> float:
+    """Seconds on the clock until so many processes, begun at the same time, have all done the same."""
+    begun = time.perf_counter()
+    started = [
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment(directory)) for _ in range(count)
+    ]
+    codes = [one.wait() for one in started]
+    if any(codes):
+        raise SystemExit(f"{command[0]} ended with {codes}")
+    return time.perf_counter() - begun
 
 
 def _as_much(seen: Seen, of_plain: Seen, *, is_disturbed: bool) -> bool:
