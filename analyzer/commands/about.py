@@ -228,8 +228,10 @@ ABOUT: Mapping[str, AboutCommand] = {
         KEPT,
         "many captures into Parquet tables",
         (
-            ("all captures of a directory, as tables", "collect /captures --secrets keys.toml -o dataset"),
-            ("the same again, where only new files are read", "collect /captures --secrets keys.toml -o dataset"),
+            (
+                "a directory as tables; next time only new files are read",
+                "collect /captures --secrets keys.toml -o dataset",
+            ),
             (
                 "object storage, on a cluster",
                 "collect 's3://sensors/*.pcapng' -o s3://tables/pcq --scheduler tls://head:8786",

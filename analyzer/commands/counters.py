@@ -45,7 +45,9 @@ def counters(
     output_format: OutputFormat = Format.text,
     strict: Strict = False,
 ) -> None:
-    """What a performance monitor would have shown: rates, percentages, times, series by series."""
+    """What a performance monitor would have shown: rates, percentages, times, series by series. asked 2×: the client asked for a
+    counter twice; the second value is `repeated` in records and must not be summed.
+    """
     from analyzer.screens.views.counters import Counters
 
     analysis = reading.analysis(files)

@@ -22,6 +22,7 @@ def save(
 ) -> None:
     """Save the whole analysis, decrypted and without keys: every command takes the case in place of the captures."""
     from analyzer.pipeline.case import read_back, write_case
+    from analyzer.screens.viewmodel.words import REDACTED
 
     destination = destination_of(output, files, reading, force=force, private=True)
     analysis = replace(reading, hashing=True).analysis(files)
@@ -31,5 +32,6 @@ def save(
     if manifest is not None:
         counts = {"call": manifest.calls, "session": len(analysis.sessions), "problem": manifest.problems}
         rows = ", ".join(f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count)
-        say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")
+        redacted = f"; {REDACTED}" if analysis.capture.redacted else ""
+        say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key{redacted}")
     raise typer.Exit(exit_of(analysis))

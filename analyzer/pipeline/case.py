@@ -51,6 +51,7 @@ class CaseManifest(Struct, frozen=True, kw_only=True):
     connections: dict[str, int]
     tables: dict[str, TableFacts]
     traces: tuple[EventTrace, ...] | UnsetType = UNSET
+    redacted: bool | UnsetType = UNSET
     entries: tuple[CaseEntry, ...]
 
 

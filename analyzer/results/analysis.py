@@ -28,7 +28,8 @@ class CaptureFacts(Struct, frozen=True):
     """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
 
     `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` states
-    what the files were, where that was asked for; `traces` what event trace logs among them say.
+    what the files were, where that was asked for; `traces` what event trace logs among them say. `redacted`: names and addresses
+    are pseudonyms.
     """
 
     files: tuple[str, ...]
@@ -39,6 +40,7 @@ class CaptureFacts(Struct, frozen=True):
     names: Mapping[str, str] = field(default_factory=dict)
     digests: tuple[FileDigest, ...] = ()
     traces: tuple[EventTrace, ...] = ()
+    redacted: bool = False
 
     def numbered(self, frames: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
         """`frames` as Wireshark's numbers, and with several files the position in `files` of each."""

@@ -77,6 +77,9 @@ class CaptureRecord(Record, frozen=True, kw_only=True, tag="capture"):
         tuple[EventTrace, ...] | UnsetType,
         doc("what event trace logs among the files say; left out where there are none"),
     ] = UNSET
+    redacted: Annotated[
+        bool | UnsetType, doc("true where names and addresses are pseudonyms (`--redact`); else left out")
+    ] = UNSET
 
 
 class StreamRecord(Record, frozen=True, kw_only=True, tag="stream"):

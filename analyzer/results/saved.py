@@ -159,6 +159,7 @@ class CaseFacts(Struct, frozen=True, kw_only=True):
     connections: dict[str, int]
     tables: dict[str, TableFacts]
     traces: tuple[EventTrace, ...] | UnsetType = UNSET
+    redacted: bool | UnsetType = UNSET
 
 
 class CaseContents(NamedTuple):
@@ -237,6 +238,7 @@ def dump(analysis: Analysis) -> CaseContents:
         first_time_ns=capture.first_time_ns,
         last_time_ns=capture.last_time_ns,
         traces=capture.traces or UNSET,
+        redacted=capture.redacted or UNSET,
         secrets_given=analysis.secrets_given,
         connections=dict(analysis.connections),
         tables={name: TableFacts(table.rows, table.widths) for name, table in tables.items()},
@@ -355,7 +357,8 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
 
 def _capture_of(facts: CaseFacts, names: dict[str, str]) -> CaptureFacts:
     first, last = facts.first_time_ns, facts.last_time_ns
-    return CaptureFacts(facts.files, facts.frames, facts.bytes, first, last, names, traces=facts.traces or ())
+    of_files = facts.files, facts.frames, facts.bytes
+    return CaptureFacts(*of_files, first, last, names, traces=facts.traces or (), redacted=facts.redacted is True)
 
 
 def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from msgspec import UNSET, UnsetType
+
 from analyzer.results.process import ProcessMark
 from analyzer.results.record import Frames, Record, Value, doc
 from analyzer.results.statistics import Who
@@ -43,6 +45,9 @@ class TriageFile(Record, frozen=True, kw_only=True, tag="triage-file"):
     processes: Annotated[int, doc("processes that were to be seen")]
     decrypted_with: Annotated[tuple[str, ...], doc("what would decrypt the rest, in words")]
     findings: Annotated[dict[str, int], doc("findings by severity")]
+    redacted: Annotated[
+        bool | UnsetType, doc("true where names and addresses are pseudonyms (`--redact`); else left out")
+    ] = UNSET
 
 
 class TriageProcess(Record, frozen=True, kw_only=True, tag="triage-process"):

@@ -376,6 +376,7 @@ class Overview(Value, frozen=True, kw_only=True):
     files: Annotated[tuple[FileView, ...], doc("the files of the capture")]
     frames: Annotated[int, doc("frames in them")]
     bytes: Annotated[int, doc("captured bytes", unit="bytes")]
+    redacted: Annotated[bool, doc("whether names and addresses are pseudonyms")]
     first_time_ns: Annotated[int | None, doc("time of the first frame, since 1970 UTC", unit="ns")]
     last_time_ns: Annotated[int | None, doc("time of the last frame, since 1970 UTC", unit="ns")]
     calls: Annotated[int, doc("calls of all interfaces")]

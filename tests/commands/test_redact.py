@@ -291,6 +291,18 @@ def test_instances_stay_apart_and_the_same() -> None:
     assert ("_Total", "_Total") in names
 
 
+def test_output_and_a_case_say_that_they_are_redacted(tmp_path: Path) -> None:
+    words = "redacted: names and addresses are pseudonyms"
+    case = tmp_path / "x.pcq"
+    assert words in run("save", CLEAR, "--redact", "-o", case).stderr
+    for given in ((CLEAR, "--redact"), (case,)):
+        for command in ("timeline", "triage", "stats"):
+            assert words in run(command, *given).stdout, (command, given)
+        assert records(run("timeline", *given, "--format", "jsonl").stdout)[0]["redacted"] is True
+    for command in ("timeline", "triage"):
+        assert "redacted" not in run(command, CLEAR).stdout + run(command, CLEAR, "--format", "jsonl").stdout
+
+
 def test_the_same_key_gives_the_same_pseudonyms() -> None:
     def users(file: str, *options: str) -> set[str]:
         capture = CAPTURES[file]

@@ -75,7 +75,7 @@ def test_what_stayed_encrypted_says_what_would_decrypt_it() -> None:
     assert code == 10
     (file,) = of(records, "triage-file")
     assert file["encrypted_calls"] == file["performance_calls"]
-    assert file["decrypted_with"] == ["the password or NT hash of LAB\\perfmon (--password, --nt-hash)"]
+    assert file["decrypted_with"] == ["the password or NT hash of LAB\\perfmon (--secrets, --password, --nt-hash)"]
     (finding,) = (one for one in of(records, "triage-finding") if one["kind"] == "encrypted")
     assert finding["count"] == file["encrypted_calls"]
 

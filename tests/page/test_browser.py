@@ -107,6 +107,27 @@ def test_a_call_is_chosen_with_the_keyboard_and_taken_apart(browser: Browser, re
         assert "#view=calls&call=210" in page.url
 
 
+def test_a_page_states_that_it_is_redacted_and_what_that_means(browser: Browser, few: Path, tmp_path: Path) -> None:
+    with opened(browser, few) as page:
+        assert page.locator(".redacted, .notice").count() == 0
+    analysis = analysis_of(Calls().open_query())
+    redacted = replace(analysis, capture=replace(analysis.capture, redacted=True))
+    with opened(browser, written(redacted, tmp_path / "redacted.html")) as page:
+        assert words(page, "header .redacted") == "redacted"
+        assert words(page, ".notice").startswith("This page is redacted. Names of users")
+
+
+def test_where_room_is_small_the_object_of_a_request_gives_way_before_what_was_asked(
+    browser: Browser, report: Path
+) -> None:
+    with opened(browser, report, "#view=calls&call=5", viewport={"width": 760, "height": 844}) as page:
+        asked = page.locator("#call-5 .asked")
+        assert asked.evaluate("one => one.textContent") == "Processor Information: COUNTERSET_STRUCT"
+        name, rest = (one.evaluate("one => one.scrollWidth - one.clientWidth") for one in asked.locator("span").all())
+        assert name > 0
+        assert name > rest
+
+
 def test_hovering_a_field_lights_its_bytes_and_the_reverse(browser: Browser, report: Path) -> None:
     with opened(browser, report, "#view=calls&call=5") as page:
         page.wait_for_selector(".dump")

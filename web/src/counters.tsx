@@ -75,12 +75,15 @@ export function Counters({ theme, onCall }: Props) {
   );
 }
 
+// A counter that a performance monitor shows in hexadecimal: its values are marks, not amounts.
+const isHex = (one: Series) => one.type?.endsWith("_HEX") ?? false;
+
 // Something to look at: one series of each counter, those that change most against their greatest value first.
 function changing(all: Series[]): Series[] {
   const best = new Map<string, { one: Series; change: number }>();
   for (const one of all) {
     const known = one.values.map(numberOf).filter((value): value is number => value !== null);
-    if (one.hidden || new Set(known).size < 3) continue;
+    if (one.hidden || isHex(one) || new Set(known).size < 3) continue;
     const [least, most] = known.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
     const change = (most - least) / Math.max(Math.abs(most), Math.abs(least));
     const name = `${one.group}\\${one.counter}`;
@@ -182,14 +185,17 @@ function Table({ series, onCall }: { series: Series[]; onCall: (number: number) 
             const known = one.values.map(numberOf).filter((value): value is number => value !== null);
             const sum = known.reduce((total, value) => total + value, 0);
             const cell = (value: number | undefined) => <td class="number">{value === undefined || known.length === 0 ? "–" : compact(value)}</td>;
+            const last = known.at(-1);
             return (
               <tr>
                 <th scope="row">{shown(one.path)}<div><small>{one.type ?? "type unknown"}</small></div></th>
                 <td class="number">{known.length} of {one.values.length}</td>
-                {cell(known.reduce((least, value) => Math.min(least, value), Infinity))}
-                {cell(sum / known.length)}
-                {cell(known.reduce((most, value) => Math.max(most, value), -Infinity))}
-                {cell(known.at(-1))}
+                {isHex(one) ? <><td /><td /><td /><td class="number">{last === undefined ? "–" : last.toString(16).toUpperCase()}</td></> : <>
+                  {cell(known.reduce((least, value) => Math.min(least, value), Infinity))}
+                  {cell(sum / known.length)}
+                  {cell(known.reduce((most, value) => Math.max(most, value), -Infinity))}
+                  {cell(last)}
+                </>}
                 <td>
                   {one.reasons.slice(0, 3).map(([at, why]) => (
                     <div><button type="button" class="link" onClick={() => onCall(one.calls[at]!)}>#{one.calls[at]}</button> {seconds(one.times_ns[at]!)} s: {shown(why)}</div>

@@ -11,7 +11,7 @@ export interface AccountLine {
 }
 export interface ProcessView { server: string; name: string; pid: number | null; parent: string; oddities: string[]; answers: number; first_time_ns: unknown; last_time_ns: unknown; call: number }
 export interface Overview {
-  account: AccountLine[]; processes: ProcessView[]; files: FileView[]; frames: number; bytes: number; first_time_ns: unknown; last_time_ns: unknown; calls: number;
+  account: AccountLine[]; processes: ProcessView[]; files: FileView[]; frames: number; bytes: number; redacted: boolean; first_time_ns: unknown; last_time_ns: unknown; calls: number;
   failed: number; unanswered: number; unread: number; methods: Record<string, number>; sessions: string[]; hosts: HostView[]; identities: IdentityView[]; decrypted: string[];
   undecrypted: string | null; hint: string | null; incomplete: IncompleteView[]; problems: ProblemView[];
 }

@@ -48,6 +48,12 @@ function outcome(rows: Rows, at: number): string {
   return [status, answered, reason].filter(Boolean).join(", ");
 }
 
+// What was asked about which object. Neighbours are often about one object: where the room is small, its name is cut, not the rest.
+function Asked({ words }: { words: string }) {
+  const [, object, rest] = /^([^:]+)(: .+)$/.exec(words) ?? [null, "", words];
+  return <span class="asked"><span>{object}</span><span>{rest}</span></span>;
+}
+
 function latency(rows: Rows, at: number): string {
   const ns = rows.columns.latency[at];
   return ns === null || ns === undefined ? "" : milliseconds(ns);
@@ -217,7 +223,7 @@ export function CallList({ rows, order, selected, marked, sort, show, onSelect, 
           return (
             <div class={column.class} role="gridcell" title={whole.length > 12 ? whole : undefined}>
               {column.id === "method" && <i class={`swatch m${rows.meaningOf[at]}`} />}
-              {words}
+              {column.id === "asked" ? <Asked words={words} /> : words}
               {column.id === "number" && marked.has(at + 1) && <span class="flag" title="a finding is about it">⚑</span>}
             </div>
           );

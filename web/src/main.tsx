@@ -265,6 +265,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
     <>
       <header class="top">
         <h1 title={shown(head.title)}>{shown(head.title)}</h1>
+        {head.overview.redacted && <span class="chip-small redacted" title="Names and addresses are pseudonyms. The overview explains them.">redacted</span>}
         {live === "new" ? <button type="button" class="chip-small live" onClick={() => location.reload()}>more was captured: show it</button>
           : live !== "none" && <span class="chip-small live" role="status">{{ live: isFollowing ? "live, following" : "live", ended: "the capture ended", gone: "no longer live" }[live]}</span>}
         <div class="views" role="tablist" aria-label="Views" onKeyDown={onTabKey}>

@@ -37,6 +37,13 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
         {from !== null && to !== null && <Tile label="captured" value={span(Number(to - from))} />}
       </div>
       {overview.undecrypted !== null && <p class="notice bad">{shown(overview.undecrypted)}</p>}
+      {overview.redacted && (
+        <p class="notice">
+          <b>This page is redacted.</b> Names of users, hosts, domains, instances, services and registry keys, and all addresses, are
+          pseudonyms such as FPK\hukpjtp. One name has one pseudonym in the whole page. Another page has the same
+          pseudonyms only if it was made with the same --redact-key. Times, sizes, GUIDs of countersets and values are as captured.
+        </p>
+      )}
       <section class="card account">
         <h2>What happened</h2>
         {overview.account.length === 0 && <p>Nothing was observed.</p>}

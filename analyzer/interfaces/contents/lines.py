@@ -49,6 +49,7 @@ def capture_record(facts: CaptureFacts) -> CaptureRecord:
         first_time_ns=facts.first_time_ns,
         last_time_ns=facts.last_time_ns,
         traces=facts.traces or UNSET,
+        redacted=facts.redacted or UNSET,
     )
 
 

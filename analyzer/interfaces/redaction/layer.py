@@ -260,7 +260,8 @@ def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:
 def redacted_facts(facts: CaptureFacts, names: Pseudonyms) -> CaptureFacts:
     """What is known of the files; their own names stay."""
     known = {names.address(ip): names.name(name) for ip, name in facts.names.items()}
-    return replace(facts, names=known, traces=tuple(_redacted_trace(trace, names) for trace in facts.traces))
+    traces = tuple(_redacted_trace(trace, names) for trace in facts.traces)
+    return replace(facts, names=known, traces=traces, redacted=True)
 
 
 def _redacted_trace(trace: EventTrace, names: Pseudonyms) -> EventTrace:

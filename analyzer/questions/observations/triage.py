@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from analyzer.core.frames import number_of
 from analyzer.core.printable import counted
@@ -116,6 +116,7 @@ def _file(file: str, outcome: Outcome, text: str, scene: Scene | None, ranked: S
         processes=len(scene.processes) if scene is not None else 0,
         decrypted_with=tuple(dict.fromkeys(_keys_wanted(scene))) if scene is not None else (),
         findings={severity: severities[severity] for severity in SEVERITIES if severities[severity]},
+        redacted=(facts is not None and facts.redacted) or UNSET,
     )
 
 
@@ -152,7 +153,7 @@ def _keys_wanted(scene: Scene) -> Iterator[str]:
 def _key_for(mechanism: str | None, account: str | None, service: str | None) -> str:
     if "krb5" in (mechanism or ""):
         return f"the keytab or password of the service {service or 'that was called'} (--keytab, --password)"
-    return f"the password or NT hash of {account or 'the user'} (--password, --nt-hash)"
+    return f"the password or NT hash of {account or 'the user'} (--secrets, --password, --nt-hash)"
 
 
 def _numbers(frames: Iterable[int]) -> tuple[int, ...]:

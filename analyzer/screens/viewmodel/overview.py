@@ -52,6 +52,7 @@ def overview_of(analysis: Analysis) -> Overview:
         files=tuple(files),
         frames=facts.frames,
         bytes=facts.bytes,
+        redacted=facts.redacted,
         first_time_ns=facts.first_time_ns,
         last_time_ns=facts.last_time_ns,
         calls=total.calls,

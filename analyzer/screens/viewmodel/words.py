@@ -42,6 +42,10 @@ _SHOWN_BYTES = 16
 _MOST_PARENT = 40
 
 
+# What a display of redacted traffic says of it.
+REDACTED = "redacted: names and addresses are pseudonyms"
+
+
 def status_words(call: Call) -> str:
     """The outcome by name: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
     if call.fault is not None:

@@ -226,6 +226,8 @@ def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
     paths = Counter((_place(line.series), line.series.local_path) for line in shown if line.series.added is not None)
     if any(count > 1 for count in paths.values()):
         legend += "; by: what the client added to its query to get it"
+    if any(line.times > 1 for line in shown):
+        legend += "; asked 2×: the client asked for the series twice, and it is shown once"
     yield from folded(legend, 2, width)
 
 

@@ -26,7 +26,14 @@ from analyzer.results.security import AuthLevel, Decryption
 from analyzer.results.view import Outcome
 from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
 from analyzer.screens.viewmodel.rows import outcome_of
-from analyzer.screens.viewmodel.words import answer_words, handle_words, method_words, request_words, status_words
+from analyzer.screens.viewmodel.words import (
+    REDACTED,
+    answer_words,
+    handle_words,
+    method_words,
+    request_words,
+    status_words,
+)
 from analyzer.screens.views.runs import CallRun
 from analyzer.screens.views.view import Clock
 
@@ -138,6 +145,8 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         of = f"of {trace.computer}, " if trace.computer is not None else ""
         yield from (safe(line) for line in folded(f"trace {of}Windows build {trace.os_build}", 4, width))
     yield from _more(len(facts.traces) - _HEADER_LINES, "traces")
+    if facts.redacted:
+        yield from (styled("bold", text) for text in folded(REDACTED, 4, width))
     groups = session_groups(analysis.shown_sessions)
     for group in groups[:_HEADER_LINES]:
         yield from (safe(line) for line in folded(sessions_words(group), 4, width))

@@ -19,7 +19,7 @@ from analyzer.results.statistics import Who
 from analyzer.results.triage import TriageProcess, TriageSummary
 from analyzer.screens.viewmodel.account import account_lines
 from analyzer.screens.viewmodel.verdict import nothing_found
-from analyzer.screens.viewmodel.words import parent_words, shortened
+from analyzer.screens.viewmodel.words import REDACTED, parent_words, shortened
 from analyzer.screens.views.text import folded, safe, styled
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}
@@ -140,6 +140,8 @@ def _file_lines(one: Triaged, width: int | None, *, is_whole: bool) -> Iterator[
     if file.first_performance_ns is not None and file.last_performance_ns is not None:
         seconds = (file.last_performance_ns - file.first_performance_ns) / NS_PER_S
         yield from _plain(f"  from {_time(file.first_performance_ns)} over {seconds:,.1f} s", 4, width)
+    if file.redacted is True:
+        yield from _plain(f"  {REDACTED}", 4, width)
     names = {host.ip: host.name for host in file.servers}
     for who in file.who[:_SHOWN_WHO]:
         name = names.get(who.server_ip)
