@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.programs import BY_CALLS, ClientPrograms, Marks, Program, known_programs, learnt
+from analyzer.interfaces.contents.programs import BY_CALLS, Marks, Program, client_programs, known_programs, learnt
 from analyzer.pipeline.run import analyze
 from tests.corpus import CORPUS
 
@@ -123,7 +123,7 @@ class Recorded(Struct, frozen=True):
 @cache
 def marks_of(path: Path) -> tuple[tuple[str, Marks], ...]:
     """The client's address and the marks of every connection."""
-    return tuple((one.client.ip, one.marks) for one in ClientPrograms(analyze([path], pdus=False)))
+    return tuple((one.client.ip, one.marks) for one in client_programs(analyze([path], pdus=False)))
 
 
 @cache

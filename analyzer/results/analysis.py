@@ -96,7 +96,7 @@ class Part(Struct, frozen=True, eq=False):
     words: str
 
 
-class Analysis(Struct, frozen=True, eq=False):
+class Analysis(Struct, frozen=True, eq=False, weakref=True):
     """One capture, read.
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and

@@ -17,7 +17,7 @@ from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import ReadyTrees, decode_buffer
 from analyzer.interfaces.contents.damages import Damages, buffer_order
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import client_programs
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import (
@@ -59,7 +59,7 @@ class CallRecords:
         """`for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is."""
         # Who reads a stream puts what is known by now in its place.
         self.analysis = analysis
-        self._programs = ClientPrograms(analysis)
+        self._programs = client_programs(analysis)
         self._ready = ReadyTrees() if for_json else None
         self._before: int | None = None
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -215,10 +216,9 @@ class ClientConnection(Struct, dict=True):
 
 
 class ClientPrograms:
-    """What the clients of an analysis are like."""
+    """What the clients of an analysis are like. It does not hold the analysis, which `client_programs` knows it by."""
 
     def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
         self._connections: dict[tuple[Endpoint, Endpoint], ClientConnection] = {}
         for one in (*analysis.marks, *growth_marks(analysis.calls)):
             ends = one.client, one.server
@@ -239,9 +239,8 @@ class ClientPrograms:
         found = self._connections.get((client, server))
         return found.likeness if found is not None else None
 
-    def shown(self) -> Iterator[tuple[ClientConnection, ProgramLikeness]]:
+    def shown(self, analysis: Analysis) -> Iterator[tuple[ClientConnection, ProgramLikeness]]:
         """The connections that are like a program, of the sessions and logons that were asked for."""
-        analysis = self._analysis
         ends = None
         if analysis.part is not None:
             ends = {(one.client, one.server) for one in analysis.shown_sessions}
@@ -249,6 +248,17 @@ class ClientPrograms:
         for one in self:
             if (ends is None or (one.client, one.server) in ends) and one.likeness is not None:
                 yield one, one.likeness
+
+
+_PROGRAMS: WeakKeyDictionary[Analysis, ClientPrograms] = WeakKeyDictionary()
+
+
+def client_programs(analysis: Analysis) -> ClientPrograms:
+    """What the clients of an analysis are like, made once for all who ask."""
+    found = _PROGRAMS.get(analysis)
+    if found is None:
+        found = _PROGRAMS[analysis] = ClientPrograms(analysis)
+    return found
 
 
 def _is_random(mark: str, values: Iterable[str]) -> bool:

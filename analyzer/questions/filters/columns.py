@@ -15,7 +15,7 @@ import numpy as np
 from analyzer.core.absence import Missing
 from analyzer.core.arrays import distinct
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import client_programs
 from analyzer.questions.filters.expression import Expression, Resolve
 from analyzer.questions.filters.fields import BOTH_SIDES, FilterField
 from analyzer.questions.filters.records import LookedAt, values_at
@@ -141,7 +141,7 @@ class CallColumns:
                 meant = self._calls.table.meaning("smb")
                 return _Column(numbers_of("smb"), lambda number: tuple(values_at(field, {first: meant(number)}, path)))
             case "program":
-                contexts, programs = self._calls.table.contexts, ClientPrograms(self._analysis)
+                contexts, programs = self._calls.table.contexts, client_programs(self._analysis)
                 likeness = [programs.between(one.client, one.server) for one in contexts]
                 return _Column(numbers_of("context"), lambda number: _some(likeness[number], lambda found: found.name))
             case "handle":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.printable import counted
-from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms, ProgramLikeness, marks_words
+from analyzer.interfaces.contents.programs import ClientConnection, ProgramLikeness, client_programs, marks_words
 from analyzer.questions.observations.scene import Draft, Scene
 from analyzer.results.statistics import Who
 
@@ -16,7 +16,7 @@ def program_drafts(scene: Scene) -> Iterator[Draft]:
     named = {(one.client, one.server): one.identity for one in analysis.shown_sessions}
     named |= {(one.client, one.server): one.identity for one in analysis.shown_logons if one.session is None}
     groups: dict[tuple[Who, str], list[tuple[ClientConnection, ProgramLikeness]]] = {}
-    for connection, likeness in ClientPrograms(analysis).shown():
+    for connection, likeness in client_programs(analysis).shown(analysis):
         identity = named.get((connection.client, connection.server))
         if identity is None:
             # It only asked what the server speaks; `hosts` has it.

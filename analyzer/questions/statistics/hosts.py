@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.interfaces.contents.machines import Named, names_stated
-from analyzer.interfaces.contents.programs import ClientConnection, ClientPrograms
+from analyzer.interfaces.contents.programs import ClientConnection, client_programs
 from analyzer.questions.statistics.machines import Machine, Machines, Seen, mark_records
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.capture import ClaimOutcome, HostClaim, HostName, HostProgram, HostRecord
@@ -118,7 +118,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
 def _add_programs(hosts: _Hosts, analysis: Analysis) -> None:
     """What the clients of connections are like, at the machines that these are of."""
     sessions = {(one.client, one.server): one.number for one in analysis.shown_sessions}
-    for connection, likeness in ClientPrograms(analysis).shown():
+    for connection, likeness in client_programs(analysis).shown(analysis):
         seen = sessions.get((connection.client, connection.server), "")
         host = hosts.of(connection.client.ip, (seen, True), connection.seen[0].time_ns)
         host.programs.setdefault(likeness.name, []).append(connection)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.lines import session_record
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import client_programs
 from analyzer.questions.statistics.activity import activity_record, findings, omissions
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
 from analyzer.results.analysis import Analysis
@@ -20,7 +20,7 @@ def stats_records(analysis: Analysis) -> Iterator[Record]:
     found = findings(analysis, damages)
     yield from method_stats(analysis, damages)
     yield from poll_stats(analysis)
-    programs = ClientPrograms(analysis)
+    programs = client_programs(analysis)
     for session in analysis.sessions:
         yield session_record(session, analysis.capture, programs)
     yield from identity_stats(analysis, damages)

@@ -16,7 +16,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.output.json import document
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.lines import session_record
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import ClientPrograms, client_programs
 from analyzer.questions.audit.findings import Finding
 from analyzer.questions.audit.records import finding_record
 from analyzer.results.analysis import Analysis
@@ -68,7 +68,7 @@ def entries(view: Entries) -> Iterator[Entry]:
         for (_, call), head in zip(shown, CallRecords(analysis).heads(shown.numbers), strict=True):
             yield _of_call(call, head, analysis)
     elif isinstance(view, Sessions):
-        programs = ClientPrograms(analysis)
+        programs = client_programs(analysis)
         for session in analysis.sessions:
             yield _of_session(session, analysis, programs)
     else:

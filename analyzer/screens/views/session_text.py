@@ -9,7 +9,7 @@ from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.printable import counted
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.programs import ClientPrograms, ProgramLikeness, marks_words
+from analyzer.interfaces.contents.programs import ProgramLikeness, client_programs, marks_words
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import HostRecord, MarkKind
@@ -21,7 +21,7 @@ from analyzer.screens.views.text import folded, opening_lines, part_lines, safe,
 
 def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each SMB session with everything known of it."""
-    logons, programs = analysis.logons_by_session, ClientPrograms(analysis)
+    logons, programs = analysis.logons_by_session, client_programs(analysis)
     for session in analysis.shown_sessions:
         yield from (safe(line) for line in folded(session_words(session), 4, width))
         details = (*_session_details(session), *_program_details(programs.of_session(session)))

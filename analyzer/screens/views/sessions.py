@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.interfaces.contents.lines import logon_record, session_record
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import client_programs
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import HostRecord, LogonRecord, SessionRecord
 from analyzer.screens.views.view import OfCapture
@@ -21,7 +21,7 @@ class Sessions(Struct, OfCapture, frozen=True):
     def records(self) -> Iterator[SessionRecord | LogonRecord]:
         """Each session, and behind it its logons."""
         facts = self.analysis.capture
-        logons, programs = self.analysis.logons_by_session, ClientPrograms(self.analysis)
+        logons, programs = self.analysis.logons_by_session, client_programs(self.analysis)
         for session in self.analysis.shown_sessions:
             yield session_record(session, facts, programs)
             for logon in logons.get(session.number, ()):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from analyzer.interfaces.contents.buffer_growth import growth_marks
-from analyzer.interfaces.contents.programs import ClientPrograms, learnt, recognized
+from analyzer.interfaces.contents.programs import client_programs, learnt, recognized
 from analyzer.results.analysis import Analysis
 from analyzer.results.winreg import ERROR_MORE_DATA
 from tests.build.calls import analysis_of, winreg
@@ -57,7 +57,7 @@ def test_a_rule_is_one_that_all_steps_keep(
     found = [one.marks for one in growth_marks(analysis.calls)]
     assert found == ([(f"calls.growth={mark}",)] if mark is not None else [])
     # It is a mark of the connection.
-    assert [dict(one.marks) for one in ClientPrograms(analysis)] == (
+    assert [dict(one.marks) for one in client_programs(analysis)] == (
         [{"calls.growth": mark}] if mark is not None else []
     )
 

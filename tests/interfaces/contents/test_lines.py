@@ -29,7 +29,7 @@ from analyzer.interfaces.contents.lines import (
     summary_record,
     timeline_records,
 )
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import client_programs
 from analyzer.pipeline.run import analyze
 from analyzer.results import perflib, scmr
 from analyzer.results import winreg as winreg_methods
@@ -380,7 +380,7 @@ def test_no_call_is_made_of_an_ordinary_row(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_session_is_described_by_its_handshake() -> None:
     analysis = polls(SOUND)
-    made = session_record(replace(session(7), refused=0xC000006D), analysis.capture, ClientPrograms(analysis))
+    made = session_record(replace(session(7), refused=0xC000006D), analysis.capture, client_programs(analysis))
     assert (made.session, made.session_id, made.frames) == (7, "0x000000000000001d", (1, 2))
     assert (made.user, made.workstation, made.server_name, made.server_os_version, made.client_os_version) == (
         "LAB\\perfmon",
@@ -390,7 +390,7 @@ def test_a_session_is_described_by_its_handshake() -> None:
         "10.0.19041",
     )
     assert (made.refused_name, made.decryption) == ("STATUS_LOGON_FAILURE", "decrypted")
-    assert session_record(session(), analysis.capture, ClientPrograms(analysis)).refused_name is None
+    assert session_record(session(), analysis.capture, client_programs(analysis)).refused_name is None
 
 
 def test_a_buffer_of_no_kind_is_not_looked_through() -> None:

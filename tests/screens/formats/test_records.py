@@ -11,7 +11,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.frames import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.lines import session_record, timeline_records
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import client_programs
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.selection import Selection
@@ -68,7 +68,7 @@ def test_records_are_lines_in_order_that_agree_with_each_other(capture: truth.Ca
         strictly(record)
     for session in analysis.sessions:
         assert (
-            strictly(plain(session_record(session, analysis.capture, ClientPrograms(analysis))))["record"] == "session"
+            strictly(plain(session_record(session, analysis.capture, client_programs(analysis))))["record"] == "session"
         )
     for record in plains(host_records(analysis)):
         assert strictly(record)["record"] == "host"

@@ -13,7 +13,7 @@ from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.contents.lines import session_record
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.programs import client_programs
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.parties import Account
 from analyzer.questions.filters.selection import Selection
@@ -55,7 +55,7 @@ def read(name: str, *keyring: Keyring) -> Analysis:
 def test_a_guest_is_not_shown_as_the_account_that_was_claimed(name: str) -> None:
     analysis = read(name)
     (session,) = analysis.sessions
-    record = session_record(session, analysis.capture, ClientPrograms(analysis))
+    record = session_record(session, analysis.capture, client_programs(analysis))
     assert (record.user, record.claimed_user, record.granted, record.user_source) == (
         "guest",
         MALLORY,
