@@ -89,16 +89,17 @@ def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tup
 
 def name_marks(name: str) -> tuple[ProcessMark, ...]:
     """What is odd about the name of a process, nothing of a usual one."""
-    found = (_resemblance(name), _randomness(name))
-    return tuple(mark for mark in found if mark is not None)
+    plain = _EXTENSION.sub("", name) if "." in name else name
+    found = (_resemblance(plain.casefold()), _randomness(plain))
+    return tuple([mark for mark in found if mark is not None])
 
 
-def _resemblance(name: str) -> ProcessMark | None:
-    plain = _EXTENSION.sub("", name).casefold()
+def _resemblance(plain: str) -> ProcessMark | None:
     if plain in _USUAL:
         return None
-    as_letters = plain.translate(_DIGITS)
-    for known in _NEARLY_OF_LENGTH.get(len(plain), ()):
+    nearly = _NEARLY_OF_LENGTH.get(len(plain), ())
+    as_letters = plain.translate(_DIGITS) if nearly else plain
+    for known in nearly:
         if as_letters == known:
             return ProcessMark("resembles", f"digits in the place of letters of {known}")
         if _is_one_change_away(plain, known):
@@ -118,8 +119,7 @@ def _is_one_change_away(text: str, known: str) -> bool:
     return rest[:2] == of_known[1::-1] and rest[2:] == of_known[2:]
 
 
-def _randomness(name: str) -> ProcessMark | None:
-    plain = _EXTENSION.sub("", name)
+def _randomness(plain: str) -> ProcessMark | None:
     if _LETTERS.fullmatch(plain) is None:
         return None
     words = _WORD.findall(plain)

@@ -83,8 +83,9 @@ def process_records(analysis: Analysis, found: ActivityFindings | None = None) -
             services[server] = services.get(server, frozenset()) | {pid}
     # Many processes are seen first and last in the same two calls.
     frames_of = cache(lambda *calls: frames_of_calls(analysis, calls))
+    nothing = _Values()
     made = [
-        _record(key, sighted, values.get(key[:3], _Values()), frames_of, found.lists, names, services)
+        _record(key, sighted, values.get(key[:3], nothing), frames_of, found.lists, names, services)
         for key, sighted in all_sighted.items()
     ]
     first_of = {one.server_ip: number for number, one in reversed([*enumerate(made)])}
@@ -96,16 +97,21 @@ def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, _Sighted]:
     for image in images:
         name, pid = _named(image.name, image.pid)
         other = (image.source, image.target, image.instance_id) if pid is None else None
-        one = found.setdefault((image.server_ip, name, pid, other), _Sighted([], image, image))
+        key = image.server_ip, name, pid, other
+        if (one := found.get(key)) is None:
+            found[key] = _Sighted([image], image, image)
+            continue
         one.images.append(image)
-        one.first = min(one.first, image, key=lambda each: each.first_call)
-        one.last = max(one.last, image, key=lambda each: each.last_call)
+        if image.first_call < one.first.first_call:
+            one.first = image
+        if image.last_call > one.last.last_call:
+            one.last = image
     return found
 
 
 def _named(name: str, pid: int | None) -> tuple[str, int | None]:
     """The name of a process without its id, and the id."""
-    match = _WITH_PID.fullmatch(name)
+    match = _WITH_PID.fullmatch(name) if ":" in name else None
     if match is not None and pid in (None, int(match["pid"])):
         return match["name"], int(match["pid"])
     return name, pid
@@ -168,7 +174,7 @@ def _with_parents(records: Sequence[ProcessRecord]) -> list[ProcessRecord]:
         ]
         return older[0].name if len(older) == 1 else None
 
-    return [replace(one, parent_name=parent_of(one)) for one in records]
+    return [one if (name := parent_of(one)) is None else replace(one, parent_name=name) for one in records]
 
 
 def _course(parts: Sequence[_Floats]) -> Course | None:
