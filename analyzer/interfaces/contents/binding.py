@@ -21,7 +21,6 @@ from analyzer.interfaces.buffers.regular import Grid, Layout, Part, PerfParts, R
 from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, V1Reader
 from analyzer.interfaces.pcq.samples import PerflibSample, counter_of, is_text, samples_of
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import NameTable
 from analyzer.results.query import Identifier, QueryView
@@ -83,22 +82,22 @@ class Bindings:
         # A binding keeps layout and query alive, so that no others can have their identity.
         self._known: Kept[Binding] = Kept(self.MAX_VALUES)
 
-    def perflib(self, call: Call, data: bytes) -> tuple[PerfParts, Binding] | None:
-        """A data answer and its binding; None where it is irregular, or has text among its values."""
+    def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfParts, Binding] | None:
+        """A data answer to a query and its binding; None where it is irregular, or has text among its values."""
         read = self._perflib.read(data)
         if read is None or read.texts:
             return None
-        binding = self._binding(call, read.layout, call.query)
+        binding = self._binding(server, read.layout, query)
         return None if binding.has_text else (read, binding)
 
-    def winperf(self, call: Call, data: bytes) -> tuple[V1Block, Binding] | None:
+    def winperf(self, server: Endpoint, data: bytes) -> tuple[V1Block, Binding] | None:
         """A PERF_DATA_BLOCK and its binding; None where it is irregular."""
         read = self._winperf.read(data)
-        return (read, self._binding(call, read.layout, None)) if read is not None else None
+        return (read, self._binding(server, read.layout, None)) if read is not None else None
 
-    def _binding(self, call: Call, layout: Layout | V1Layout, query: QueryView | None) -> Binding:
+    def _binding(self, server: Endpoint, layout: Layout | V1Layout, query: QueryView | None) -> Binding:
         def make() -> Binding:
-            catalog = self._analysis.catalogs.of(call.server)
+            catalog = self._analysis.catalogs.of(server)
 
             def is_of_text(block: int, counter_id: int | None) -> bool:
                 entry = catalog.counter(*counter_of(query, block, counter_id))
@@ -107,9 +106,9 @@ class Bindings:
             known = query.blocks if query is not None else {}
             parts = layout.parts if isinstance(layout, Layout) else ()
             has_text = any(len(part) and _are(part, is_of_text, known).any() for part in parts)
-            return Binding(layout, query, call.server, catalog, self._analysis.name_tables.of(call.server), has_text)
+            return Binding(layout, query, server, catalog, self._analysis.name_tables.of(server), has_text)
 
-        return self._known.get((id(layout), id(query), call.server), make, lambda made: made.num_values)
+        return self._known.get((id(layout), id(query), server), make, lambda made: made.num_values)
 
 
 def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:

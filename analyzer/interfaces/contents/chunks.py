@@ -90,7 +90,7 @@ class _Chunks:
         return None
 
     def _of_perflib(self, call: Call, data: bytes, of_call: Values) -> Iterator[SampleChunk] | None:
-        found = self._bindings.perflib(call, data)
+        found = self._bindings.perflib(call.server, call.query, data)
         if found is None:
             return None
         read, binding = found
@@ -105,7 +105,7 @@ class _Chunks:
         return _cut(parts, of_call, read.values)
 
     def _of_winreg(self, call: Call, data: bytes, of_call: Values) -> Iterator[SampleChunk | SampleRecord] | None:
-        found = self._bindings.winperf(call, data)
+        found = self._bindings.winperf(call.server, data)
         if found is None:
             return None
         read, binding = found

@@ -134,7 +134,7 @@ class Answers:
         assert side.buffer is not None
         handle = f"q{query.number}" if query is not None else "q?"
         data = side.buffer.data
-        found = self._bindings.perflib(call, data)
+        found = self._bindings.perflib(call.server, query, data)
         catalog = self._analysis.catalogs.of(call.server)
         is_read = self.registry.choice.holds(call.server, query, catalog)
         is_whole = call.state == "complete"
@@ -205,7 +205,7 @@ class Answers:
             return None
         assert side.buffer is not None
         handle = f"k{call.key_number}" if call.key_number is not None else "k?"
-        found = self._bindings.winperf(call, side.buffer.data)
+        found = self._bindings.winperf(call.server, side.buffer.data)
         damaged = call.state != "complete"
         if found is not None:
             read, binding = found

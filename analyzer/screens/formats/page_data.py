@@ -107,12 +107,27 @@ def rows_block(analysis: Analysis) -> dict[str, Any]:
             "key",
         )
     }
-    for row, call in zip(rows(analysis), analysis.calls, strict=True):
-        _add(columns, row, call, base, texts)
+    calls, table = analysis.calls, analysis.calls.table
+    contexts, methods = table.contexts, table.meaning("method")
+    # What filters ask about most often, as the record has it.
+    numbers = (calls.column(name).tolist() for name in ("opnum", "status", "fault", "method", "context", "key_number"))
+    for row, opnum, status, fault, method, context, key in zip(rows(analysis), *numbers, strict=True):
+        _add(columns, row, base, texts)
+        for name, number in (("opnum", opnum), ("code", status), ("fault", fault)):
+            columns[name].append(number if number >= 0 else None)
+        interface, view = contexts[context].interface, calls.views[row.number - 1]
+        handle = calls.states[view].handle if view >= 0 else calls[row.number - 1].handle_uuid if key >= 0 else None
+        for name, text in (
+            ("full", methods(method)),
+            ("uuid", interface.uuid),
+            ("name", interface.name),
+            ("key", handle),
+        ):
+            columns[name].append(texts.number(text))
     return {"base": str(base), "texts": list(texts.all), **columns}
 
 
-def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: _NumberedTexts) -> None:
+def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTexts) -> None:
     columns["time"].append(row.time_ns - base)
     columns["client"].append(texts.number(str(row.client)))
     columns["server"].append(texts.number(str(row.server)))
@@ -120,14 +135,6 @@ def _add(columns: dict[str, list[Any]], row: Row, call: Call, base: int, texts: 
         columns[name].append(texts.number(getattr(row, name)))
     columns["latency"].append(row.latency_ns)
     columns["frames"].append(", ".join(row.frames))
-    # What filters ask about most often, as the record has it.
-    columns["opnum"].append(call.opnum)
-    columns["code"].append(call.status)
-    columns["fault"].append(call.fault)
-    columns["full"].append(texts.number(call.method))
-    columns["uuid"].append(texts.number(call.interface.uuid))
-    columns["name"].append(texts.number(call.interface.name))
-    columns["key"].append(texts.number(call.handle_uuid))
 
 
 def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:

@@ -12,7 +12,7 @@ from analyzer.core.labels import label
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.names import counter_type_name
 from analyzer.interfaces.buffers.regular import Grid, Layout, read_regular
-from analyzer.interfaces.contents.binding import Bindings
+from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
 from analyzer.interfaces.contents.fields import status_name
 from analyzer.interfaces.pcq.samples import counterset_of, perflib_samples
@@ -94,19 +94,23 @@ def request_words(call: Call, analysis: Analysis) -> str:
 
 
 class KnownAnswers:
-    """What was said of the buffers of answers, for those that come again: the same bytes, or data of the same layout."""
+    """What was said of the buffers of answers, for those that come again: the same bytes, or data of the same layout, which
+    `bindings` recognise."""
 
     # Longer buffers are not kept, but for their layouts.
     _LONGEST, _MOST_BYTES = 16 << 10, 4 << 20
 
     def __init__(self, analysis: Analysis) -> None:
-        self._bindings = Bindings(analysis)
+        self.bindings = Bindings(analysis)
         self._decoded: Kept[_Said] = Kept(self._MOST_BYTES)
 
     def of_layout(self, call: Call, side: Side, make: Callable[[], str]) -> str | None:
         """The words for undamaged performance data, made of the first answer of its layout; None for all else."""
-        read = {"perf-data": self._bindings.perflib, "winperf": self._bindings.winperf}.get(side.buffer_kind or "")
-        found = read(call, side.buffer_data) if read is not None else None
+        found: tuple[Any, Binding] | None = None
+        if side.buffer_kind == "perf-data":
+            found = self.bindings.perflib(call.server, call.query, side.buffer_data)
+        elif side.buffer_kind == "winperf":
+            found = self.bindings.winperf(call.server, side.buffer_data)
         return found[1].once("words", make) if found is not None else None
 
     def of_bytes(self, side: Side, make: Callable[[], _Said]) -> _Said:
