@@ -7,7 +7,6 @@ Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int": "..
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise, zip_longest
@@ -160,8 +159,9 @@ def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[
 
 # Stands for a buffer in a record: no other field of that name is a text.
 _MARK, _MARKED, _NONE = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"', b"null"
-# Whole numbers that JavaScript's numbers may not hold, behind what a number in JSON stands behind, and outside of texts.
-_LONG_NUMBER = re.compile(rb"[:,\[] ?(-?\d{16,})(?![\d.eE])")
+# JavaScript's numbers hold all whole numbers of fewer digits. In a text where each digit is 0 and all else a space, longer ones are
+# found much quicker than by a regular expression.
+_DIGITS_ALONE, _LONG_NUMBER = bytes([48 if chr(byte) in "0123456789" else 32 for byte in range(256)]), b"0" * 16
 
 
 def _has_content(buffer: Any) -> bool:
@@ -184,15 +184,27 @@ def exact_text(text: bytes) -> bytes:
         plain = text.replace(b"\\\\", b"\x02\x02").replace(b'\\"', b"\x02\x03")
     out: list[bytes] = []
     done, at, quotes = 0, 0, 0
-    for match in _LONG_NUMBER.finditer(plain):
-        start, stop = match.span(1)
+    for start, stop in _long_numbers(plain):
         quotes += plain.count(b'"', at, start)
         at = start
-        number = match[1]
+        number = plain[start:stop]
         if quotes % 2 == 0 and not -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER:
             out += text[done:start], b'{"$int":"%b"}' % number
             done = stop
     return b"".join((*out, text[done:])) if out else text
+
+
+def _long_numbers(text: bytes) -> Iterator[tuple[int, int]]:
+    """Where whole numbers of many digits begin and end in JSON; they may be part of a text."""
+    digits = text.translate(_DIGITS_ALONE)
+    stop = 0
+    while (at := digits.find(_LONG_NUMBER, stop)) >= 0:
+        stop = digits.find(b" ", at)
+        stop = len(digits) if stop < 0 else stop
+        start = at - 1 if text[at - 1 : at] == b"-" else at
+        before = start - 1 if text[start - 1 : start] == b" " else start
+        if text[before - 1 : before] in (b":", b",", b"[") and text[stop : stop + 1] not in (b".", b"e", b"E"):
+            yield start, stop
 
 
 class DetailBlock(Struct, frozen=True):
