@@ -90,7 +90,9 @@ Keys of browse                                    any key closes this
                        status != 0, handle == q2
   h                    only calls of this call's handle
   Escape               leave the filter out
-  1, 2, 3              calls, counter series, audit findings
+  1, 2, 3, 4           calls, counter series, audit findings, host
+  left, right, space   host: a moment back or on; play
+  s, m                 host: sort by the next column; the next machine
   q                    quit
 
 A call: number, seconds since the first frame, account > machine,
@@ -173,7 +175,7 @@ class Browser(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter"),
         Binding("h", "follow", "handle"),
-        Binding("l", "layer(1)", "layer"),
+        Binding("l", "layer(1)", "layer", show=False),
         Binding("L", "layer(-1)", "layer before", show=False),
         Binding("1", "tab('of-calls')", "calls"),
         Binding("2", "tab('of-series')", "series"),
@@ -264,7 +266,7 @@ class Browser(App[None]):
 
     def _show_series(self, series: Sequence[object]) -> None:
         pane = self.query_one(SeriesList)
-        pane.series = series  # type: ignore[assignment]
+        pane.look_at(series)  # type: ignore[arg-type]
         pane.show(len(series))
 
     # ------------------------------------------------------------------------------------------------ what is chosen
@@ -339,6 +341,8 @@ class Browser(App[None]):
             start, stop = span if one.node is not None else (0, len(layer.data))
             frames = ", ".join(str(number) for _, number in layer.frames_at(start, stop)[:8]) or "none"
             words = f"{layer.id}: bytes {start} to {stop} of {len(layer.data)}, frames {frames}"
+            if one.node is not None and one.node.reference:
+                words += f"; {one.node.reference}"
         self.query_one("#layer", Static).update(words)
         self.query_one(LayerTabs).show(tree.view, layer)
 

@@ -14,7 +14,7 @@ from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
 from analyzer.results.view import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
 from analyzer.screens.browse.lines import Lines
-from analyzer.screens.viewmodel.words import shortened
+from analyzer.screens.viewmodel.words import cut_in_middle, shortened
 from analyzer.screens.views.counters import Spark, compact
 from analyzer.screens.views.text import OUTCOME_STYLES
 from analyzer.screens.views.tree import node_words
@@ -66,10 +66,10 @@ class CallList(Lines):
         who, whom = (f"{shortened(printable(one), name):<{name}}" for one in (self._caller(row), self._called(row)))
         text.append(f" {who}>{whom} ", "magenta")
         text.append(f"{(row.handle or ''):<2} ", "cyan")
-        # Of a long line the beginnings of what was asked and of the outcome are seen.
+        # Of a long line the beginnings of what was asked and of the outcome are seen; of the former also the end where little fits.
         left = self.size.width - len(text)
         room = max(_LEAST_ASKED, left // 2, left - len(outcome) - 1)
-        text.append(f"{shortened(printable(words), room)} ")
+        text.append(f"{(shortened if is_wide else cut_in_middle)(printable(words), room)} ")
         text.append(outcome, OUTCOME_STYLES[row.outcome])
         if row.latency_ns is not None:
             text.append(f"  {row.latency_ns / 1e6:.3f} ms", "blue")
@@ -102,6 +102,10 @@ class _TreeLine(Struct):
         if self.words is not None:
             return self.words
         assert self.node is not None
+        if self.node.children:
+            # Where it is specified stands in the line above the bytes.
+            name = Text(f"{printable(self.node.spelling or self.node.name)}:")
+            return name.append(" §", "dim") if self.node.reference else name
         return Text(printable(node_words(self.node)))
 
 
@@ -307,6 +311,12 @@ class SeriesList(Lines):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.series: Sequence[SeriesView] = ()
+        self._is_of_one = False
+
+    def look_at(self, series: Sequence[SeriesView]) -> None:
+        """These series are shown; the machine only where there are several."""
+        self.series = series
+        self._is_of_one = len({one.server for one in series}) == 1
 
     def line(self, at: int) -> Text:
         one = self.series[at]
@@ -317,7 +327,10 @@ class SeriesList(Lines):
         text = Text().append(f"{spark!s:<{_SPARK_CELLS}} ", "green")
         text.append(f"{compact(known[-1]) if known else '-':>11} {one.unit or '':<3}", "bold")
         text.append(f" {len(known):>4}/{len(one.values):<4} ")
-        return text.append(f"{printable(one.path)}  ").append(one.handle, "cyan")
+        path = one.path.removeprefix(f"\\\\{one.server}") if self._is_of_one else one.path
+        room = self.scrollable_content_region.width - len(text) - len(one.handle) - 2
+        path = cut_in_middle(printable(path), max(_LEAST_ASKED, room))
+        return text.append(f"{path}  ").append(one.handle, "cyan")
 
 
 class FindingList(Lines):

@@ -443,6 +443,12 @@ def shortened(text: str, most: int = _SHOWN_TEXT) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def cut_in_middle(text: str, most: int) -> str:
+    """One line of at most that many characters, with its beginning and its end."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most // 2]}…{line[most // 2 + 1 - most :]}"
+
+
 def fault_words(fault: int) -> str:
     """The name of a fault's status, else its number."""
     return fault_name(fault) or hex(fault)

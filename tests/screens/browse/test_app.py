@@ -72,7 +72,7 @@ def test_keys_are_as_they_are_documented() -> None:
     assert table(Browser) == [
         ("slash", "filter", "filter", True),
         ("h", "follow", "handle", True),
-        ("l", "layer(1)", "layer", True),
+        ("l", "layer(1)", "layer", False),
         ("L", "layer(-1)", "layer before", False),
         ("1", "tab('of-calls')", "calls", True),
         ("2", "tab('of-series')", "series", True),
@@ -357,11 +357,11 @@ def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: 
     app._derive()
     assert made[:2] == [(app._show_findings, ("finding",)), (app._show_series, (many[0],))]
     assert [function for function, *_ in made[2:]] == ["films"]
-    pane = SimpleNamespace(show=stubs.noted("show"))
+    pane = SimpleNamespace(show=stubs.noted("show"), look_at=stubs.noted("look_at"))
     app.query_one = lambda kind: pane
     app._show_findings(["a", "b"])
     app._show_series(["c"])
-    assert (stubs.told, pane.findings, pane.series) == ([("show", 2), ("show", 1)], ["a", "b"], ["c"])
+    assert (stubs.told, pane.findings) == ([("show", 2), ("look_at", ["c"]), ("show", 1)], ["a", "b"])
 
 
 @pytest.mark.parametrize(

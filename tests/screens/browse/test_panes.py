@@ -241,7 +241,7 @@ def row(**more: Any) -> Row:
     [
         ({}, ("   ", "Query ", "=> OK", "green", None)),
         ({"handle": "q1", "asked": "of\x1b all"}, ("q1 ", "Query of\\x1b all ", "=> OK", "green", None)),
-        ({"asked": "room for 4096 bytes"}, ("   ", "Query room for … ", "=> OK", "green", None)),
+        ({"asked": "room for 4096 bytes"}, ("   ", "Query ro…6 bytes ", "=> OK", "green", None)),
         ({"handle": "q1234"}, ("q1234 ", "Query ", "=> OK", "green", None)),
         ({"answered": "3 blocks"}, ("   ", "Query ", "=> 3 blocks", "green", None)),
         (
