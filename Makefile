@@ -70,10 +70,10 @@ lint: setup-tests
 	@PROSE_CONFIG=docstrings.config.js sh .ci/with-compiler.sh sh tools/prose/check.sh build/docstrings.md
 
 pytest: setup-tests
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 properties: setup-tests
-	env -u CI PCQ_PROPERTIES=20 $(BIN)/python -m pytest -m hypothesis -n auto $(PYTEST_ARGS)
+	env -u CI PCQ_PROPERTIES=20 $(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal $(PYTEST_ARGS)
 
 golden: setup-tests
 	@$(BIN)/python -m tests.golden.cases
@@ -84,7 +84,7 @@ mutants: setup-tests
 
 coverage: setup-tests
 	$(BIN)/python -m coverage erase --rcfile=tools/coverage.toml
-	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --rcfile=tools/coverage.toml -m pytest -n auto --ignore=tests/test_benchmarks.py $(PYTEST_ARGS)
+	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --rcfile=tools/coverage.toml -m pytest -n auto --dist worksteal --ignore=tests/test_benchmarks.py $(PYTEST_ARGS)
 	$(BIN)/python -m coverage combine --quiet --rcfile=tools/coverage.toml
 	$(BIN)/python -m tools.coverage_by_package --rcfile=tools/coverage.toml
 

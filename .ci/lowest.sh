@@ -21,4 +21,4 @@ PYTHON
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$venv/lowest.txt" \
     --editable '.[tshark,notebook,probe,browse,cluster]' hypothesis pytest pytest-randomly pytest-xdist
 "$venv/bin/python" -m pip list --disable-pip-version-check | grep -iE '^(cryptography|lark|msgspec|numpy|orjson|polars|scapy|typer) '
-"$venv/bin/python" -m pytest -n auto --deselect tests/test_project.py "$@"
+"$venv/bin/python" -m pytest -n auto --dist worksteal --deselect tests/test_project.py "$@"

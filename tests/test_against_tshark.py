@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.frames import number_of
-from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.transport.packet.tshark import use_common_watcher
 from tests import truth
+from tests.analyses import analysis_of_file
 
 pytestmark = pytest.mark.needs("tshark", "pyshark")
 
@@ -76,7 +76,7 @@ def _pairs(analysis: Analysis) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("capture", IN_CLEAR, ids=lambda capture: capture.file)
 def test_tshark_counts_the_same_pdus_and_pairs_the_same_frames(capture: truth.Capture) -> None:
     types, pairs = _tshark(capture.path)
-    ours = analyze([capture.path])
+    ours = analysis_of_file(capture.file, is_keyed=False)
     assert types[REQUEST], "tshark saw no request"
     assert Counter(pdu.ptype for pdu in ours.pdus) == types
     if capture.file not in OUT_OF_ORDER:

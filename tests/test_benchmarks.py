@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from analyzer.commands.commands import command_line
 from benchmarks.run import LARGE, MAKERS, MB, SIZES, capture_of
 from benchmarks.traffic import DISTURBANCES, FORMS
+from tests.commands.test_commands import run
 from tools.count_calls import begun
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -71,7 +70,7 @@ def _per_packet(name: str, sizes: tuple[float, float], directory: Path, command:
 
 
 def _run(words: list[str]) -> None:
-    done = CliRunner().invoke(command_line(), words, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": ""})
+    done = run(*words)
     assert done.exit_code in (0, 1, 10, 11), done.stderr
 
 

@@ -10,21 +10,15 @@ from collections.abc import Iterable
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.lines import timeline_records
 from analyzer.interfaces.contents.samples import sample_records
-from analyzer.pipeline.run import analyze
-from analyzer.results.analysis import Analysis
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.records import Record
 
 ALL = truth.captures()
 NOT_LISTED = {"README.md", "manifest.toml"}
-
-
-def _analysis(capture: truth.Capture) -> Analysis:
-    return analyze([capture.path], Keyring.load(capture.secrets_path))
 
 
 def _plain(records: Iterable[Record]) -> list[Record]:
@@ -52,7 +46,7 @@ def test_secrets_and_truths_are_all_used() -> None:
 
 @pytest.mark.parametrize("capture", ALL, ids=lambda capture: capture.file)
 def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
-    analysis = _analysis(capture)
+    analysis = analysis_of_file(capture.file)
     records = _plain(timeline_records(analysis))
     calls = [record for record in records if record["record"] == "call"]
     samples = _plain(sample_records(analysis))
@@ -72,6 +66,6 @@ def test_the_command_prints_these_records(command: str) -> None:
     argv += ["--secrets", str(capture.secrets_path), "--format", "jsonl"]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=600)
     assert done.returncode == 0, done.stderr
-    analysis = _analysis(capture)
+    analysis = analysis_of_file(capture.file)
     records = timeline_records(analysis) if command == "timeline" else sample_records(analysis)
     assert [json.loads(line) for line in done.stdout.splitlines()] == _plain(records)

@@ -17,15 +17,15 @@ from fuzz.targets import COMMANDS, TARGETS
 INPUTS = 150
 FEWER = {
     "analysis": 12,
-    "browse": 4,
-    "collect": 6,
+    "browse": 2,
+    "collect": 3,
     "commands": len(COMMANDS),
     "case": 12,
     "counter-path": 40,
     "handshake": 40,
     "rpc": 60,
     "smb": 60,
-    "wireshark": 5,  # of 60 captures each
+    "wireshark": 2,  # of 60 captures each
 }
 NAMES = [pytest.param(name, marks=pytest.mark.needs("tshark")) if name == "wireshark" else name for name in TARGETS]
 

@@ -9,15 +9,14 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from analyzer.auth.keyring import Keyring
 from analyzer.interfaces.pcq.layer import CatalogLearner
 from analyzer.interfaces.resolution.resolve import resolved
 from analyzer.interfaces.winperf.layer import KeyFollower
-from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.handles import HandleCall, HandleLifetime, handle_lifetimes
 from analyzer.results.call_table import CallTable
 from analyzer.results.query import Identifier
 from tests import truth
+from tests.analyses import analysis_of_file
 
 OPEN, CLOSE, INFO, POLL, VALIDATE = 3, 4, 5, 6, 7
 KINDS = {OPEN: "open", CLOSE: "close", INFO: "info", POLL: "poll"}
@@ -29,7 +28,7 @@ CAPTURES = [capture for capture in truth.captures() if capture.file.startswith("
 
 
 def lifetimes_of(capture: truth.Capture) -> dict[str, HandleLifetime]:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    analysis = analysis_of_file(capture.file)
     lifetimes = handle_lifetimes(analysis)
     assert len({lifetime.handle for lifetime in lifetimes}) == len(lifetimes)
     return {lifetime.handle: lifetime for lifetime in lifetimes}
@@ -103,7 +102,7 @@ def test_lives_and_blocks_are_those_of_the_server(capture: truth.Capture) -> Non
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.file)
 def test_the_order_of_adding_alone_tells_no_other(capture: truth.Capture) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    analysis = analysis_of_file(capture.file)
     writer = CallTable()
     for call in analysis.calls:
         if call.opnum != INFO:

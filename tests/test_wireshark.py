@@ -18,13 +18,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
 from analyzer.interfaces.buffers import Field, StubKind, decode_stub, map_fields
-from analyzer.pipeline.run import analyze
 from analyzer.results.call import Call, Side
 from tests import truth
+from tests.analyses import analysis_of_file
 from wireshark import descriptions, in_lua
 
 FOLDER = Path(__file__).parent.parent / "wireshark"
@@ -106,7 +105,7 @@ def leaves(field: Field, path: str = "", outer: str = "") -> Iterator[Leaf]:
 def ours(capture: truth.Capture) -> Iterator[tuple[int, str, list[Leaf]]]:
     """Of each side of each call that tshark shows: the frame, and its values."""
     found = []
-    for call in analyze([capture.path], Keyring.load(capture.secrets_path)).calls:
+    for call in analysis_of_file(capture.file).calls:
         for name in ("request", "response"):
             side: Side | None = getattr(call, name)
             if side is None or isinstance(side.stub, Missing) or not side.pdus:
@@ -209,7 +208,7 @@ def patched(file: str, kind: str, at: int, data: bytes, folder: Path) -> tuple[P
     capture = CAPTURES[file]
     sides = [
         side
-        for call in analyze([capture.path], Keyring.load(capture.secrets_path)).calls
+        for call in analysis_of_file(capture.file).calls
         if (call.is_perflib or call.is_winreg) and (side := call.response) is not None
         if side.buffer_kind == kind and side.buffer is not None
     ]
@@ -262,7 +261,11 @@ def test_a_damaged_object_costs_no_other_in_wireshark_either(tmp_path: Path) -> 
 @needs_tshark
 def test_a_response_without_its_request_is_shown_as_one(tmp_path: Path) -> None:
     capture = CAPTURES[READ[0]]
-    call = next(one for one in analyze([capture.path]).calls if one.is_perflib and one.request and one.response)
+    call = next(
+        one
+        for one in analysis_of_file(capture.file, is_keyed=False).calls
+        if one.is_perflib and one.request and one.response
+    )
     asked, answered = (number_of(side.pdus[-1].pdu.frames[-1]) for side in (call.request, call.response))
     lost = tmp_path / "lost.pcap"
     subprocess.run(["editcap", capture.path, lost, str(asked)], check=True)
@@ -273,5 +276,5 @@ def test_a_response_without_its_request_is_shown_as_one(tmp_path: Path) -> None:
 
 def largest_block(file: str) -> bytes:
     capture = CAPTURES[file]
-    sides = [call.response for call in analyze([capture.path]).calls if call.is_winreg]
+    sides = [call.response for call in analysis_of_file(capture.file, is_keyed=False).calls if call.is_winreg]
     return max((one.buffer.data for one in sides if one and one.buffer and one.buffer_kind == "winperf"), key=len)

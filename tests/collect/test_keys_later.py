@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from typer.testing import CliRunner
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.facts import ConversationFacts
 from analyzer.collect.lacking import may_open, names_given
 from analyzer.collect.manifest import Facts, read_facts, read_manifest
-from analyzer.commands.commands import command_line
 from analyzer.core.output.store import Store
 from tests.collect.sets import CAPTURES, Here, collected, difference, keyring_of, of_dataset, same_rows, single
 from tests.collect.test_run import run_of
+from tests.commands.test_commands import run
 
 NAMES = (
     "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap",
@@ -83,8 +82,7 @@ def test_what_stayed_sealed_is_said_with_what_would_open_it(tmp_path: Path) -> N
     put(tmp_path / "in", NAMES[0])
 
     def said(*more: str) -> str:
-        argv = ["collect", str(tmp_path / "in"), "-o", str(tmp_path / "out"), *more]
-        return CliRunner().invoke(command_line(), argv).stderr
+        return run("collect", tmp_path / "in", "-o", tmp_path / "out", *more).stderr
 
     words = "sealed, at least in part: 1 of 1 conversation. Another run with --secrets"
     assert words in said()

@@ -25,14 +25,15 @@ PCQ = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 SECRETS = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.secrets.json"
 CLEAR = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
 VECTORS = Path(__file__).resolve().parent.parent / "interfaces" / "buffers" / "vectors"
-APP = command_line()
 USER = json.loads(SECRETS.read_bytes())["users"][0]
 
 
 def run(*arguments: object, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Result:
-    """In this process; what the command raises stays in the result, as `main` would get it."""
+    """In this process; what the command raises stays in the result, as `main` would get it. Of the command line as much is built as
+    the program builds: all of it takes longer than most captures."""
+    words = [str(one) for one in arguments]
     return CliRunner().invoke(
-        APP, [str(one) for one in arguments], input=stdin, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
+        command_line(words[:1]), words, input=stdin, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
     )
 
 
@@ -713,7 +714,7 @@ def test_the_fields_are_listed_with_what_they_mean() -> None:
 def test_shells_complete_the_fields_of_filters() -> None:
     def completed(line: str) -> list[str]:
         variables = {"_PCQ_ANALYZER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-        result = CliRunner().invoke(APP, [], prog_name="pcq-analyzer", env=variables)
+        result = CliRunner().invoke(command_line(), [], prog_name="pcq-analyzer", env=variables)
         return result.stdout.split()
 
     assert completed("pcq-analyzer timeline -Y laten") == ["latency", "latency_ns"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,16 +23,11 @@ from analyzer.results.call import Call, Side
 from analyzer.screens.formats.conversation import Unwritten, write_conversation
 from analyzer.screens.formats.pcapng import PcapngWriter
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, run
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 LUA = truth.CAPTURES.parent / "wireshark" / "pcq.lua"
-
-
-@cache
-def analysis_of(file: str) -> Analysis:
-    capture = CAPTURES[file]
-    return analyze([capture.path], Keyring.load(capture.secrets_path))
 
 
 def stub(side: Side | None) -> bytes | Missing | None:
@@ -57,7 +51,7 @@ def decrypted(analysis: Analysis, selection: Selection, folder: Path) -> Analysi
 
 @pytest.mark.parametrize("file", CAPTURES)
 def test_decrypted_calls_are_read_again_without_keys(file: str, tmp_path: Path) -> None:
-    analysis = analysis_of(file)
+    analysis = analysis_of_file(file)
     whole = [
         call
         for call in analysis.calls
@@ -74,7 +68,7 @@ def test_decrypted_calls_are_read_again_without_keys(file: str, tmp_path: Path) 
 @pytest.mark.parametrize("file", CAPTURES)
 @pytest.mark.parametrize("some", [False, True])
 def test_a_slice_gives_the_same_calls_with_the_same_keys(file: str, some: bool) -> None:
-    analysis, keyring = analysis_of(file), Keyring.load(CAPTURES[file].secrets_path)
+    analysis, keyring = analysis_of_file(file), Keyring.load(CAPTURES[file].secrets_path)
     sources = [CAPTURES[file].path]
     calls = Selection().shown(analysis)
     if some:
@@ -115,7 +109,7 @@ def test_wireshark_shows_what_was_sealed(file: str, tmp_path: Path) -> None:
     secrets = CAPTURES[file].secrets_path
     result = run("export", CAPTURES[file].path, "--secrets", secrets, "--pcapng", path)
     assert result.exit_code == 0, result.output
-    calls = analysis_of(file).calls
+    calls = analysis_of_file(file).calls
     columns = ["frame.comment", "pcq.opnum", "pcq.status", "ip.checksum.status", "tcp.checksum.status"]
     checks = ["-oip.check_checksum:TRUE", "-otcp.check_checksum:TRUE"]
     options = [f"-Xlua_script:{LUA}", *checks, "-Tfields", *(f"-e{name}" for name in columns)]
@@ -158,7 +152,7 @@ def test_sealed_messages_are_written_as_they_are_and_counted(tmp_path: Path) -> 
     result = run("export", PCQ, "--pcapng", path)
     assert "could not be decrypted" in result.stderr
     again = analyze([path]).calls
-    assert len(again) == len(analysis_of(PCQ.name).calls)
+    assert len(again) == len(analysis_of_file(PCQ.name).calls)
 
 
 def test_messages_that_were_not_kept_are_counted(tmp_path: Path) -> None:

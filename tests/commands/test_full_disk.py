@@ -49,9 +49,15 @@ CROSSCHECK_TO_OUTPUT, CROSSCHECK_TO_FILE = ("crosscheck {} -o -",), (f"crosschec
 WITH_TSHARK = pytest.mark.needs("tshark")
 # Runs commands in processes of their own, all that they need loaded once. Their output is what the lines say.
 RUN = """
-import json, os, sys, tempfile
-import analyzer.commands.commands, numpy, polars, analyzer.pipeline.run
+import importlib, json, os, pkgutil, sys, tempfile
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the program has it; nothing may fork beside threads
+import analyzer
 from analyzer.commands.guard import run_process
+
+for found in pkgutil.walk_packages(analyzer.__path__, "analyzer."):
+    if not any(part in found.name for part in ("_generated.", "__main__", ".probe", ".collect", ".browse", ".notebook")):
+        importlib.import_module(found.name)
 
 def run(words, output):
     with tempfile.TemporaryFile() as said:

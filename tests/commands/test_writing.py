@@ -35,10 +35,11 @@ def is_harmless(text: str) -> bool:
 def test_names_are_escaped_on_both_streams_in_every_form(hostile: Path) -> None:
     for form in ("text", "jsonl", "json", "csv"):
         for command in ("timeline", "samples", "counters"):
-            done = process(command, hostile, "--format", form)
-            assert is_harmless(done.stdout.decode()), (command, form)
-            assert is_harmless(done.stderr.decode()), (command, form)
-    samples = records(process("samples", hostile, "--format", "jsonl").stdout.decode())
+            done = run(command, hostile, "--format", form)
+            assert done.exit_code == 0, (command, form)
+            assert is_harmless(done.stdout), (command, form)
+            assert is_harmless(done.stderr), (command, form)
+    samples = records(run("samples", hostile, "--format", "jsonl").stdout)
     assert NAME in {record["instance"] for record in samples}
     shown = process("counters", hostile, "--counter", "\\Processor(=\x1b[J\u202e?)\\% Processor time.").stderr.decode()
     assert "near it: " in shown

@@ -18,13 +18,13 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.packets import packets_of
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.page import page_parts, value_blocks
 from analyzer.screens.formats.page_sides import IN_FRAMES
 from analyzer.screens.views.report import Report
 from tests import truth
+from tests.analyses import analysis_of_file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "web"))
 from build import built, fetch  # type: ignore[import-not-found]  # a script of the repository, in no package
@@ -46,8 +46,7 @@ _BLOCK = re.compile(r'<script type="text/plain" id="([a-z]+(?:-\d+)?)">([A-Za-z0
 def analysis_named(file: str) -> Analysis:
     """A sample capture, read with its keys, and its packets."""
     capture = CAPTURES[file]
-    keyring = Keyring.load(capture.secrets_path)
-    analysis = analyze([capture.path], keyring)
+    analysis, keyring = analysis_of_file(file), Keyring.load(capture.secrets_path)
     return replace(analysis, packets=packets_of([capture.path], analysis, keyring))
 
 

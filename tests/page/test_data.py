@@ -14,9 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.output.json import document
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
@@ -33,6 +31,7 @@ from analyzer.screens.viewmodel.series import series_views
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 from tests.page import THREE, analysis_named, blocks, blocks_named, findings, layers, page_of, whole
 
@@ -255,7 +254,7 @@ UNREAD = "state in {partial, sealed, malformed, response-only} or buffer_problem
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_every_number_of_the_page_is_that_of_stats(capture: truth.Capture, keys: bool) -> None:
     """What the tiles, sentences and lists count, and what the filters behind the tiles show."""
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if keys else None)
+    analysis = analysis_of_file(capture.file, is_keyed=keys)
     records = [document(one) for one in stats_records(analysis)]
     methods = [one for one in records if one["record"] == "method-stats"]
     page = page_of(analysis)

@@ -11,6 +11,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from statistics import median
@@ -36,7 +37,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.pdus import Pdus
-from analyzer.results.saved import CALLS, ENTRIES, LOG, SAVED, _SavedState, dump, load, saved_columns
+from analyzer.results.saved import CALLS, ENTRIES, LOG, SAVED, CaseContents, _SavedState, dump, load, saved_columns
 from analyzer.results.saved_calls import SavedCalls
 from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.audit import AuditView
@@ -49,6 +50,7 @@ from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import View
 from benchmarks import traffic
+from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, entries_of, kept, with_columns, with_tables, written
 from tests.commands.test_commands import PCQ, SECRETS, run
@@ -67,9 +69,7 @@ KEPT = Path(__file__).parent / "case-7.pcq"
 
 
 def read(name: str, *, sealed: bool = False) -> Analysis:
-    path = CAPTURES / name
-    secrets = path.with_name(name.partition(".pcap")[0] + ".secrets.json")
-    return analyze([path], Keyring.load(secrets) if secrets.exists() and not sealed else None)
+    return analysis_of_file(name, is_keyed=not sealed)
 
 
 def views(analysis: Analysis) -> Iterator[View]:
@@ -451,6 +451,11 @@ def test_calls_that_were_saved_are_read_as_rows_where_those_of_the_capture_are(n
     assert any(as_rows) or not before.calls
 
 
+@cache
+def kept_case() -> CaseContents:
+    return dump(open_case(KEPT))
+
+
 @given(
     st.sampled_from(sorted(SAVED)),
     st.integers(0, 102),
@@ -459,7 +464,7 @@ def test_calls_that_were_saved_are_read_as_rows_where_those_of_the_capture_are(n
 )
 def test_what_is_found_to_fit_a_block_at_a_time_fits(name: str, at: int, number: int, is_added: bool) -> None:
     """Where a column was changed, what is printed or said does not depend on how the row was checked."""
-    dumped = dump(open_case(KEPT))
+    dumped = kept_case()
     there = saved_columns(dumped.facts.tables[CALLS], kept(dumped)[1][f"tables/{CALLS}.arrow"]).column(name)
     values, bounds = there.tolist(), np.iinfo(SAVED[name].form)
     values[at] = max(int(bounds.min), min(number + is_added * values[at], int(bounds.max)))

@@ -19,6 +19,7 @@ from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.events import Exchange
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.calls import NO_SECURITY, Calls, analysis_of, smb_session
 from tests.build.capture import pcap, read
 from tests.build.rpc import CHANNEL
@@ -146,7 +147,7 @@ def test_every_name_of_a_host_says_where_it_was_stated() -> None:
 
 def test_a_capture_that_ends_before_an_answer_says_so(tmp_path: Path) -> None:
     capture = next(one for one in truth.captures() if one.file.startswith("v1_samba_impacket_smb311_noauth"))
-    whole = analyze([capture.path])
+    whole = analysis_of_file(capture.file, is_keyed=False)
     last = whole.calls[5].request
     assert last is not None
     frames = [frame for frame in read([capture.path])[0] if frame.frame <= max(last.frames)]

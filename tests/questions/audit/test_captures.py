@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.verdicts import Outcome
 from tests import truth
+from tests.analyses import analysis_of_file
 
 
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_a_capture_breaks_what_its_manifest_says(capture: truth.Capture) -> None:
-    audit = Audit(analyze([capture.path], Keyring.load(capture.secrets_path), pdus=True))
+    audit = Audit(analysis_of_file(capture.file))
     broken = {
         requirement
         for finding in audit.findings()

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from msgspec import json
 from msgspec.structs import replace
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.likeness import likeness_of
@@ -21,6 +19,7 @@ from analyzer.questions.audit.verdicts import Outcome, Severity, passed
 from analyzer.results.analysis import Analysis, Part
 from analyzer.screens.views.audit import AuditView
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
 from tests.questions.audit.conversation import full_conversation, registry
@@ -71,7 +70,7 @@ def polled(*answers: bytes) -> list[Event]:
 )
 def test_captures_are_judged_as_if_no_call_were_like_another(name: str, keyed: bool) -> None:
     (capture,) = (one for one in truth.captures() if one.file == name)
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if keyed else None)
+    analysis = analysis_of_file(capture.file, is_keyed=keyed)
     assert records(analysis) == records_one_by_one(analysis)
 
 

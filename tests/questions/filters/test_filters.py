@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.times import parse_time
 from analyzer.interfaces.buffers._compiled import types
 from analyzer.interfaces.contents import call_records as model_records
@@ -57,6 +56,7 @@ from analyzer.results.call import CallRecord
 from analyzer.results.record import Kind
 from analyzer.results.sample import CounterRecord, SampleRecord
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed, winreg
 from tests.records import plains
@@ -536,8 +536,7 @@ def test_a_call_gives_what_its_record_gives() -> None:
     ],
 )
 def test_so_do_the_calls_of_captures(name: str) -> None:
-    path = truth.CAPTURES / f"{name}.pcap"
-    agree(analyze([path], Keyring.load(path.with_suffix(".secrets.json"))))
+    agree(analysis_of_file(f"{name}.pcap"))
 
 
 def test_buffers_are_left_alone_where_the_filter_does(monkeypatch: pytest.MonkeyPatch) -> None:

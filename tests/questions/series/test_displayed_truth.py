@@ -16,10 +16,9 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
-from analyzer.pipeline.run import analyze
 from analyzer.questions.series.counters import counter_records, selection_of
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.questions.series.recomputed import FORMULAS
 from tests.records import Record, plains
 
@@ -37,7 +36,7 @@ AGGREGATES = {
 
 @pytest.mark.parametrize("capture", ALL, ids=lambda capture: capture.file)
 def test_displayed_values_are_those_of_the_recorded_truth(capture: truth.Capture) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path), pdus=False)
+    analysis = analysis_of_file(capture.file)
     document = json.loads(gzip.decompress(capture.truth_path.read_bytes()))
     is_v1 = document["kind"] == "V1"
     totals: list[tuple[Any, ...]] = []

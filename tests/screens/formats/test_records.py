@@ -6,20 +6,19 @@ import json
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.frames import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.lines import session_record, timeline_records
 from analyzer.interfaces.contents.programs import client_programs
 from analyzer.interfaces.contents.samples import sample_records
-from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.selection import Selection
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.screens.viewmodel.verdict import nothing_found, unread
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of, sealed, winreg
 from tests.records import Record, plain, plains
@@ -62,7 +61,7 @@ def check_timeline(analysis: Analysis) -> list[Record]:
 @pytest.mark.parametrize("with_secrets", [True, False])
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_records_are_lines_in_order_that_agree_with_each_other(capture: truth.Capture, with_secrets: bool) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if with_secrets else None)
+    analysis = analysis_of_file(capture.file, is_keyed=with_secrets)
     check_timeline(analysis)
     for record in plains(sample_records(analysis)):
         strictly(record)

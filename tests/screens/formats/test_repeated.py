@@ -16,6 +16,7 @@ from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, Counter, Instance, PerfObject, winperf
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.counters import Info, Watch, large, one
@@ -94,11 +95,9 @@ def test_intervals_count_what_is_repeated() -> None:
 
 
 def test_captured_readings_are_marked_as_a_table_would_find_them() -> None:
-    from analyzer.auth.keyring import Keyring
-    from analyzer.pipeline.run import analyze
 
     capture = truth.captures()[0]
-    samples = table_of(Samples(analyze([capture.path], Keyring.load(capture.secrets_path))))
+    samples = table_of(Samples(analysis_of_file(capture.file)))
     key = ["call", "counterset", "counter_id", "instance", "instance_id"]
     known = samples.filter(pl.col("counter_id").is_not_null(), pl.col("data_size").is_not_null())
     again = known.select(pl.col("block") != pl.col("block").first().over(key)).to_series()

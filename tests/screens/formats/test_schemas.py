@@ -10,10 +10,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.lines import timeline_records
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
@@ -24,6 +22,7 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.show import Show
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.records_document import DOCS, document, documented, record_types, schema_text
 
 # Records of a type that are validated by the schema, which is slower than by the type.
@@ -62,7 +61,7 @@ def check(records: Any, seen: dict[str, int]) -> None:
 @pytest.mark.parametrize("with_secrets", [True, False])
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_every_record_keeps_to_its_schema(capture: truth.Capture, with_secrets: bool) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if with_secrets else None)
+    analysis = analysis_of_file(capture.file, is_keyed=with_secrets)
     seen: dict[str, int] = {}
     for records in (
         timeline_records(analysis),

@@ -7,15 +7,14 @@ from struct import pack
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.output.json import dumps
-from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics import handle_records
 from analyzer.questions.statistics.summary import poll_stats
 from analyzer.screens.formats.tables import table_of
 from analyzer.screens.views.handles import Handles
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, identifier, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, Calls, analysis_of
 from tests.records import Record
@@ -94,7 +93,7 @@ def test_lists_that_change_for_ever_are_listed_to_a_limit(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_every_capture_has_its_handles_reported(capture: truth.Capture) -> None:
-    view = Handles(analyze([capture.path], Keyring.load(capture.secrets_path)))
+    view = Handles(analysis_of_file(capture.file))
     records = [json.loads(dumps(record)) for record in view.records()]
     handles = [record for record in records if record["record"] == "handle"]
     # Whoever polls does it through a query handle or a registry key.

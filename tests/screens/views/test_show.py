@@ -9,14 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
-from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Side
 from analyzer.screens.views.show import Show
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls, analysis_of
 from tests.build.capture import read
@@ -57,7 +56,7 @@ def sources(call: Any, layers: dict[str, Any]) -> Iterator[tuple[Side, dict[str,
 
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_the_bytes_at_its_offset_encode_the_value_of_each_leaf(capture: truth.Capture) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    analysis = analysis_of_file(capture.file)
     frames = {frame.frame: frame.data for frame in read([capture.path])[0]}
     seen = 0
     for number, call in enumerate(analysis.calls, 1):
@@ -83,7 +82,7 @@ def test_the_bytes_at_its_offset_encode_the_value_of_each_leaf(capture: truth.Ca
 
 @pytest.mark.parametrize("capture", truth.captures()[:4], ids=lambda capture: capture.file)
 def test_the_leaves_of_a_stub_cover_it_without_overlap(capture: truth.Capture) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    analysis = analysis_of_file(capture.file)
     for number, call in enumerate(analysis.calls, 1):
         (record,) = plains(Show(analysis, number).records())
         for _, tree, source in sources(
@@ -104,7 +103,7 @@ def text(analysis: Analysis, number: int, width: int | None = None) -> str:
 
 def test_a_call_is_shown_with_its_steps() -> None:
     capture = truth.captures()[0]
-    shown = text(analyze([capture.path], Keyring.load(capture.secrets_path)), 3)
+    shown = text(analysis_of_file(capture.file), 3)
     for part in (
         "PDU 1 of 1",
         "sealed stub",

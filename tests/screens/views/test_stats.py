@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.frames import frame_id
 from analyzer.core.output.json import dumps
-from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.activity import ActivityFindings
 from analyzer.results.analysis import Analysis
 from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
@@ -31,12 +29,13 @@ from analyzer.screens.views.stats import (
     duration,
 )
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 
 
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_every_capture_in_every_form(capture: truth.Capture) -> None:
-    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    analysis = analysis_of_file(capture.file)
     view = Stats(analysis)
     records: list[dict[str, Any]] = [json.loads(dumps(record)) for record in view.records()]
     assert all(record["frames"] for record in records if record["record"] not in ("session", "method-stats"))

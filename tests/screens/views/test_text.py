@@ -13,11 +13,9 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity
@@ -48,6 +46,7 @@ from analyzer.screens.views.text import (
 )
 from analyzer.screens.views.timeline_text import timeline_lines
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import (
     Block,
     Counter,
@@ -84,8 +83,7 @@ def calls(analysis: Analysis, **options: bool | str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def first() -> Analysis:
-    capture = truth.captures()[0]
-    return analyze([capture.path], Keyring.load(capture.secrets_path))
+    return analysis_of_file(truth.captures()[0].file)
 
 
 # ------------------------------------------------------------------------------------------------ the timeline
