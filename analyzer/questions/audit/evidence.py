@@ -302,6 +302,8 @@ class CallEvidence:
         self.unreadable: dict[tuple[str, bool], str | None] = {}
         # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
         self.shared: dict[Hashable, Any] = {}
+        # What one rule made of this very call, for the other rules.
+        self.made: dict[Hashable, Any] = {}
         # Where fields stand that findings point at, as far as it was looked for in calls that are alike.
         self.places: Places = {}
         self._found: dict[At, Place | None] = {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import Struct
 
+from analyzer.core.cached import cached_property
 from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
 from analyzer.questions.audit.verdicts import Judgement, inconclusive
@@ -40,13 +41,25 @@ class Definition(Struct, frozen=True):
     fields: dict[str, Any]
 
 
-class Structure(Definition, frozen=True):
+class Structure(Definition, frozen=True, dict=True):
     """Another structure of a block, with its offset in the block."""
 
     start: int
 
+    @cached_property
+    def instances(self) -> tuple[Structure, ...]:
+        """The instance definitions of an object, each followed by its counter block."""
+        found = []
+        at = self.start + self.fields.get("definition_length", 0)
+        for number, instance in enumerate(self.fields.get("instances") or ()):
+            fields = {**instance, **(instance.get("definition") or {})}
+            found.append(Structure(f"{self.path}.instances[{number}]", fields, at))
+            counters = instance.get("counter_block") or {}
+            at += instance.get("byte_length", 0) + counters.get("byte_length", 0)
+        return tuple(found)
 
-class WinperfBlock(Struct, frozen=True):
+
+class WinperfBlock(Struct, frozen=True, dict=True):
     """The block an answer carried, and how many bytes did."""
 
     fields: dict[str, Any]
@@ -54,25 +67,30 @@ class WinperfBlock(Struct, frozen=True):
     # What HeaderLength has to be, where the objects show that it is another.
     header_length: int | None = None
 
-    @property
-    def objects(self) -> Iterator[Structure]:
+    @cached_property
+    def objects(self) -> tuple[Structure, ...]:
         """Its objects, each followed by the next at its TotalByteLength; their fields with those of their bodies. None where
         HeaderLength leads elsewhere: what would be read there are no objects."""
         if self.header_length is not None:
-            return
+            return ()
+        found = []
         at = self.fields.get("header_length", 0)
         for number, item in enumerate(self.fields.get("objects", ())):
             fields = {**item, **(item.get("body") or {})}
-            yield Structure(f"lpData.objects[{number}]", fields, at)
+            found.append(Structure(f"lpData.objects[{number}]", fields, at))
             at += item.get("total_byte_length", 0)
+        return tuple(found)
 
 
 def block_of(call: CallEvidence) -> WinperfBlock | None:
-    """The block of an answer; None for answers that carry none."""
+    """The block of an answer, made once for all rules; None for answers that carry none."""
     side = call.response
     if side is None or side.side.buffer_kind != "winperf" or side.buffer is None:
         return None
-    return WinperfBlock(side.tree, len(side.data), _header_length(side.tree, side.data))
+    if (block := call.made.get(WinperfBlock)) is None:
+        block = WinperfBlock(side.tree, len(side.data), _header_length(side.tree, side.data))
+        call.made[WinperfBlock] = block
+    return cast("WinperfBlock", block)
 
 
 def _header_length(fields: dict[str, Any], data: bytes) -> int | None:
@@ -125,20 +143,11 @@ def definitions_of(item: Structure) -> Iterator[Definition]:
         yield Definition(f"{item.path}.counters[{number}]", definition)
 
 
-def instances_of(item: Structure) -> Iterator[Structure]:
-    """The instance definitions of an object, each followed by its counter block."""
-    at = item.start + item.fields.get("definition_length", 0)
-    for number, instance in enumerate(item.fields.get("instances") or ()):
-        yield Structure(f"{item.path}.instances[{number}]", {**instance, **(instance.get("definition") or {})}, at)
-        counters = instance.get("counter_block") or {}
-        at += instance.get("byte_length", 0) + counters.get("byte_length", 0)
-
-
 def counter_blocks_of(item: Structure) -> Iterator[Structure]:
     """The counter blocks of an object: its own where it never has instances, else one for each instance."""
     if (own := item.fields.get("counter_block")) is not None:
         yield Structure(f"{item.path}.counter_block", own, item.start + item.fields.get("definition_length", 0))
-    for instance in instances_of(item):
+    for instance in item.instances:
         if (counters := instance.fields.get("counter_block")) is not None:
             start = instance.start + instance.fields.get("byte_length", 0)
             yield Structure(f"{instance.path}.counter_block", counters, start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
@@ -28,7 +29,6 @@ from analyzer.questions.audit.winperf_blocks import (
     WinperfBlock,
     counter_blocks_of,
     definitions_of,
-    instances_of,
     of_blocks,
 )
 
@@ -139,7 +139,7 @@ def _follow(call: CallEvidence, item: Structure, block: WinperfBlock) -> int:
     data = call.reply.data
     order: Literal["little", "big"] = "little" if block.fields["little_endian"] else "big"
     at, stop = item.start + item.fields["definition_length"], item.start + item.fields["total_byte_length"]
-    for instance in instances_of(item):
+    for instance in item.instances[-1:]:
         at = instance.start + instance.fields.get("byte_length", 0)
         at += (instance.fields.get("counter_block") or {}).get("byte_length", 0)
     found = 0
@@ -275,44 +275,59 @@ def winperf_instance_malformed(call: CallEvidence, block: WinperfBlock) -> Itera
     Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what of an object lies behind damage.
     """
     indices = {item.fields.get("object_name_title_index") for item in block.objects}
+    # There are many instances, of which nearly all are as they should be.
+    kept: Counter[str] = Counter()
     for item in block.objects:
         seen: set[int] = set()
-        for instance in instances_of(item):
+        for instance in item.instances:
             if "byte_length" in instance.fields:
-                yield _instance_length(call, instance, block)
+                yield from _instance_length(call, instance, block, kept)
             if "name_length" not in instance.fields:
                 yield inconclusive(CUT_OFF, call, NAME, UNIQUE, PARENT)
                 break
-            yield _instance_name(call, instance, item.fields.get("code_page", 0))
+            yield from _instance_name(call, instance, item.fields.get("code_page", 0), kept)
             number, path = instance.fields["unique_id"], (instance.path, "unique_id")
-            is_kept = number == _NO_UNIQUE_ID or number not in seen
-            message = "two instances of an object have the same UniqueID"
-            yield judge(is_kept, call, path, message, "-1, or a number once", number, of=UNIQUE)
+            if number == _NO_UNIQUE_ID or number not in seen:
+                kept[UNIQUE] += 1
+            else:
+                message = "two instances of an object have the same UniqueID"
+                yield failed(call, path, message, "-1, or a number once", number, of=UNIQUE)
             seen.add(number)
             parent, path = instance.fields["parent_object_title_index"], (instance.path, "parent_object_title_index")
-            is_kept, message = parent == 0 or parent in indices, "the parent object is not in the block"
-            yield judge(is_kept, call, path, message, "0, or an object of the block", parent, of=PARENT, say=warned)
+            if parent == 0 or parent in indices:
+                kept[PARENT] += 1
+            else:
+                message = "the parent object is not in the block"
+                yield warned(call, path, message, "0, or an object of the block", parent, of=PARENT)
+    yield from (passed(requirement, count=count) for requirement, count in kept.items())
 
 
-def _instance_length(call: CallEvidence, instance: Structure, block: WinperfBlock) -> Judgement:
+def _instance_length(
+    call: CallEvidence, instance: Structure, block: WinperfBlock, kept: Counter[str]
+) -> Iterator[Judgement]:
+    """What is wrong with the length of an instance; else it is counted."""
     fields, path = instance.fields, (instance.path, "byte_length")
     needed = fields["name_offset"] + fields["name_length"] if fields.get("name_length") else _INSTANCE_LENGTH
     length, most = fields["byte_length"], block.size - instance.start
     if not needed <= length <= most:
         message = "ByteLength does not cover the instance, or leads out of the block"
-        return failed(call, path, message, f"{needed} to {most}", length, of=INSTANCE)
-    message = "ByteLength is no multiple of 8"
-    return judge(length % 8 == 0, call, path, message, "a multiple of 8", length, of=INSTANCE, say=warned)
+        yield failed(call, path, message, f"{needed} to {most}", length, of=INSTANCE)
+    elif length % 8:
+        yield warned(call, path, "ByteLength is no multiple of 8", "a multiple of 8", length, of=INSTANCE)
+    else:
+        kept[INSTANCE] += 1
 
 
-def _instance_name(call: CallEvidence, instance: Structure, code_page: int) -> Judgement:
+def _instance_name(call: CallEvidence, instance: Structure, code_page: int, kept: Counter[str]) -> Iterator[Judgement]:
+    """What is wrong with the name of an instance; else it is counted."""
     start, length = instance.start + instance.fields["name_offset"], instance.fields["name_length"]
     name = call.reply.data[start : start + length]
     ends = name.endswith(b"\0") if code_page else len(name) % 2 == 0 and name.endswith(b"\0\0")
     if ends or not length:
-        return passed(NAME)
-    message = "the name has no NUL within NameLength"
-    return warned(call, (instance.path, "name_length"), message, "a NUL at its end", name[-2:].hex(" "), of=NAME)
+        kept[NAME] += 1
+    else:
+        path, message = (instance.path, "name_length"), "the name has no NUL within NameLength"
+        yield warned(call, path, message, "a NUL at its end", name[-2:].hex(" "), of=NAME)
 
 
 _XP = Deviation(
@@ -341,6 +356,7 @@ def winperf_counter_block_too_short(call: CallEvidence, block: WinperfBlock) -> 
 
     Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what of an object lies behind damage.
     """
+    kept = 0
     for item in block.objects:
         ends = [
             counter["counter_offset"] + counter["counter_size"]
@@ -360,6 +376,10 @@ def winperf_counter_block_too_short(call: CallEvidence, block: WinperfBlock) -> 
                 message = "the counter block says less than the values in it need"
                 known = _XP if number == last else None
                 yield warned(call, path, message, f"at least {needed}", length, deviation=known)
-            else:
+            elif length % 8:
                 message = "the length of the counter block is no multiple of 8"
-                yield judge(length % 8 == 0, call, path, message, "a multiple of 8", length, say=warned)
+                yield warned(call, path, message, "a multiple of 8", length)
+            else:
+                kept += 1
+    if kept:
+        yield passed(count=kept)
