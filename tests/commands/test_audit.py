@@ -98,29 +98,6 @@ def test_rules_are_listed_and_explained() -> None:
     assert run("docs", "request-code-out-of-range").stdout == run("docs", "PCQ210").stdout
 
 
-def test_wrong_usage_is_reported() -> None:
-    assert run("audit").exit_code == 2
-    for option in ("--select", "--ignore"):
-        assert "there is no rule PCQ999" in str(run("audit", "--list", option, "PCQ999").exception)
-    for wrong in ("x", "101", "-1%"):
-        assert run("audit", CLEAR, "--min-coverage", wrong).exit_code == 2
-    assert "there is no page, rule or attack of this name" in str(run("docs", "PCQ999").exception)
-    assert run("audit", CLEAR, "--matrix", "--format", "sarif").exit_code == 2
-
-
-def test_the_place_of_a_finding_is_shown_with_its_bytes() -> None:
-    found = run("audit", PCQ, "--secrets", SECRETS, "--select", "PCQ210", "--format", "jsonl")
-    first = records(found.stdout)[0]
-    place = first["show"]
-    shown = run("show", PCQ, "--secrets", SECRETS, "--call", first["call"], "--field", place, "--format", "jsonl")
-    (record,) = records(shown.stdout)
-    assert record["bytes"] == first["bytes"]
-    assert record["value"] == int(str(first["seen"]))
-    text = run("show", PCQ, "--secrets", SECRETS, "--call", first["call"], "--field", place).stdout
-    assert f"RequestCode = {first['seen']}" in text
-    assert "<0b 00 00 00>" in text
-
-
 def test_show_opens_exactly_where_findings_are() -> None:
     found = run("audit", PCQ, "--secrets", SECRETS, "--format", "jsonl")
     findings = [

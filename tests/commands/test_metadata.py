@@ -5,28 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from analyzer.core.errors import InputError
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, records, run
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
 
 V1 = CAPTURES / "n_v1_midstream.pcap"
 V1_SECRETS = CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.secrets.json"
-
-
-def test_handles_tells_lives_and_exits_as_timeline_does() -> None:
-    result = run("handles", PCQ, "--secrets", SECRETS, "--format", "jsonl")
-    assert result.exit_code == 0
-    assert [record["end"] for record in records(result.stdout)][:2] == ["closed", "closed"]
-    assert run("handles", PCQ, "--secrets", SECRETS).stdout.startswith("q1 ")
-    assert run("handles", PCQ, "--strict").exit_code == 4
-
-
-def test_stats_sums_up_and_exits_as_timeline_does() -> None:
-    result = run("stats", PCQ, "--secrets", SECRETS, "--format", "jsonl")
-    assert result.exit_code == 0
-    kinds = {str(record["record"]) for record in records(result.stdout)}
-    assert kinds == {"method-stats", "poll-stats", "session", "identity-stats", "error-stats", "activity", "image"}
-    assert "Service response time" in run("stats", CLEAR).stdout
-    assert run("stats", PCQ, "--strict").exit_code == 4
 
 
 def test_metadata_goes_from_one_capture_to_another(tmp_path: Path) -> None:
@@ -45,19 +27,6 @@ def test_metadata_goes_from_one_capture_to_another(tmp_path: Path) -> None:
     assert "--metadata-from" in reported
     reported = run("timeline", CLEAR, "--metadata", saved, "--metadata-from", "192.0.2.9").stdout
     assert "taken from" in reported
-
-
-def test_wrong_use_of_metadata_is_reported_in_a_sentence(tmp_path: Path) -> None:
-    saved = tmp_path / "x.json"
-    saved.write_text("{}")
-    result = run("timeline", CLEAR, "--metadata", saved)
-    assert isinstance(result.exception, InputError)
-    assert "no metadata file" in str(result.exception)
-    assert isinstance(run("timeline", CLEAR, "--metadata", tmp_path / "gone.json").exception, InputError)
-    assert run("timeline", CLEAR, "--metadata-from", "a").exit_code == 2
-    result = run("timeline", CLEAR, "--metadata", CLEAR, "--metadata-from", "a")
-    assert isinstance(result.exception, InputError)
-    assert "knows the server a" in str(result.exception)
 
 
 def test_a_capture_that_reported_nothing_exits_with_3(tmp_path: Path) -> None:

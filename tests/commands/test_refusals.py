@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.commands.guard import guarded
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, USER
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, USER, VECTORS
 
 UNUSABLE, USAGE, NOTHING = 1, 2, 3
 
@@ -32,14 +32,20 @@ def refused(
     for sentence in sentences:
         assert sentence in err
     assert "Traceback" not in err
+    said = [line for line in err.splitlines() if line.startswith("pcq-analyzer: ")]
+    assert len(said) == (code != NOTHING)
+    assert all(len(line) < 300 for line in said)
     assert printed or out == ""
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ("nonsense", "'nonsense'"),
         ("audit", "a capture is needed (or --list)"),
         ("audit {clear} --min-coverage 101%", "a percentage from 0 to 100 is needed, such as 80%"),
+        ("audit {clear} --min-coverage -1%", "a percentage from 0 to 100 is needed, such as 80%"),
+        ("audit {clear} --matrix --format sarif", "sarif"),
         ("audit {clear} --min-coverage most", "a percentage from 0 to 100 is needed, such as 80%"),
         ("collect {clear} -o {tmp}/out --engine tshark", "collect reads with its own engine"),
         ("collect {clear} -o {tmp}/out --scheduler tcp://host:1 --workers 2", "the cluster has workers of its own"),
@@ -48,6 +54,8 @@ def refused(
         ("collect {clear} -o {tmp}/out --read-frames 3", "collect reads each capture as a whole"),
         ("collect {clear} -o {tmp}/out --jobs 2", "collect has --workers"),
         ("decode {clear} --at nowhere", "nowhere is no offset"),
+        ("decode {clear} --as mystery", "'mystery' is not one of"),
+        ("decode {clear} --format parquet", "--format parquet needs a file to write"),
         ("export {clear}", "say what to write: --pcapng OUT, --slice OUT or --frames OUT"),
         ("export {clear} --pcapng {tmp}/a --slice {tmp}/a", "--pcapng writes to this file already"),
         ("export - --slice {tmp}/a", "standard input cannot be read twice; write --pcapng instead"),
@@ -57,6 +65,20 @@ def refused(
         ("keys keytab user@REALM --password x", "a keytab needs a file to write, or - for a pipe"),
         ("keys keytab user@REALM --password x -o {tmp}/k --etype 1", "1 is none of 20, 19, 18, 17, 23"),
         ("docs output --format csv", "pages are text"),
+        ("timeline", "name a capture"),
+        ("timeline {clear} --no-such-option", "--no-such-option"),
+        ("timeline {clear} --format yaml", "'yaml' is not one of"),
+        ("timeline {clear} --tail 0", "0 is not in the range"),
+        ("timeline {clear} --tail -1", "-1 is not in the range"),
+        ("timeline {clear} --time never", "'never' is not one of"),
+        ("timeline {clear} --tz Nowhere/Nothing", "this machine knows no zone Nowhere/Nothing"),
+        ("timeline {clear} --columns number", "add --format csv, parquet, jsonl or json"),
+        ("timeline {clear} --follow-handle first", "first is no handle: write q2 or 2 for a query handle"),
+        ("timeline {clear} --follow-session one", "one is no session: write its id as 0x1d"),
+        ("timeline {clear} --interface PerflibV3", "write its UUID, or PerflibV2, if that is meant"),
+        ("timeline {clear} --nt-hash abcdef", "NT hash number 1 has 6 hexadecimal digits, expected 32"),
+        (f"timeline {{clear}} --nt-hash {'x' * 32}", "NT hash number 1 is not hexadecimal (32 characters)"),
+        ("timeline {clear} --smb-session-key 1", "SMB session key line 1: 1 fields, expected session id"),
         ("timeline {clear} --redact-key=", "an empty key is none"),
         ("timeline {clear} --metadata-from 10.0.0.1", "it needs --metadata FILE"),
         ("timeline {clear} --read-frames 3 --engine tshark", "tshark reads captures as a whole"),
@@ -68,6 +90,7 @@ def refused(
         ("probe", "a server, -w and --triggered are needed (or --dry-run)"),
         ("report {clear}", "name the file to write: -o report.html, or -o - into a pipe"),
         ("show {clear}", "which call? --call N, or what selects one"),
+        ("show {clear} --call first", "'first'"),
     ],
 )
 def test_wrong_usage_is_2(words: str, sentence: str, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -76,16 +99,55 @@ def test_wrong_usage_is_2(words: str, sentence: str, capfd: pytest.CaptureFixtur
     assert list(tmp_path.iterdir()) == []
 
 
+# What is in the folder of a test.
+GIVEN = {
+    "empty": b"",
+    "paper.pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n",
+    "noise": bytes(range(7, 256)) * 5,
+    "bad.json": b'{"users": [',
+    "bad.toml": b"[users\nx = 1",
+    "braces.json": b"{}",
+    "odd.json": b'{"users": [{"username": "x", "nt_hash": "123"}]}',
+    "lost.json": b'{"keytabs": ["nowhere.keytab"]}',
+}
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ("timeline {tmp}/none", "none: there is no such file"),
+        ("timeline {tmp}", "is a directory"),
+        ("timeline {tmp}/empty", "empty is empty"),
+        ("timeline {tmp}/paper.pdf", "is not a capture: it looks like a PDF document"),
+        ("samples {tmp}/noise", "is not a capture: it looks like no format we know"),
+        ("timeline {tmp}/*.nothing", "no file matches"),
+        ("timeline {tmp}/empty {tmp}/paper.pdf", "None of 2 files can be read."),
+        ("timeline {clear} --secrets {tmp}/none", "cannot read the secrets file"),
+        ("timeline {clear} --secrets {tmp}", "is a directory, not a secrets file"),
+        ("timeline {clear} --secrets {tmp}/bad.json", "is neither TOML nor JSON (as JSON: line 1 column 12;"),
+        ("timeline {clear} --secrets {tmp}/bad.toml", "is neither TOML nor JSON (as JSON: line 1 column 2;"),
+        ("timeline {clear} --secrets {tmp}/odd.json", "users[1].nt_hash is not hexadecimal (3 characters)"),
+        ("timeline {clear} --secrets {tmp}/lost.json", "nowhere.keytab: No such file or directory"),
+        ("timeline {clear} --keytab {tmp}/none", "cannot read the keytab"),
+        ("timeline {clear} --keytab {tmp}/paper.pdf", "is not a readable keytab"),
+        ("timeline {clear} -o {tmp}", "cannot be written: it is a directory"),
+        ("timeline {clear} -o {tmp}/no/such", "cannot be written: there is no directory"),
+        ("show {clear} --call 9999", "there is no call 9999: the capture has 15 calls"),
+        ("audit --list --select PCQ999", "there is no rule PCQ999"),
+        ("audit --list --ignore PCQ999", "there is no rule PCQ999"),
         ("browse {clear}", "browse needs a terminal"),
+        ("decode {tmp}", "cannot be read: Is a directory"),
+        ("decode {tmp}/bad.json", "these 11 bytes look like no buffer of ours"),
+        ("decode {tmp}/noise --at -1", "offset -1 is outside the 1245 bytes of"),
+        ("decode {vectors}/ident_add_reply.bin --samples", "a buffer of kind identifiers holds no samples"),
         ("decode {clear} --at 0x7fffffff", "offset 2147483647 is outside the"),
         ("decode {tmp}/none", "cannot be read: No such file or directory"),
         ("decode {tmp}/empty", "is empty"),
         ("decode {clear}", "is larger than any buffer of ours (10 bytes)"),
         ("timeline {clear} --metadata {tmp}/none", "cannot be read: No such file or directory"),
+        ("timeline {clear} --metadata {tmp}/braces.json", "no metadata file"),
         ("timeline {clear} --metadata {clear} --metadata-from 10.9.9.9", "no metadata file knows the server 10.9.9.9"),
+        ("docs PCQ999", "there is no page, rule or attack of this name"),
         ("probe host -w {tmp}/w --triggered {tmp}/t --password-of me", "a password is needed"),
         (
             "probe host -w {tmp}/w --triggered {tmp}/t --password-of me --nt-hash 12",
@@ -98,10 +160,11 @@ def test_wrong_usage_is_2(words: str, sentence: str, capfd: pytest.CaptureFixtur
 def test_unusable_input_is_1(
     words: str, sentence: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "empty").write_bytes(b"")
+    for name, data in GIVEN.items():
+        (tmp_path / name).write_bytes(data)
     if sentence.endswith("(10 bytes)"):
         monkeypatch.setattr("analyzer.commands.decode.MAX_BUFFER_BYTES", 10)
-    refused(list(words.format(clear=CLEAR, tmp=tmp_path).split()), capfd, UNUSABLE, sentence)
+    refused(list(words.format(clear=CLEAR, tmp=tmp_path, vectors=VECTORS).split()), capfd, UNUSABLE, sentence)
 
 
 @pytest.mark.parametrize(
