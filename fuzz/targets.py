@@ -42,7 +42,7 @@ from analyzer.questions.series.paths import wildcard
 from analyzer.results.connection import Channel
 from analyzer.results.metadata import metadata_from_json
 from analyzer.results.record import Endpoint
-from analyzer.screens.views.hexdump import dumped_bytes
+from analyzer.screens.views.decode import dumped_bytes
 from analyzer.transport.channel.events import ChannelBatch
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
-from analyzer.screens.views.timeline_text import timeline_lines
+from analyzer.screens.views.timeline import Timeline
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPTURE = "captures/pcq_smbd_scapy_impacket_smb311_ntlm_privacy"
@@ -24,7 +24,7 @@ def sample() -> str:
     """What `make timeline` prints on a terminal of WIDTH columns, with most calls left out."""
     with chdir(ROOT):
         analysis = analyze([f"{CAPTURE}.pcap"], Keyring.load(f"{CAPTURE}.secrets.json"))
-        lines = [Text.from_markup(line).plain for line in timeline_lines(analysis, WIDTH)]
+        lines = [Text.from_markup(line).plain for line in Timeline(analysis).lines(WIDTH)]
     shown: list[str] = []
     keep = True
     for line in lines:

@@ -79,7 +79,41 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
         return counter_batches(self.analysis, self.selection, self.passes)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        return counter_lines(self, width)
+        """One line a series: path, values of readings, unit, minimum, mean, maximum, last, course, and why values lack."""
+        lines, answers = _collected(self)
+        yield from part_lines(self.analysis, width)
+        if not lines:
+            if self.filter is not None:
+                yield safe(f"no value passes: filter {self.filter}")
+            elif self.patterns:
+                yield "no counter of this capture has such a path"
+            else:
+                yield "no counter value could be read"
+                yield from problem_lines(self.analysis, width)
+            return
+        for name in self.analysis.capture.files:
+            yield styled("bold", name)
+        hidden = sum(line.series.is_hidden for line in lines) if not self.patterns else 0
+        shown = [line for line in _merged(lines) if self.patterns or not line.series.is_hidden]
+        by_place: dict[tuple[Any, ...], list[_SeriesLine]] = {}
+        for line in shown:
+            by_place.setdefault(_place(line.series), []).append(line)
+        for place in sorted(by_place):
+            yield ""
+            yield from _place_lines(by_place[place], width)
+        yield ""
+        yield from folded(_summary(self, lines, hidden, answers), 2, width)
+        legend = "n/m: values of readings; the first reading of a rate or timer has no value yet"
+        if self.interval_ns is not None:
+            legend = "n/m: intervals with a value of intervals with a reading; min to last are those of the means"
+        paths = Counter(
+            (_place(line.series), line.series.local_path) for line in shown if line.series.added is not None
+        )
+        if any(count > 1 for count in paths.values()):
+            legend += "; by: what the client added to its query to get it"
+        if any(line.times > 1 for line in shown):
+            legend += "; asked 2×: the client asked for the series twice, and it is shown once"
+        yield from folded(legend, 2, width)
 
 
 class Spark:
@@ -193,42 +227,6 @@ class _SeriesLine(Struct):
         if self.times > 1:
             notes.append(f"asked {self.times}×")
         return ", ".join(notes)
-
-
-def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
-    """One line a series: path, values of readings, unit, minimum, mean, maximum, last, course, and why values lack."""
-    lines, answers = _collected(view)
-    yield from part_lines(view.analysis, width)
-    if not lines:
-        if view.filter is not None:
-            yield safe(f"no value passes: filter {view.filter}")
-        elif view.patterns:
-            yield "no counter of this capture has such a path"
-        else:
-            yield "no counter value could be read"
-            yield from problem_lines(view.analysis, width)
-        return
-    for name in view.analysis.capture.files:
-        yield styled("bold", name)
-    hidden = sum(line.series.is_hidden for line in lines) if not view.patterns else 0
-    shown = [line for line in _merged(lines) if view.patterns or not line.series.is_hidden]
-    by_place: dict[tuple[Any, ...], list[_SeriesLine]] = {}
-    for line in shown:
-        by_place.setdefault(_place(line.series), []).append(line)
-    for place in sorted(by_place):
-        yield ""
-        yield from _place_lines(by_place[place], width)
-    yield ""
-    yield from folded(_summary(view, lines, hidden, answers), 2, width)
-    legend = "n/m: values of readings; the first reading of a rate or timer has no value yet"
-    if view.interval_ns is not None:
-        legend = "n/m: intervals with a value of intervals with a reading; min to last are those of the means"
-    paths = Counter((_place(line.series), line.series.local_path) for line in shown if line.series.added is not None)
-    if any(count > 1 for count in paths.values()):
-        legend += "; by: what the client added to its query to get it"
-    if any(line.times > 1 for line in shown):
-        legend += "; asked 2×: the client asked for the series twice, and it is shown once"
-    yield from folded(legend, 2, width)
 
 
 def _collected(view: Counters) -> tuple[list[_SeriesLine], int]:

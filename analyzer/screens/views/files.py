@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -27,25 +27,21 @@ class FilesView(Struct, OfCapture, frozen=True):
         yield from self.found.omissions
 
     def lines(self, width: int | None) -> Iterator[str]:
-        yield from file_lines(self.found.files, self.analysis, width)
-        for one in self.found.omissions:
-            yield styled("yellow", one.text)
-
-
-def file_lines(files: Sequence[FileRecord], analysis: Analysis, width: int | None) -> Iterator[str]:
-    """A line for each open that did something to a file, and how many others there were."""
-    shown = [one for one in files if _is_shown(one)]
-    for one in shown:
-        style = "yellow" if one.warnings else None
-        for line in folded(_words(one), 24, width):
-            yield styled(style, line) if style is not None else safe(line)
-    others = [one for one in files if not _is_shown(one)]
-    refused = sum(not one.actions for one in others)
-    if others:
-        yield safe(f"{len(others):,} more opens, of which {refused:,} were refused; of none did content pass")
-    if not files:
-        yield safe("no file was opened over SMB in any message that could be read")
-    yield from problem_lines(analysis, width)
+        """A line for each open that did something to a file, and how many others there were."""
+        shown = [one for one in self.found.files if _is_shown(one)]
+        for one in shown:
+            style = "yellow" if one.warnings else None
+            for line in folded(_words(one), 24, width):
+                yield styled(style, line) if style is not None else safe(line)
+        others = [one for one in self.found.files if not _is_shown(one)]
+        refused = sum(not one.actions for one in others)
+        if others:
+            yield safe(f"{len(others):,} more opens, of which {refused:,} were refused; of none did content pass")
+        if not self.found.files:
+            yield safe("no file was opened over SMB in any message that could be read")
+        yield from problem_lines(self.analysis, width)
+        for omission in self.found.omissions:
+            yield styled("yellow", omission.text)
 
 
 def _is_shown(one: FileRecord) -> bool:

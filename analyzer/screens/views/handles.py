@@ -36,25 +36,21 @@ class Handles(Struct, OfCapture, frozen=True):
         return chain(handle_records(self.analysis), *_by_key(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
-        return handle_lines(self.analysis, width)
+        """Each handle with its calls; polls of the same counters with the same outcome share a line."""
+        found = [_lifetime_lines(one, self.analysis, width) for one in shown_lifetimes(self.analysis)]
+        found += [_key_lines(reads, width) for reads in _by_key(self.analysis)]
+        for number, lines in enumerate(found):
+            if number:
+                yield ""
+            yield from lines
+        if not found:
+            yield from nothing_passes(self.analysis) or (
+                "no query handle was used, and no performance data read through the registry, in any call that could be read",
+            )
+            yield from problem_lines(self.analysis, width)
 
 
 # ------------------------------------------------------------------------------------------------------------ text
-
-
-def handle_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """Each handle with its calls; polls of the same counters with the same outcome share a line."""
-    found = [_lifetime_lines(one, analysis, width) for one in shown_lifetimes(analysis)]
-    found += [_key_lines(reads, width) for reads in _by_key(analysis)]
-    for number, lines in enumerate(found):
-        if number:
-            yield ""
-        yield from lines
-    if not found:
-        yield from nothing_passes(analysis) or (
-            "no query handle was used, and no performance data read through the registry, in any call that could be read",
-        )
-        yield from problem_lines(analysis, width)
 
 
 def _by_key(analysis: Analysis) -> Iterable[list[PollStatsRecord]]:

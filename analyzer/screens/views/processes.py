@@ -33,18 +33,15 @@ class Processes(Struct, OfCapture, frozen=True):
         return iter(process_records(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
-        return process_lines(process_records(self.analysis), self.analysis, width)
-
-
-def process_lines(records: list[ProcessRecord], analysis: Analysis, width: int | None) -> Iterator[str]:
-    """A table for each machine, and below it what is odd about its processes."""
-    for number, (server, found) in enumerate(groupby(records, key=lambda one: one.server_ip)):
-        if number:
-            yield ""
-        yield from _machine_lines(server, list(found), width)
-    if not records:
-        yield from nothing_passes(analysis) or ("no answer that could be read shows a process",)
-    yield from problem_lines(analysis, width)
+        """A table for each machine, and below it what is odd about its processes."""
+        records = process_records(self.analysis)
+        for number, (server, found) in enumerate(groupby(records, key=lambda one: one.server_ip)):
+            if number:
+                yield ""
+            yield from _machine_lines(server, list(found), width)
+        if not records:
+            yield from nothing_passes(self.analysis) or ("no answer that could be read shows a process",)
+        yield from problem_lines(self.analysis, width)
 
 
 def _machine_lines(server: str, records: list[ProcessRecord], width: int | None) -> Iterator[str]:

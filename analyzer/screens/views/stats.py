@@ -35,31 +35,29 @@ class Stats(Struct, OfCapture, frozen=True):
         return stats_records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        return stats_lines(self.analysis, width)
+        """A header, then each section that has something to say."""
+        yield from header_lines(self.analysis, width)
+        if not self.analysis.shown:
+            yield ""
+            yield from nothing_passes(self.analysis) or ("no call could be read",)
+            yield from problem_lines(self.analysis, width)
+        # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+        damages = Damages()
+        found = findings(self.analysis, damages)
+        for title, lines in (
+            ("Service response time", _method_lines(self.analysis, damages, width)),
+            ("Polls", _poll_lines(self.analysis, width)),
+            ("Who called", _identity_lines(self.analysis, damages)),
+            ("Errors, most frequent first", _error_lines(self.analysis)),
+        ):
+            yield from _section(title, lines, width)
+        yield from _section("Findings: who looked at what", _activity_lines(found, self.analysis), width)
+        yield from _section(
+            "Findings: processes that were to be seen", _image_lines(found, self.analysis, width), width
+        )
 
 
 # ------------------------------------------------------------------------------------------------------------ text
-
-
-def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """A header, then each section that has something to say."""
-    yield from header_lines(analysis, width)
-    if not analysis.shown:
-        yield ""
-        yield from nothing_passes(analysis) or ("no call could be read",)
-        yield from problem_lines(analysis, width)
-    # What was polled shows which answers are damaged, so that no buffer is decoded twice.
-    damages = Damages()
-    found = findings(analysis, damages)
-    for title, lines in (
-        ("Service response time", _method_lines(analysis, damages, width)),
-        ("Polls", _poll_lines(analysis, width)),
-        ("Who called", _identity_lines(analysis, damages)),
-        ("Errors, most frequent first", _error_lines(analysis)),
-    ):
-        yield from _section(title, lines, width)
-    yield from _section("Findings: who looked at what", _activity_lines(found, analysis), width)
-    yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis, width), width)
 
 
 def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | None) -> Iterator[str]:

@@ -14,11 +14,10 @@ from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.tables import calls_table, problems_table, table_of
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.metadata import SavedMetadata
-from analyzer.screens.views.sample_text import sample_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
-from analyzer.screens.views.timeline_text import timeline_lines
+from analyzer.screens.views.timeline import Timeline
 from analyzer.transport.rpc.events import Exchange
 from tests.build.buffers import (
     Block,
@@ -77,7 +76,7 @@ def everything(analysis: Analysis) -> None:
     """Every report of an analysis, as it would be written."""
     for record in (*timeline_records(analysis), *sample_records(analysis)):
         dumps(record)
-    lines = [*timeline_lines(analysis, 80, all_attempts=True), *sample_lines(analysis, 80)]
+    lines = [*Timeline(analysis, all_attempts=True).lines(80), *Samples(analysis).lines(80)]
     for number in range(1, len(analysis.calls) + 1):
         lines += Show(analysis, number).lines(80)
         for record in Show(analysis, number).records():

@@ -19,8 +19,7 @@ from rich.text import Text
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import dumps
 from analyzer.screens.formats.tables import table_of
-from analyzer.screens.views.decode import Decode, bytes_of
-from analyzer.screens.views.hexdump import dumped_bytes
+from analyzer.screens.views.decode import Decode, bytes_of, dumped_bytes
 from tests.build.capture import pcap
 from tests.records import plains
 
@@ -275,5 +274,5 @@ def test_digits_and_dumps_are_told_from_bytes(text: str, found: tuple[bytes, boo
 
 @pytest.mark.parametrize(("most", "found"), [(15, None), (16, b"ab" * 9 + b"cd")])
 def test_a_star_stands_for_so_many_bytes(most: int, found: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.screens.views.hexdump.MAX_REPEATED", most)
+    monkeypatch.setattr("analyzer.screens.views.decode.MAX_REPEATED", most)
     assert dumped_bytes(["0000  61 62", "*", "0012  63 64"]) == found

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from analyzer.core.events import Event
 from analyzer.results.record import Endpoint
-from analyzer.screens.views.timeline_text import timeline_lines
+from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of, with_sessions
 from tests.build.rpc import CHANNEL
@@ -17,7 +17,7 @@ DATA = perf_data([Block(1, values=((b"\1\0\0\0",),))])
 
 
 def lines(*events: Event, width: int | None = None, unfold: bool = False) -> list[str]:
-    found = timeline_lines(analysis_of(*events), width, unfold=unfold)
+    found = Timeline(analysis_of(*events), unfold=unfold).lines(width)
     return [Text.from_markup(line).plain for line in found]
 
 
@@ -41,7 +41,7 @@ def test_sessions_that_are_alike_share_a_line_of_the_header() -> None:
     ]
     refused = replace(session(7), refused=0xC000006D)
     analysis = with_sessions(analysis_of(Calls().open_query()), (*sessions, refused))
-    shown = [Text.from_markup(line).plain for line in timeline_lines(analysis, None)]
+    shown = [Text.from_markup(line).plain for line in Timeline(analysis).lines(None)]
     assert sum(line.startswith("3 sessions: ") for line in shown) == 1
     (alike,) = (line for line in shown if line.startswith("3 sessions: "))
     assert " at 10.0.0.2 → 10.0.0.1:445" in alike

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.screens.views.hexdump import _USUAL, _WIDEST, MAX_REPEATED, dumped_bytes
+from analyzer.screens.views.decode import _USUAL, _WIDEST, MAX_REPEATED, dumped_bytes
 
 SIXTEEN = bytes(range(0x80, 0x90))
 

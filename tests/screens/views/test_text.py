@@ -20,8 +20,8 @@ from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity
 from analyzer.screens.views.runs import CallRun
-from analyzer.screens.views.sample_text import sample_lines
-from analyzer.screens.views.session_text import host_lines
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Hosts
 from analyzer.screens.views.text import (
     _FRAMES_SHOWN,
     _HEADER_LINES,
@@ -44,7 +44,7 @@ from analyzer.screens.views.text import (
     time_words,
     total_words,
 )
-from analyzer.screens.views.timeline_text import timeline_lines
+from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.buffers import (
@@ -69,7 +69,7 @@ def plain(lines: Iterable[str]) -> list[str]:
 
 
 def timeline(analysis: Analysis, width: int | None = None, **options: bool | str) -> list[str]:
-    return plain(timeline_lines(analysis, width, **options))  # type: ignore[arg-type]
+    return plain(Timeline(analysis, **options).lines(width))  # type: ignore[arg-type]
 
 
 def calls(analysis: Analysis, **options: bool | str) -> list[str]:
@@ -136,7 +136,7 @@ def test_tries_of_a_read_are_shown_as_one_unless_asked_for() -> None:
 
 
 def test_no_samples_say_why() -> None:
-    lines = plain(sample_lines(analysis_of(sealed(Calls().counter_data(b""))), None))
+    lines = plain(Samples(analysis_of(sealed(Calls().counter_data(b"")))).lines(None))
     assert lines[0] == "no counter value could be read"
     assert "  1 call sealed: no key" in lines
 
@@ -165,7 +165,7 @@ def hostile() -> Analysis:
 @pytest.mark.parametrize("width", [None, 60, 100])
 def test_nothing_from_the_wire_is_markup_or_control(width: int | None) -> None:
     analysis = hostile()
-    shown = [*timeline(analysis, width), *plain(sample_lines(analysis, width)), *plain(host_lines(analysis, width))]
+    shown = [*timeline(analysis, width), *plain(Samples(analysis).lines(width)), *plain(Hosts(analysis).lines(width))]
     text = "\n".join(shown)
     assert all(char.isprintable() or char == "\n" for char in text)
     joined = re.sub(r"\s+", "", text)
@@ -173,7 +173,7 @@ def test_nothing_from_the_wire_is_markup_or_control(width: int | None) -> None:
 
 
 def test_no_style_is_open_after_a_line() -> None:
-    for line in timeline_lines(hostile(), None):
+    for line in Timeline(hostile()).lines(None):
         for span in Text.from_markup(line, emoji=False).spans:
             assert span.style in ("bold", "green", "yellow", "red", "cyan")
 
