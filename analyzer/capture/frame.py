@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,33 +63,29 @@ class FrameBlock(Event, frozen=True, eq=False):
             int(self.original[index]),
         )
 
-    def first(self, count: int) -> FrameBlock:
-        """The first so many frames, of the same bytes."""
-        kept = slice(count)
-        return replace(
-            self,
-            frames=self.frames[kept],
-            times_ns=self.times_ns[kept],
-            starts=self.starts[kept],
-            captured=self.captured[kept],
-            original=self.original[kept],
-            heads=self.heads[kept],
-        )
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays, in the order of the fields."""
+        return self.frames, self.times_ns, self.starts, self.captured, self.original, self.heads
+
+    def some(self, chosen: slice | npt.NDArray[np.int64]) -> FrameBlock:
+        """Some of the frames, of the same bytes."""
+        return FrameBlock(self.data, self.link_type, *(column[chosen] for column in self.columns))
 
     def only(self, index: npt.NDArray[np.int64]) -> FrameBlock:
         """A copy of the frames at these positions, with their bytes and no others."""
-        starts, captured, data = self.starts[index], self.captured[index], self.data
-        ends = starts + captured
-        return FrameBlock(
-            b"".join([data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]),
-            self.link_type,
-            self.frames[index],
-            self.times_ns[index],
-            np.cumsum(captured) - captured,
-            captured,
-            self.original[index],
-            self.heads[index],
-        )
+        found, data = self.some(index), self.data
+        ends = (found.starts + found.captured).tolist()
+        copied = b"".join([data[start:end] for start, end in zip(found.starts.tolist(), ends, strict=True)])
+        return replace(found, data=copied, starts=np.cumsum(found.captured) - found.captured)
+
+    @staticmethod
+    def joined(blocks: Sequence[FrameBlock]) -> FrameBlock:
+        """The frames of several blocks, one behind the other; their `starts` are those in the bytes of all. The link type is that
+        of the first."""
+        columns = zip(*(block.columns for block in blocks), strict=True)
+        data = b"".join([block.data for block in blocks])
+        return FrameBlock(data, blocks[0].link_type, *map(np.concatenate, columns))
 
 
 class PlacedBlock(FrameBlock, frozen=True, eq=False):

@@ -465,7 +465,7 @@ class CaptureReader:
                 block.times_ns > self._bound.until(int(block.times_ns[0]) if first is None else first)
             )
             count = min(count, int(later[0])) if len(later) else count
-        return block if count == len(block) else block.first(count)
+        return block if count == len(block) else block.some(slice(count))
 
 
 class Ordered(Protocol):
@@ -579,8 +579,8 @@ class _FileInReading:
 
 def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
     if count == len(block):
-        return block, _select(block, slice(count, count))
-    return _select(block, slice(0, count)), _select(block, slice(count, None))
+        return block, block.some(slice(count, count))
+    return block.some(slice(count)), block.some(slice(count, None))
 
 
 def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
@@ -591,20 +591,7 @@ def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
     parts = -(-len(block) // MOST_FRAMES)
     bounds = [len(block) * part // parts for part in range(parts + 1)]
     for start, stop in pairwise(bounds):
-        yield _select(block, slice(start, stop))
-
-
-def _select(block: FrameBlock, run: slice) -> FrameBlock:
-    return FrameBlock(
-        block.data,
-        block.link_type,
-        block.frames[run],
-        block.times_ns[run],
-        block.starts[run],
-        block.captured[run],
-        block.original[run],
-        block.heads[run],
-    )
+        yield block.some(slice(start, stop))
 
 
 def _horizon(active: list[_FileInReading]) -> tuple[int, int]:
@@ -627,33 +614,19 @@ def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
     if len(blocks) == 1:
         yield blocks[0]
         return
+    links = [block.link_type for block in blocks]
+    sizes = [len(block) for block in blocks]
+    base = 0
+    for at, block in enumerate(blocks):
+        data = _frame_bytes(block)
+        blocks[at] = replace(block, data=data, starts=block.starts - int(block.starts[0]) + base)
+        base += len(data)
     order = np.argsort(np.concatenate(keys), kind="stable")
-    data = b"".join(_frame_bytes(block) for block in blocks)
-    starts, base = [], 0
-    for block in blocks:
-        low = int(block.starts[0])
-        starts.append(block.starts - low + base)
-        base += len(_frame_bytes(block))
-    links = np.repeat([block.link_type for block in blocks], [len(block) for block in blocks])[order]
-    frames = np.concatenate([block.frames for block in blocks])[order]
-    times_ns = np.concatenate([block.times_ns for block in blocks])[order]
-    all_starts = np.concatenate(starts)[order]
-    captured = np.concatenate([block.captured for block in blocks])[order]
-    original = np.concatenate([block.original for block in blocks])[order]
-    heads = np.concatenate([block.heads for block in blocks])[order]
-    borders = [0, *(np.flatnonzero(np.diff(links)) + 1).tolist(), len(links)]
+    found = FrameBlock.joined(blocks).some(order)
+    of_links = np.repeat(links, sizes)[order]
+    borders = [0, *(np.flatnonzero(np.diff(of_links)) + 1).tolist(), len(of_links)]
     for start, stop in pairwise(borders):
-        run = slice(start, stop)
-        yield FrameBlock(
-            data,
-            int(links[start]),
-            frames[run],
-            times_ns[run],
-            all_starts[run],
-            captured[run],
-            original[run],
-            heads[run],
-        )
+        yield replace(found.some(slice(start, stop)), link_type=int(of_links[start]))
 
 
 def _frame_bytes(block: FrameBlock) -> bytes:

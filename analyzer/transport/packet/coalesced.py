@@ -68,23 +68,7 @@ class Coalesced:
     def take(self) -> tuple[FrameBlock, TcpFrames]:
         """Makes one block of all frames; there is at least one, and none wait any more."""
         blocks, found = self._blocks, self._found
-        block = FrameBlock(
-            b"".join([each.data for each in blocks]),
-            blocks[0].link_type,
-            np.concatenate([each.frames for each in blocks]),
-            np.concatenate([each.times_ns for each in blocks]),
-            np.concatenate([each.starts for each in blocks]),
-            np.concatenate([each.captured for each in blocks]),
-            np.concatenate([each.original for each in blocks]),
-            np.concatenate([each.heads for each in blocks]),
-        )
-        frames = TcpFrames(
-            np.concatenate([each.index for each in found]),
-            np.concatenate([each.ip for each in found]),
-            np.concatenate([each.tcp for each in found]),
-            np.concatenate([each.by_port for each in found]),
-            np.concatenate([each.unclear for each in found]),
-        )
+        block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
         self._blocks, self._found = [], []
         self._size = self._count = 0
         return block, frames

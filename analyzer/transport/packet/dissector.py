@@ -96,11 +96,8 @@ class Dissector:
 
     def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """Looks at a block; gives out what no later block can change any more."""
-        held = self._look_at(block)
-        self._held.append(held)
-        self._held_size += held.size
-        while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
-            yield from self._give_out()
+        for held in self._settled(block):
+            yield from self._give_out(held)
 
     @property
     def since_ns(self) -> int | None:
@@ -110,8 +107,8 @@ class Dissector:
 
     def flush(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """Gives out all that was looked at: of flows that are recognised later, what came before is not there then."""
-        while self._held:
-            yield from self._give_out()
+        for held in self._last_held():
+            yield from self._give_out(held)
         yield from self._give_out_thin()
 
     def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict | FlowLink]:
@@ -217,10 +214,22 @@ class Dissector:
             if self._ends(block.data, ip, tcp)[2] not in self._flows
         ]
 
-    def _give_out(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Second pass over the oldest block: the segments of our flows, in the order of frames."""
-        held = self._held.popleft()
-        self._held_size -= held.size
+    def _settled(self, block: FrameBlock) -> Iterator[DissectedBlock]:
+        """Looks at a block; the blocks that no later one can change any more."""
+        self._held.append(self._look_at(block))
+        self._held_size += self._held[-1].size
+        while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
+            self._held_size -= self._held[0].size
+            yield self._held.popleft()
+
+    def _last_held(self) -> Iterator[DissectedBlock]:
+        """The blocks that are left."""
+        self._held_size = 0
+        while self._held:
+            yield self._held.popleft()
+
+    def _give_out(self, held: DissectedBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """Second pass over a block: the segments of our flows, in the order of frames."""
         released = self._waiting.released()
         if released:
             yield from self._give_out_thin()

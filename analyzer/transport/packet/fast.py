@@ -10,11 +10,12 @@ are columns of what was coalesced of all frames; the others take one indexing op
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock
 from analyzer.capture.linktypes import LinkType
@@ -95,13 +96,13 @@ class TcpFrames(Struct, frozen=True, eq=False):
         return len(self.index)
 
     def chosen(self, positions: IntArray) -> TcpFrames:
-        return TcpFrames(
-            self.index[positions],
-            self.ip[positions],
-            self.tcp[positions],
-            self.by_port[positions],
-            self.unclear[positions],
-        )
+        """The frames at these positions."""
+        return TcpFrames(*(column[positions] for column in astuple(self)))
+
+    @staticmethod
+    def joined(parts: Sequence[TcpFrames]) -> TcpFrames:
+        """The frames of several, one behind the other."""
+        return TcpFrames(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))
 
     def port_pairs(self, views: Views) -> IntArray:
         """Both ports, the same for both directions."""
@@ -145,13 +146,8 @@ def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
     if len(parts) == 1:
         found = parts[0]
     elif parts:
-        found = TcpFrames(
-            np.concatenate([part.index for part in parts]),
-            np.concatenate([part.ip for part in parts]),
-            np.concatenate([part.tcp for part in parts]),
-            np.concatenate([part.by_port for part in parts]),
-            np.concatenate([part.unclear for part in parts]),
-        ).chosen(np.argsort(np.concatenate([part.index for part in parts]), kind="stable"))
+        found = TcpFrames.joined(parts)
+        found = found.chosen(np.argsort(found.index, kind="stable"))
     else:
         found = NO_FRAMES
     return found, np.sort(np.concatenate(left)) if left else _EMPTY

@@ -19,7 +19,7 @@ from analyzer.core.arrays import distinct
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.transport.packet.candidates import KERBEROS_PORT, End, FlowKey, flow_key, is_by_port
 from analyzer.transport.packet.columns import payloads_of
-from analyzer.transport.packet.dissector import LOOK_BEHIND_BYTES, DissectedBlock, Dissector
+from analyzer.transport.packet.dissector import DissectedBlock, Dissector
 from analyzer.transport.packet.fast import TcpFrames
 from analyzer.transport.packet.fragments import FragmentKey
 from analyzer.transport.packet.plain import (
@@ -173,22 +173,15 @@ class FrameSorter(Dissector):
 
     def sort(self, block: FrameBlock) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
         """Looks at a block; gives out those that no later block can change any more, with what of them is ours."""
-        held = self._look_at(block)
-        self._held.append(held)
-        self._held_size += held.size
-        while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
-            yield self._sorted()
+        return map(self._sorted, self._settled(block))
 
     def rest(self) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
         """The blocks that are left, and all sums in `tallies`."""
-        while self._held:
-            yield self._sorted()
+        yield from map(self._sorted, self._last_held())
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
 
-    def _sorted(self) -> tuple[FrameBlock, list[ChosenFrames]]:
-        held = self._held.popleft()
-        self._held_size -= held.size
+    def _sorted(self, held: DissectedBlock) -> tuple[FrameBlock, list[ChosenFrames]]:
         found: dict[FrameKind, tuple[list[IntArray], bool]] = {}
 
         def note(kind: FrameKind, index: IntArray, has_data: bool) -> None:

@@ -117,8 +117,7 @@ def test_flows_of_other_ports_are_kept_where_they_say_so_here_or_elsewhere() -> 
 
 
 def test_blocks_are_given_out_when_enough_of_what_follows_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1)
-    monkeypatch.setattr(sorting, "LOOK_BEHIND_BYTES", 200)
+    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 200)
     sorter = FrameSorter()
     one = block([ethernet(ipv4(tcp(smb2())))])
     size = len(ethernet(ipv4(tcp(smb2())))) + 16
