@@ -101,7 +101,7 @@ _WORK = (
     ),
     (
         "`cat`, `gzip -dc`, `zstd -dc`, `lz4 -dc`",
-        "read the file: no program can do with less",
+        "read the file, which every program must do",
         "what the bytes mean",
     ),
     (
@@ -147,15 +147,15 @@ _WORK = (
 )
 
 _HOW = """\
-`python benchmarks/run.py --large --write` writes this page (see `benchmarks/README.md`). Nothing here decides a test.
+`python benchmarks/run.py --large --write` writes this page (see `benchmarks/README.md`). No test depends on it.
 
 MACHINE.
 
-Processor time, user and system, of a program and its children, with a warm page cache. The contestants of a capture take
-turns. `x ours` is the median of the ratios within a turn: above 1, the other needs more time than we do.
+Processor time, user and system, of a program and its children, with a warm page cache. The programs take turns on each
+capture. `x ours` is the median of the ratios within a turn. Above 1, the other program needs more time than ours.
 
-Before anything was timed, all had to see the same packets and calls: as many calls as tshark saw requests, tshark's frames
-among ours, as many packets as scapy.
+Before the timing, a check compares what the programs see: as many calls as tshark sees requests, all frames of tshark, as
+many packets as scapy.
 
 ![Processor time by capture and contestant](performance.svg)
 """
@@ -163,12 +163,12 @@ among ours, as many packets as scapy.
 _DECODING = """\
 ## Decoding
 
-Nanoseconds of processor time a value, and how many times the speed of the first row. There, the compiled parser of a
-PerflibV2 answer makes objects and nothing of them. That of a PERF_DATA_BLOCK makes most objects when they are asked for, so
-the second table begins with rows.
+Nanoseconds of processor time a value, and how many times the speed of the first row. In the first table this is the compiled
+parser, which makes objects and does nothing with them. For a PERF_DATA_BLOCK it makes most objects only when asked, so the
+second table begins with rows.
 
-`columns` reads a buffer as the first of its kind, `of a layout met before` as the next answer to the same query. All have to
-say the same values before they are timed.
+`columns` reads a buffer as the first of its kind, `of a layout met before` as the next answer to the same query. A check
+first compares the values of all.
 """
 
 _STAGES = """\

@@ -11,26 +11,25 @@ from analyzer.screens.views.text import document_lines, item_lines
 _LONGEST_MARK = 160
 _ABOUT = """
 `triage`, `sessions` and `hosts` say what the program of a client is like: `like impacket 0.13 (16 marks of 16)`. A mark is
-something that programs do differently and that nobody who uses them chooses, such as the order of the dialects they offer. The
-marks are those of one TCP connection. The table below is the data that the program itself reads. It holds what captures of the
-programs showed, and nothing else.
+something that programs do differently and that their users do not choose, such as the order of the dialects. Marks belong to one
+TCP connection. The table below is the data that the program itself reads. It comes from captures of the programs alone.
 
 A likeness is no proof. Programs that are not in this table may leave the same marks, and everybody can imitate them. Another
 version of a program may leave other marks.
 """
 _RULES = """
-A connection is like a program where at least four of its marks are those of the program, where these are two thirds of its marks or
-more, and where none contradicts. At least two of them must be marks that few programs have alike. Fragment sizes, contexts and call
-ids of RPC, the mechanisms of a logon and the security mode are not among these.
+A program is named if three things are true. At least four marks of the connection are marks of the program. They are at least two
+thirds of the program's marks. No mark contradicts. At least two of the marks must be rare among programs. Fragment sizes, contexts
+and call ids of RPC, the mechanisms of a logon and the security mode are not rare.
 
-The mechanisms, the security mode, the contexts and the first call ids differ with settings and calls. They count where they are the
-same, and contradict nothing where they are not.
+The mechanisms, the security mode, the contexts and the first call ids depend on settings and calls. They count if they are equal.
+They contradict nothing if they differ.
 
-The order of the first calls follows from what somebody asks for, and so does how a client offers more room. They count where a
-program is known to do so, and are no marks of the connection where none is. How a client offers more room shows in two steps or
-more. This mark is seen where calls are read: not by `hosts`, and by `sessions` only where keys are given and the output is text.
+The order of the first calls, and how a client offers more room, depend on what somebody asks for. They count only if they are those
+of a known program. How a client offers more room takes two steps or more to see. This mark needs decoded calls: `hosts` never has
+it, and `sessions` only with keys and as text.
 
-Where several programs have the same number of marks, all are named. Where no program has enough, nothing is said.
+If several programs have the same number of marks, the output names each. If no program has enough, it names none.
 """
 
 
