@@ -1,11 +1,14 @@
-"""A property that is computed once for each object."""
+"""Properties and functions that are computed once for each object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Generic, TypeVar, overload
+from weakref import WeakKeyDictionary
 
 Value = TypeVar("Value")
+One = TypeVar("One")
 
 
 class cached_property(Generic[Value]):  # noqa: N801  # it takes the place of that of functools, which locks before Python 3.12
@@ -30,3 +33,17 @@ class cached_property(Generic[Value]):  # noqa: N801  # it takes the place of th
             return self
         value = one.__dict__[self._name] = self._make(one)
         return value
+
+
+def once_for_each(make: Callable[[One], Value]) -> Callable[[One], Value]:
+    """Decorates a function of one object: it is called once for each, and what it returned is held as long as the object is there.
+    What it returns must not hold the object. Objects are told apart by identity."""
+    known: WeakKeyDictionary[One, Value] = WeakKeyDictionary()
+
+    @wraps(make)
+    def found(one: One) -> Value:
+        if one not in known:
+            known[one] = make(one)
+        return known[one]
+
+    return found

@@ -58,6 +58,9 @@ class _PackedMessage(Struct, array_like=True):
     reason: str
 
 
+_MESSAGE = msgpack.Decoder(_PackedMessage)
+
+
 class Packets:
     """Frames and messages by the ids of their frames. `lacking` states why a frame that is not here is not. They are lost where
     a capture that was read is not what it was, or cannot be read any more."""
@@ -128,7 +131,7 @@ class Packets:
             first = bisect_left(ids, frame)
             found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
-            record = msgpack.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]), type=_PackedMessage)
+            record = _MESSAGE.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]))
             sent = self._captured(record.sent, record.sent_length)
             if sent is None:
                 continue

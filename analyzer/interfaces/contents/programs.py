@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from analyzer.core.cached import cached_property
+from analyzer.core.cached import cached_property, once_for_each
 from analyzer.interfaces.contents.buffer_growth import growth_marks
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import ClientMarks, SmbSession
@@ -216,7 +215,7 @@ class ClientConnection(Struct, dict=True):
 
 
 class ClientPrograms:
-    """What the clients of an analysis are like. It does not hold the analysis, which `client_programs` knows it by."""
+    """What the clients of an analysis are like. `client_programs` makes it once for all who ask."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._connections: dict[tuple[Endpoint, Endpoint], ClientConnection] = {}
@@ -250,15 +249,10 @@ class ClientPrograms:
                 yield one, one.likeness
 
 
-_PROGRAMS: WeakKeyDictionary[Analysis, ClientPrograms] = WeakKeyDictionary()
-
-
+@once_for_each
 def client_programs(analysis: Analysis) -> ClientPrograms:
-    """What the clients of an analysis are like, made once for all who ask."""
-    found = _PROGRAMS.get(analysis)
-    if found is None:
-        found = _PROGRAMS[analysis] = ClientPrograms(analysis)
-    return found
+    """What the clients of an analysis are like."""
+    return ClientPrograms(analysis)
 
 
 def _is_random(mark: str, values: Iterable[str]) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analyzer.core.cached import once_for_each
 from analyzer.interfaces.buffers.layout import DATA_HEADER
 from analyzer.interfaces.pcq.layer import identifiers_of
 from analyzer.interfaces.pcq.queries import promised_blocks
@@ -154,6 +155,7 @@ _KINDS: dict[int, EventKind] = {
 _ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
 
+@once_for_each
 def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     """Every handle that a call of the capture names, in the order of their numbers."""
     groups = {
