@@ -81,5 +81,5 @@ def _option(item: Any) -> Iterator[str]:
 
 def _roff(text: str) -> str:
     """Text as roff takes it: its own escapes, and no line that begins as a request."""
-    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("×", "\\(mu")
     return re.sub(r"^(?=[.'])", r"\\&", escaped)

@@ -184,7 +184,7 @@ def _columns(context: typer.Context, text: str | None) -> str | None:
 Columns = Annotated[
     str | None,
     of_writing(
-        "--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet, JSON: only these columns, so ordered."
+        "--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet, JSON: these columns, in this order."
     ),
 ]
 
