@@ -27,7 +27,7 @@ from analyzer.core.origins import PackedOrigins, pack_origins
 from analyzer.core.output.store import StorageError, Store
 from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, TracedBytes
 from analyzer.interfaces.pcq.layer import CatalogLearner, lesson_of
-from analyzer.interfaces.resolution.order import call_order
+from analyzer.interfaces.resolution.resolve import call_order
 from analyzer.interfaces.winperf.layer import KeyFollower, holds_names
 from analyzer.results.analysis import Analysis, CaptureFacts, Part
 from analyzer.results.call import Call, Side

@@ -14,8 +14,7 @@ import typer.main
 
 from analyzer.commands.about import ABOUT
 from analyzer.commands.commands import command_line
-from analyzer.commands.docs import MADE, pages
-from analyzer.commands.manual import manual_page
+from analyzer.commands.docs import MADE, manual_page, pages
 from analyzer.core.errors import InputError
 from tests.commands.test_commands import run
 

@@ -19,7 +19,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.interfaces.buffers import decode_stub
 from analyzer.interfaces.redaction.pseudonyms import KEPT, Pseudonyms
 from analyzer.interfaces.redaction.stubs import redacted_buffer, redacted_call
-from analyzer.interfaces.winperf.paths import UNKNOWN
+from analyzer.interfaces.winperf.layer import UNKNOWN
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Identity

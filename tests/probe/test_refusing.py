@@ -14,8 +14,8 @@ from struct import pack
 import pytest
 from msgspec.structs import replace
 
-from analyzer.probe import rehearsal
-from analyzer.probe.rehearsal import Rehearsal
+from analyzer.probe import run
+from analyzer.probe.run import Rehearsal
 from analyzer.probe.script import Options, Script
 from analyzer.probe.talk import Impersonation, Lab
 from analyzer.probe.wire import BoundStream, Credentials, LostError, OfferedContext, Reply
@@ -139,7 +139,7 @@ def test_levels_that_are_refused() -> None:
 @pytest.mark.parametrize("kinds", [(0,), (2,), (2, 2), (0, 0), (2, 0, 2), (4, 0, 2, 2, 2)])
 def test_a_server_with_so_many_countersets(kinds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     sets = tuple((f"00000000-0000-4000-8000-{number:012}", kind) for number, kind in enumerate(kinds))
-    monkeypatch.setattr(rehearsal, "_SETS", sets)
+    monkeypatch.setattr(run, "_SETS", sets)
     are_as_written(f"sets-{''.join(map(str, kinds))}", [(f"kinds {kinds}", Rehearsal())])
 
 

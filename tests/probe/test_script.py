@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from analyzer.interfaces.buffers import decode_stub
-from analyzer.probe import rehearsal, wire
+from analyzer.probe import run, wire
 from analyzer.probe.answers import (
     block_types_of,
     data_of,
@@ -21,7 +21,7 @@ from analyzer.probe.answers import (
     needed_of,
     registration_of,
 )
-from analyzer.probe.rehearsal import Rehearsal
+from analyzer.probe.run import Rehearsal
 from analyzer.probe.script import Counterset, Known, Options, Script
 from analyzer.probe.stubs import ANY, context_handle, identifier, query_value
 from analyzer.probe.talk import Impersonation, Lab
@@ -122,7 +122,7 @@ def test_a_counterset_of_either_kind_is_looked_for(
     kinds: tuple[int, ...], countersets: int, chosen: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = tuple((f"00000000-0000-4000-8000-{number:012}", kind) for number, kind in enumerate(kinds))
-    monkeypatch.setattr(rehearsal, "_SETS", sets)
+    monkeypatch.setattr(run, "_SETS", sets)
     lab = Lab(Recording(), CALLER, lambda: None)
     script = Script(lab, Options(countersets=countersets), lambda _: None)
     script.countersets()

@@ -26,7 +26,7 @@ from analyzer.results.query import Held, Identifier, InOrder, QueryView
 from analyzer.results.saved import LOG, RECORDS, dump, load
 from analyzer.results.service import service_facts
 from analyzer.results.view import LayerBytes, Node, Run, SideView
-from analyzer.screens.viewmodel.service_words import service_answer_words, service_request_words
+from analyzer.screens.viewmodel.words import service_answer_words, service_request_words
 from analyzer.transport.rpc.call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, kept, rows_of, with_columns, with_tables

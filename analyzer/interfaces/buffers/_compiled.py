@@ -159,7 +159,7 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
     )
 
 
-# Keys of a description whose texts are expressions; and what the remarks on a buffer look at (`remarks.py`).
+# Keys of a description whose texts are expressions; and what the remarks on a buffer look at (`decode.py`).
 _EXPRESSIONS = frozenset({"size", "if", "repeat-expr", "repeat-until", "pos", "value", "io", "switch-on", "type"})
 _REMARKED = frozenset({"rest", "total_size", "total_byte_length", "header_length", "byte_length"}) | {
     "counter_offset",

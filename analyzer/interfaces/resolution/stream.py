@@ -23,7 +23,6 @@ import numpy as np
 from analyzer.core.events import Moment, Problem
 from analyzer.interfaces.pcq.follow import Following
 from analyzer.interfaces.pcq.layer import CatalogLearner, Loss
-from analyzer.interfaces.resolution.order import call_order
 from analyzer.interfaces.resolution.recognise import (
     NAMES,
     ContextGuess,
@@ -32,6 +31,7 @@ from analyzer.interfaces.resolution.recognise import (
     note_of,
     recognised,
 )
+from analyzer.interfaces.resolution.resolve import call_order
 from analyzer.interfaces.winperf.layer import KeyFollower
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, Tally, tally_of

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import struct
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from typing import Any
@@ -9,7 +12,6 @@ from typing import Any
 from analyzer.core.output.json import line as json_line
 from analyzer.core.times import iso_time
 from analyzer.results.record import Endpoint
-from analyzer.screens.formats.community_id import community_id
 from analyzer.screens.views.entries import Entry
 
 Document = dict[str, Any]
@@ -128,3 +130,17 @@ def _known(record: Document) -> Document:
 
 def _cut(text: str) -> str:
     return text[:_KEYWORD]
+
+
+_SEED, _TCP = 0, 6
+
+
+def community_id(one: Endpoint, other: Endpoint) -> str:
+    """The Community ID of a TCP connection (version 1, seed 0), by which Zeek, Suricata and others name flows.
+
+    It is `1:` and the SHA-1 of both ends, the lower one first, in Base64.
+    """
+    ends = sorted((ip_address(end.ip).packed, end.port) for end in (one, other))
+    (low, low_port), (high, high_port) = ends
+    data = struct.pack(">H", _SEED) + low + high + struct.pack(">BBHH", _TCP, 0, low_port, high_port)
+    return f"1:{base64.b64encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()}"

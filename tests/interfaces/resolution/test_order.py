@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.resolution.order import call_order
+from analyzer.interfaces.resolution.resolve import call_order
 from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.decryption import Decrypted, decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.core.events import Problem
-from analyzer.interfaces.winperf.layer import WinregLayer
-from analyzer.interfaces.winperf.paths import Paths
+from analyzer.interfaces.winperf.layer import Paths, WinregLayer
 from analyzer.interfaces.winperf.samples import winperf_samples
 from analyzer.results.call import Call
 from analyzer.results.name_tables import NameTable
@@ -367,7 +366,7 @@ def test_values_that_are_set_and_enumerated() -> None:
 
 
 def test_the_paths_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.interfaces.winperf.paths.MAX_PATHS", 1)
+    monkeypatch.setattr("analyzer.interfaces.winperf.layer.MAX_PATHS", 1)
     make = winreg()
     calls = read_all(
         make.open_key(2),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analyzer.results.record import Endpoint
-from analyzer.screens.formats.community_id import community_id
+from analyzer.screens.formats.ecs import community_id
 from analyzer.screens.formats.zeek import _written
 from tests import truth
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, records, run

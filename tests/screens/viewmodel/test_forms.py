@@ -16,10 +16,9 @@ from analyzer.interfaces.contents.fields import status_name
 from analyzer.results.packets import CapturedFrame
 from analyzer.results.view import Form, Node
 from analyzer.screens.viewmodel import forms as module
+from analyzer.screens.viewmodel.carriers import frame_tree
 from analyzer.screens.viewmodel.forms import Forms
-from analyzer.screens.viewmodel.frame import frame_tree
-from analyzer.screens.viewmodel.layers import _form, side_view, sides_of
-from analyzer.screens.viewmodel.pdu import pdu_tree
+from analyzer.screens.viewmodel.layers import _form, pdu_tree, side_view, sides_of
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
 from tests.build.machine import Machine

@@ -18,7 +18,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import CapturedFrame
 from analyzer.results.view import CARRIERS, CallView, LayerBytes, Node, Run
-from analyzer.screens.viewmodel.frame import frame_tree
+from analyzer.screens.viewmodel.carriers import frame_tree
 from analyzer.screens.viewmodel.layers import NOT_READ, call_view
 from analyzer.screens.viewmodel.rows import rows
 from analyzer.screens.viewmodel.runs import runs_of

@@ -13,8 +13,8 @@ import pytest
 
 from analyzer.results.packets import CapturedFrame
 from analyzer.results.view import Node
-from analyzer.screens.viewmodel.frame import frame_tree
-from analyzer.screens.viewmodel.pdu import pdu_tree
+from analyzer.screens.viewmodel.carriers import frame_tree
+from analyzer.screens.viewmodel.layers import pdu_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
 from tests.written import is_as_written
 
