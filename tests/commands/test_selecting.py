@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from analyzer.commands.commands import command_line
-from tests.commands.test_commands import CAPTURES, run
+from tests.commands.test_commands import CAPTURES, CLEAR, run
 from tests.commands.test_commands import records as lines
 from tests.corpus import CORPUS
 
@@ -159,3 +159,11 @@ def test_calls_that_are_asked_for_are_enough_whatever_they_are_about() -> None:
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert 'svcctl.RCreateServiceWOW64W "PSEXESVC"' in shown.stdout
     assert run("timeline", path, "--interface", "winreg").exit_code == 3
+
+
+@pytest.mark.parametrize("command", ["timeline", "stats"])
+def test_where_no_account_passes_those_there_are_are_named(command: str) -> None:
+    accounts = "accounts of this capture: LAB\\perfmon; a filter needs the domain too, or contains"
+    assert accounts in run(command, CLEAR, "-Y", "user == perfmon").stdout
+    assert "accounts of" not in run(command, CLEAR, "-Y", "opnum == 99").stdout
+    assert "accounts of" not in run(command, CLEAR, "-Y", r"user == LAB\perfmon").stdout

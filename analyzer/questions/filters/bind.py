@@ -55,6 +55,8 @@ _GUID = re.compile(r"\{?([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})\}
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9A-Fa-f]+|0[bB][01]+|\d+)")
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _DURATION = re.compile(rf"({_DECIMAL.pattern})(ns|us|µs|ms|s|min|m|h|d)?")
+# What somebody may write who looks for calls that failed.
+_OF_FAILURES = frozenset({"fail", "failed", "failure", "error", "errors", "refused"})
 # What people who come from Wireshark may type.
 _OF_WIRESHARK = {
     "frame.number": "frame",
@@ -152,6 +154,8 @@ class _Binder:
         sentence = f"no field is called {_quoted(name)}"
         if (ours := _OF_WIRESHARK.get(name.lower())) in self._fields:
             return f"{sentence}; what Wireshark calls so is {ours}"
+        if name.lower() in _OF_FAILURES and "fault" in self._fields:
+            return f"{sentence}; calls that failed pass: status != 0 or fault"
         near = near_names(name, self._names(name))
         if near:
             return f"{sentence}; near it: {', '.join(near)}"

@@ -170,7 +170,17 @@ def nothing_passes(analysis: Analysis) -> tuple[str, ...]:
     """That none of the calls there are was asked for; nothing where one was, or there are none."""
     if analysis.part is None or analysis.shown or not analysis.calls:
         return ()
-    return (safe(f"no call passes: {analysis.part.words}; without that all calls are shown"),)
+    return tuple(nothing_passes_words(analysis, analysis.part.words))
+
+
+def nothing_passes_words(analysis: Analysis, words: str) -> Iterator[str]:
+    """That no call passes what these words ask for. Where an account was asked for, those that there are."""
+    yield safe(f"no call passes: {words}; without that all calls are shown")
+    if re.search(r"\b(user|auth\.user)\b", words):
+        users = {one.auth.user for one in analysis.calls.contexts_by_last_call() if one.auth.user is not None}
+        if users:
+            some = ", ".join(sorted(users)[:_HEADER_LINES])
+            yield safe(f"accounts of this capture: {some}; a filter needs the domain too, or contains")
 
 
 def _more(count: int, what: str) -> Iterator[str]:

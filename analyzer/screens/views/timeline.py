@@ -24,6 +24,7 @@ from analyzer.screens.views.text import (
     call_run_lines,
     folded,
     header_lines,
+    nothing_passes_words,
     problem_lines,
     safe,
     time_words,
@@ -85,7 +86,7 @@ class Timeline(Struct, OfCapture, frozen=True):
                 )
         if self.selection.words is not None and not selected:
             yield ""
-            yield safe(f"no call passes: {self.selection.words}; without that all calls are shown")
+            yield from nothing_passes_words(self.analysis, self.selection.words)
         yield from problem_lines(self.analysis, width, damages)
         yield ""
         # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.

@@ -151,6 +151,7 @@ def test_one_meaning_has_one_form(written: str, printed: str) -> None:
         ("any opnum", 5, "any stands before a comparison, and this is none"),
         ("status == 5 or statsu == 3", 16, "no field is called statsu; near it: status, state"),
         ("ip.addr == 10.0.0.1", 1, "no field is called ip.addr; what Wireshark calls so is ip"),
+        ("failed and opnum == 6", 1, "no field is called failed; calls that failed pass: status != 0 or fault"),
         (
             "RequestCode == 5",
             1,
