@@ -1,13 +1,188 @@
 """Writes docs/rules.md, docs/attacks.md and docs/programs.md anew from what they show: `python -m tests.rules_document`."""
 
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from analyzer.screens.views.attack_pages import attacks_document
-from analyzer.screens.views.program_pages import programs_document
-from analyzer.screens.views.rule_pages import rules_document
+from analyzer.interfaces.contents.programs import MEANINGS, known_programs
+from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.rule import every_rule
+from analyzer.questions.observations.attack import every_attack
+from analyzer.screens.views.rule_pages import TITLES
+from analyzer.screens.views.text import ITEM, parts_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 DOCUMENT, ATTACKS, PROGRAMS = DOCS / "rules.md", DOCS / "attacks.md", DOCS / "programs.md"
+# Lines of documents are no wider.
+_DOCUMENT_WIDTH = 100
+_MOST_IN_A_SENTENCE = 8
+_ABOUT_REQUIREMENTS = (
+    "A requirement is judged where its trigger occurs, else it is `not-exercised`. *provoked*: no conforming conversation that "
+    "provokes nothing has it. The side is the one that can bring the trigger about."
+)
+_ABOUT_ATTACKS = (
+    "An observation that looks like one of these names it, with the id of MITRE ATT&CK. It says what was seen, and how sure that "
+    "is. It never says that somebody attacks: each page states what else does the same."
+)
+# A line with more than this is hard to read.
+_LONGEST_MARK = 160
+_ABOUT_PROGRAMS = """
+`triage`, `sessions` and `hosts` say what the program of a client is like: `like impacket 0.13 (16 marks of 16)`. A mark is
+something that programs do differently and that their users do not choose, such as the order of the dialects. Marks belong to one
+TCP connection. The table below is the data that the program itself reads. It comes from captures of the programs alone.
+
+A likeness is no proof. Programs that are not in this table may leave the same marks, and everybody can imitate them. Another
+version of a program may leave other marks.
+"""
+_WHEN_NAMED = """
+A program is named if three things are true. At least four marks of the connection are marks of the program. They are at least two
+thirds of the program's marks. No mark contradicts. At least two of the marks must be rare among programs. Fragment sizes, contexts
+and call ids of RPC, the mechanisms of a logon and the security mode are not rare.
+
+The mechanisms, the security mode, the contexts and the first call ids depend on settings and calls. They count if they are equal.
+They contradict nothing if they differ.
+
+The order of the first calls, and how a client offers more room, depend on what somebody asks for. They count only if they are those
+of a known program. How a client offers more room takes two steps or more to see. This mark needs decoded calls: `hosts` never has
+it, and `sessions` only with keys and as text.
+
+If several programs have the same number of marks, the output names each. If no program has enough, it names none.
+"""
+
+
+def document_lines(page: str) -> Iterator[str]:
+    """The paragraphs and lists of a page as Markdown, with an empty line behind each. Words with hyphens stay whole, for a line
+    ends in a space there."""
+    for block in page.split("\n\n"):
+        for part in parts_of(block):
+            yield from item_lines(part) if part.startswith(ITEM) else _wrapped(part, "", "")
+        yield ""
+
+
+def item_lines(item: str, indent: str = "") -> list[str]:
+    """An item of a list in Markdown, its further lines indented. `indent` is that of a list inside of another: four spaces, for
+    mkdocs."""
+    return _wrapped(item, indent, indent + " " * len(ITEM))
+
+
+def _wrapped(text: str, first: str, further: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _DOCUMENT_WIDTH,
+        initial_indent=first,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _judged(requirements: Sequence[str]) -> str:
+    """The requirements of a rule as a sentence. Those of a rule with many are a list by section, with the ends of each run."""
+    if len(requirements) <= _MOST_IN_A_SENTENCE:
+        return f"Judges {', '.join(f'`{name}`' for name in requirements)}."
+    by_section: dict[str, list[str]] = {}
+    for name in requirements:
+        by_section.setdefault(name.rpartition("-R")[0], []).append(name)
+    return "Judges:\n\n" + "\n".join(f"- {', '.join(_runs(names))}" for names in by_section.values())
+
+
+def _runs(names: Sequence[str]) -> Iterator[str]:
+    """The requirements of one section in order, three and more consecutive ones by the first and the last."""
+    numbers = {int(name.rpartition("-R")[2]): f"`{name}`" for name in names}
+    for _, run in groupby(enumerate(sorted(numbers)), key=lambda one: one[1] - one[0]):
+        shown = [numbers[number] for _, number in run]
+        yield f"{shown[0]} to {shown[-1]}" if len(shown) > 2 else ", ".join(shown)
+
+
+def rules_document() -> str:
+    """docs/rules.md: every rule's page, by level, then which rules judge each requirement, and why some are judged by none."""
+    out = [
+        "# The rules of the audit",
+        "",
+        *document_lines(
+            "Written by `python -m tests.rules_document` from the rules themselves. `pcq docs CODE` prints the same pages."
+        ),
+    ]
+    judged: dict[str, list[str]] = {}
+    for level, title in TITLES.items():
+        of_level = [rule for rule in every_rule() if rule.level is level]
+        if not of_level:
+            continue
+        out += [f"## {title}", ""]
+        for rule in of_level:
+            out += [
+                f"### {rule.code} {rule.name}",
+                "",
+                f"*{rule.severity.value}, since {rule.since}*",
+                "",
+            ]
+            out += document_lines(rule.page)
+            out += document_lines(_judged(rule.requirements))
+            for name in rule.requirements:
+                judged.setdefault(name, []).append(rule.code)
+    out += ["## Requirements", ""]
+    out += document_lines(_ABOUT_REQUIREMENTS)
+    out += ["| requirement | level | what it asks | trigger | side | judged by |", "|---|---|---|---|---|---|"]
+    for requirement in catalogue().values():
+        statement = requirement.statement.replace("|", "\\|")
+        by = ", ".join(judged.get(requirement.id, ())) or f"none: {requirement.why}"
+        trigger = requirement.trigger or ""
+        side = (requirement.caused_by or "") + (", provoked" if requirement.provoked else "")
+        out.append(f"| {requirement.id} | {requirement.level} | {statement} | {trigger} | {side} | {by} |")
+    return "\n".join(out) + "\n"
+
+
+def attacks_document() -> str:
+    """docs/attacks.md: the page of every attack."""
+    out = [
+        "# What looks like an attack",
+        "",
+        *document_lines(
+            "Written by `python -m tests.rules_document` from the program itself. `pcq docs CODE` prints the same pages."
+        ),
+        *document_lines(_ABOUT_ATTACKS),
+    ]
+    for one in every_attack():
+        techniques = ", ".join(one.techniques)
+        out += [f"## {one.code} {one.name}", "", f"*{techniques}*", ""]
+        out += document_lines(one.page.replace("\\", "\\\\"))
+        out += ["Sources:", "", *(f"- <{source}>" if "://" in source else f"- {source}" for source in one.sources), ""]
+    return "\n".join(out)
+
+
+def programs_document() -> str:
+    """The page: what a likeness means, what each mark is, and the marks of every program."""
+    out = ["# Marks of programs", ""]
+    out += document_lines(
+        "Written by `python -m tests.rules_document` from the table itself, `analyzer/interfaces/contents/programs.toml`."
+    )
+    out += document_lines(_ABOUT_PROGRAMS.strip())
+    out += ["## When a program is named", ""]
+    out += document_lines(_WHEN_NAMED.strip())
+    out += ["## Marks", ""]
+    for name, meaning in MEANINGS.items():
+        out += item_lines(f"- `{name}`: {meaning}")
+    for program in known_programs():
+        out += ["", f"## {program.name}", ""]
+        out += document_lines(f"From: {'; '.join(program.sources)}.")
+        for name, values in program.marks.items():
+            out += _mark_lines(name, values)
+    return "\n".join([*out, ""])
+
+
+def _mark_lines(name: str, values: Sequence[str]) -> Iterator[str]:
+    """A mark with its values. Long ones are a list."""
+    line = f"- `{name}`: {' or '.join(f'`{value}`' for value in values)}"
+    if len(line) <= _LONGEST_MARK:
+        yield from item_lines(line)
+        return
+    yield f"- `{name}`, one of:"
+    for value in values:
+        yield from item_lines(f"- `{value}`", "    ")
+
 
 if __name__ == "__main__":
     DOCUMENT.write_text(rules_document(), encoding="utf-8")

@@ -79,49 +79,19 @@ def _shown(control: str) -> str:
     return control.encode("unicode_escape").decode()
 
 
-# Lines of documents are no wider.
-_DOCUMENT_WIDTH = 100
+ITEM = "- "
 
 
-_ITEM = "- "
-
-
-def document_lines(page: str) -> Iterator[str]:
-    """The paragraphs and lists of a page as Markdown, with an empty line behind each. Words with hyphens stay whole, for a line
-    ends in a space there."""
-    for block in page.split("\n\n"):
-        for part in _parts(block):
-            yield from item_lines(part) if part.startswith(_ITEM) else _wrapped(part, "", "")
-        yield ""
-
-
-def _parts(block: str) -> list[str]:
+def parts_of(block: str) -> list[str]:
     """Returns a paragraph, or the items of a list, each on one line."""
-    return [" ".join(part.split()) for part in re.split(rf"\n(?={_ITEM})", block)]
-
-
-def item_lines(item: str, indent: str = "") -> list[str]:
-    """An item of a list in Markdown, its further lines indented. `indent` is that of a list inside of another: four spaces, for
-    mkdocs."""
-    return _wrapped(item, indent, indent + " " * len(_ITEM))
-
-
-def _wrapped(text: str, first: str, further: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _DOCUMENT_WIDTH,
-        initial_indent=first,
-        subsequent_indent=further,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return [" ".join(part.split()) for part in re.split(rf"\n(?={ITEM})", block)]
 
 
 def page_lines(page: str, width: int | None) -> Iterator[str]:
     """The paragraphs and lists of a page, folded, with an empty line behind each."""
     for block in page.split("\n\n"):
-        for part in _parts(block):
-            yield from folded(part, len(_ITEM) if part.startswith(_ITEM) else 0, width)
+        for part in parts_of(block):
+            yield from folded(part, len(ITEM) if part.startswith(ITEM) else 0, width)
         yield ""
 
 

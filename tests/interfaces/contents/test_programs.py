@@ -9,10 +9,9 @@ import pytest
 from analyzer.interfaces.contents.programs import MEANINGS, known_programs, learnt, recognized
 from analyzer.pipeline.run import InSessions, analyze
 from analyzer.results.connection import ClientMarks
-from analyzer.screens.views.program_pages import programs_document
 from tests.corpus import CORPUS
 from tests.programs import ROOT, TABLE, marks_of, recorded, table, written
-from tests.rules_document import PROGRAMS
+from tests.rules_document import PROGRAMS, programs_document
 
 WITH_PUBLIC = bool(CORPUS.name)
 ALONE = {

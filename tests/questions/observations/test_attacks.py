@@ -12,10 +12,10 @@ from analyzer.questions.observations.account import observations
 from analyzer.questions.observations.attack import every_attack, note_attacks
 from analyzer.questions.observations.scene import Draft, Scene
 from analyzer.results.statistics import Who
-from analyzer.screens.views.attack_pages import attacks_document, attacks_named
+from analyzer.screens.views.attack_pages import attacks_named
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS
-from tests.rules_document import ATTACKS
+from tests.rules_document import ATTACKS, attacks_document
 
 ADMIN, OTHER, DC = (
     Who("LAB\\admin", "10.0.0.2", "10.0.0.1"),

@@ -26,10 +26,10 @@ from analyzer.screens.formats.junit import junit_xml
 from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.tables import table_of
 from analyzer.screens.views.audit import AuditView, MatrixView
-from analyzer.screens.views.rule_pages import RuleList, rules_document
+from analyzer.screens.views.rule_pages import RuleList
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.records import plains
-from tests.rules_document import DOCUMENT
+from tests.rules_document import DOCUMENT, rules_document
 from tests.sarif import complaints
 from tests.secrets import CAPTURES
 

@@ -31,7 +31,6 @@ from analyzer.screens.views.text import (
     _seconds,
     call_lines,
     call_run_lines,
-    document_lines,
     folded,
     frames_words,
     header_lines,
@@ -60,6 +59,7 @@ from tests.build.buffers import (
 )
 from tests.build.calls import COUNTERSET, HANDLE, NO_SECURITY, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
+from tests.rules_document import document_lines
 
 EVIL = "[red]x[/]\x1b[2J\u202e:warning:\\"
 
