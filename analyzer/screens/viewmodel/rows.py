@@ -26,7 +26,7 @@ def rows(analysis: Analysis) -> Iterator[Row]:
 
 
 class _AlikeRows:
-    """Makes the rows of calls. Most are polls, of which the words of one are those of the one before."""
+    """Makes the rows of calls. Most calls are polls. A poll has the words of the poll before it."""
 
     # Longer buffers are compared with no other, and so many bytes and rows are kept.
     _LONGEST, _MOST_BYTES, _OF_A_ROW = 4 << 10, 4 << 20, 2 << 10
