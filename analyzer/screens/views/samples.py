@@ -11,7 +11,6 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.samples import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import SampleRecord
-from analyzer.screens.views.text import folded, problem_lines, safe
 from analyzer.screens.views.view import OfCapture
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ class Samples(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """One value a line: time, call, counter path, raw value; of all values, or of those that pass a filter."""
+        from analyzer.screens.views.text import folded, problem_lines, safe
+
         facts = self.analysis.capture
         start = facts.first_time_ns or 0
         count = 0

@@ -19,7 +19,6 @@ from analyzer.results.capture import HostRecord, LogonRecord, MarkKind, SessionR
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.overview import session_words
-from analyzer.screens.views.text import folded, opening_lines, part_lines, safe, styled
 from analyzer.screens.views.view import OfCapture
 
 
@@ -39,6 +38,8 @@ class Sessions(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """Each SMB session with everything known of it."""
+        from analyzer.screens.views.text import folded, opening_lines, part_lines, safe
+
         logons, programs = self.analysis.logons_by_session, client_programs(self.analysis)
         for session in self.analysis.shown_sessions:
             yield from (safe(line) for line in folded(session_words(session), 4, width))
@@ -59,6 +60,8 @@ class Hosts(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """Each address with its roles and names."""
+        from analyzer.screens.views.text import folded, safe, styled
+
         hosts = list(host_records(self.analysis))
         split = {ip for ip, count in Counter(host.ip for host in hosts).items() if count > 1}
         for host in hosts:

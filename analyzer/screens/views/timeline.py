@@ -19,17 +19,6 @@ from analyzer.results.call_rows import Context
 from analyzer.results.record import Record
 from analyzer.results.security import who_words
 from analyzer.screens.views.runs import find_runs
-from analyzer.screens.views.text import (
-    call_lines,
-    call_run_lines,
-    folded,
-    header_lines,
-    nothing_passes_words,
-    problem_lines,
-    safe,
-    time_words,
-    total_words,
-)
 from analyzer.screens.views.view import Clock, OfCapture
 
 
@@ -49,6 +38,18 @@ class Timeline(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """The timeline. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
+        from analyzer.screens.views.text import (
+            call_lines,
+            call_run_lines,
+            folded,
+            header_lines,
+            nothing_passes_words,
+            problem_lines,
+            safe,
+            time_words,
+            total_words,
+        )
+
         yield from header_lines(self.analysis, width)
         selected = self.selection.calls(self.analysis)
         lines = self.selection.ends_of(selected if self.all_attempts else _without_early_tries(selected, self.analysis))
