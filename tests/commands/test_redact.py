@@ -296,8 +296,19 @@ def test_output_and_a_case_say_that_they_are_redacted(tmp_path: Path) -> None:
     case = tmp_path / "x.pcq"
     assert words in run("save", CLEAR, "--redact", "-o", case).stderr
     for given in ((CLEAR, "--redact"), (case,)):
-        for command in ("timeline", "triage", "stats"):
-            assert words in run(command, *given).stdout, (command, given)
+        for command in (
+            "timeline",
+            "stats",
+            "audit",
+            "sessions",
+            "hosts",
+            "processes",
+            "handles",
+            "counters",
+            "samples",
+        ):
+            assert run(command, *given, "--format", "text").stdout.startswith(words), (command, given)
+        assert words in run("triage", *given).stdout
         assert records(run("timeline", *given, "--format", "jsonl").stdout)[0]["redacted"] is True
     for command in ("timeline", "triage"):
         assert "redacted" not in run(command, CLEAR).stdout + run(command, CLEAR, "--format", "jsonl").stdout

@@ -10,9 +10,10 @@ from analyzer.core.output.gate import Destination, is_read
 from analyzer.core.output.json import dumps, line, lines
 from analyzer.core.output.terminal import write_markup
 from analyzer.results.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
+from analyzer.screens.viewmodel.words import REDACTED
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
-from analyzer.screens.views.view import View
+from analyzer.screens.views.view import OfCapture, View
 
 if TYPE_CHECKING:
     from analyzer.screens.formats.projection import Projection
@@ -42,7 +43,7 @@ def write(
     """
     destination = destination.sparing(view.inputs())
     if form == "text":
-        write_markup(lambda width: _with_evidence(view.lines(width), lambda: evidence), destination, pager=pager)
+        write_markup(lambda width: _with_evidence(_text(view, width), lambda: evidence), destination, pager=pager)
         return
     chosen = _projection(view, columns) if columns and form in ("jsonl", "json") else None
     with destination.opened() as out:
@@ -123,6 +124,15 @@ def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
 
     capture = view.analysis.capture
     return zeek_lines(kind_of(view), entries(view), capture.first_time_ns, capture.last_time_ns)
+
+
+def _text(view: View, width: int | None) -> Iterator[str]:
+    """The lines of a view, the first of which says whether names are pseudonyms."""
+    if isinstance(view, OfCapture) and view.analysis.capture.redacted:
+        from analyzer.screens.views.text import folded, styled
+
+        yield from (styled("bold", text) for text in folded(REDACTED, 4, width))
+    yield from view.lines(width)
 
 
 def _with_evidence(lines: Iterable[str], evidence: Callable[[], EvidenceRecord | None]) -> Iterator[str]:

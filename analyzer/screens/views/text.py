@@ -27,7 +27,6 @@ from analyzer.results.view import Outcome
 from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
 from analyzer.screens.viewmodel.rows import outcome_of
 from analyzer.screens.viewmodel.words import (
-    REDACTED,
     answer_words,
     handle_words,
     method_words,
@@ -115,8 +114,6 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         of = f"of {trace.computer}, " if trace.computer is not None else ""
         yield from (safe(line) for line in folded(f"trace {of}Windows build {trace.os_build}", 4, width))
     yield from _more(len(facts.traces) - _HEADER_LINES, "traces")
-    if facts.redacted:
-        yield from (styled("bold", text) for text in folded(REDACTED, 4, width))
     groups = session_groups(analysis.shown_sessions)
     for group in groups[:_HEADER_LINES]:
         yield from (safe(line) for line in folded(sessions_words(group), 4, width))
