@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from struct import pack
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,14 @@ from analyzer.questions.audit.rules.error_codes import _too_short
 from analyzer.questions.audit.rules.instances import CHAIN, HEADER, PADDING, SIZE, instance_list_malformed
 from analyzer.questions.audit.rules.parameters import lcid_out_of_place
 from analyzer.questions.audit.rules.stubs import _BEHIND_NAME, _RPC_BY_OTHER_NAMES, NO_GUIDS, SIZES
-from analyzer.questions.audit.rules.winperf_objects import _definition, _instance_length, _instance_name, _value_place
+from analyzer.questions.audit.rules.winperf_objects import (
+    INSTANCE,
+    NAME,
+    _definition,
+    _instance_length,
+    _instance_name,
+    _value_place,
+)
 from analyzer.questions.audit.verdicts import Judgement, Outcome
 from tests.build.buffers import Block, perf_data, wide
 from tests.build.calls import Calls, analysis_of
@@ -423,10 +431,11 @@ def test_a_value_lies_behind_the_length_of_its_block(
 def test_the_length_of_an_instance_covers_its_name(start: int, length: int, name: int, outcome: str) -> None:
     one = structure(start, byte_length=length, name_length=name, name_offset=24)
     block: Any = SimpleNamespace(size=100)
-    found = _instance_length(ANY, one, block)
-    assert found.outcome.value == outcome
+    kept: Counter[str] = Counter()
+    found = list(_instance_length(ANY, one, block, kept))
+    assert [judged.outcome.value for judged in found] + ["pass"] * kept[INSTANCE] == [outcome]
     if outcome == "fail":
-        assert found.expected == f"{24 + name} to {100 - start}"
+        assert found[0].expected == f"{24 + name} to {100 - start}"
 
 
 @pytest.mark.parametrize(
@@ -446,7 +455,9 @@ def test_the_name_of_an_instance_ends_in_a_nul(name: bytes, code_page: int, outc
         judged_side="response", reply=SimpleNamespace(data=b"before" + b"1234" + name + b"\xee\xee")
     )
     one = structure(6, name_length=len(name), name_offset=4)
-    assert _instance_name(call, one, code_page).outcome.value == outcome
+    kept: Counter[str] = Counter()
+    found = [judged.outcome.value for judged in _instance_name(call, one, code_page, kept)]
+    assert found + ["pass"] * kept[NAME] == [outcome]
 
 
 # ------------------------------------------------------------------------------------------------ counters and queries
