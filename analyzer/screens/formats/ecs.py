@@ -138,7 +138,7 @@ _SEED, _TCP = 0, 6
 def community_id(one: Endpoint, other: Endpoint) -> str:
     """The Community ID of a TCP connection (version 1, seed 0), by which Zeek, Suricata and others name flows.
 
-    It is `1:` and the SHA-1 of both ends, the lower one first, in Base64.
+    This is `1:` and the SHA-1 of both ends, the lower one first, in Base64.
     """
     ends = sorted((ip_address(end.ip).packed, end.port) for end in (one, other))
     (low, low_port), (high, high_port) = ends
