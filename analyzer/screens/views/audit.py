@@ -112,7 +112,7 @@ class AuditView(Struct, OfCapture, frozen=True):
                 styled("yellow", text) for text in folded(f"the baseline accepts what is not found: {entry}", 4, width)
             )
         yield ""
-        yield self._totals()
+        yield from (styled("bold", text) for text in folded(self._totals(), 4, width))
 
     def _place_hint(self, groups: Iterable[_AlikeFindings]) -> Iterator[str]:
         """How to see the bytes of a finding, by the example of the first that has some."""
@@ -217,7 +217,7 @@ class AuditView(Struct, OfCapture, frozen=True):
             accepted += f"; {len(unmatched)} of its entries matched nothing"
         of_requirements = ", ".join(f"{verdicts[verdict]} {verdict.replace('-', ' ')}" for verdict in VERDICTS)
         nothing = "nothing found" if any(verdicts[one] for one in JUDGED) else "nothing could be judged"
-        return f"[bold]{found or nothing}{accepted}; {len(self.audit.coverage)} requirements: {of_requirements}[/]"
+        return f"{found or nothing}{accepted}; {len(self.audit.coverage)} requirements: {of_requirements}"
 
 
 def _cell(verdict: CoverageVerdict, count: int) -> str:

@@ -354,7 +354,7 @@ def _series_lines(
         numbers = "".join(f" {compact(values[title]):>{_NUMBER}}" for title in columns.titles)
     full = f"{head}{numbers}  {line.spark}".rstrip()
     notes = ", ".join(note for note in (line.notes, f"by {by}" if by else "") if note)
-    if width is None or not notes or len(full) + 2 + len(notes) <= width:
+    if width is None or not notes or cell_len(full) + 2 + len(notes) <= width:
         yield safe(full) + (f"  {styled('yellow', notes)}" if notes else "")
     else:
         yield safe(full)

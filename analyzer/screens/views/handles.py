@@ -65,7 +65,7 @@ def _by_key(analysis: Analysis) -> Iterable[list[PollStatsRecord]]:
 def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]:
     """A registry key, and a line for each value that was read through it."""
     first = reads[0]
-    yield styled("bold", f"{first.handle}  registry key") + safe(f"  {first.client} → {first.server}")
+    yield from _head(f"{first.handle}  registry key", f"{first.client} → {first.server}", width)
     for read in reads:
         numbers = (
             f"#{read.first_call}" if read.first_call == read.last_call else f"#{read.first_call}…#{read.last_call}"
@@ -80,7 +80,7 @@ def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]
 
 def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | None) -> Iterator[str]:
     clients = ", ".join(str(client) for client in lifetime.clients)
-    yield styled("bold", f"q{lifetime.number}  {lifetime.handle}") + safe(f"  {clients} → {lifetime.server}")
+    yield from _head(f"q{lifetime.number}  {lifetime.handle}", f"{clients} → {lifetime.server}", width)
     polls = sum(event.succeeded for event in lifetime.polls)
     span = (lifetime.events[-1].time_ns - lifetime.events[0].time_ns) / NS_PER_S
     begin = {
@@ -179,6 +179,13 @@ def identifier_words(identifier: Identifier, catalog: Catalog) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _head(name: str, hosts: str, width: int | None) -> Iterator[str]:
+    """A handle, and who used it at which server."""
+    first, *others = folded(f"{name}  {hosts}", 4, width)
+    yield styled("bold", first[: len(name)]) + safe(first[len(name) :])
+    yield from map(safe, others)
 
 
 def _safely(line: str, indent: int, width: int | None) -> Iterator[str]:

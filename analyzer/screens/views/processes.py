@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from msgspec import Struct
+from rich.cells import cell_len
 
 from analyzer.core.times import shown_second
 from analyzer.questions.processes.names import MARK_WORDS
@@ -55,11 +56,7 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
     rows = [_HEAD, *map(_row, records)]
     widths = _widths(rows, width)
     for row, record in zip(rows, [None, *records], strict=True):
-        cells = (
-            row[column].rjust(widths[title]) if title in _RIGHT else row[column].ljust(widths[title])
-            for column, title in enumerate(_HEAD)
-            if title in widths
-        )
+        cells = (_padded(row[column], title, widths[title]) for column, title in enumerate(_HEAD) if title in widths)
         line = f"  {'  '.join(cells)}".rstrip()
         yield styled("yellow", line) if record is not None and record.oddities else safe(line)
     for record in records:
@@ -71,12 +68,17 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
 
 def _widths(rows: list[tuple[str, ...]], width: int | None) -> dict[str, int]:
     """How wide each column is that has room, by title, of a table whose first row has the titles."""
-    widths = {title: max(len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
+    widths = {title: max(cell_len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
     empty = [title for column, title in enumerate(_HEAD) if not any(row[column] for row in rows[1:])]
     for title in (*empty, *_SPARE):
         if width is not None and sum(widths.values()) + 2 * len(widths) > width:
             widths.pop(title, None)
     return widths
+
+
+def _padded(cell: str, title: str, width: int) -> str:
+    room = " " * (width - cell_len(cell))
+    return room + cell if title in _RIGHT else cell + room
 
 
 def _row(one: ProcessRecord) -> tuple[str, ...]:
