@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyzer.screens.views.text import document_lines
 from benchmarks import contestants, traffic
+from tools.markdown import document_lines
 
 if TYPE_CHECKING:
     from benchmarks.contestants import Capture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -12,12 +11,10 @@ from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.observations.attack import every_attack
 from analyzer.screens.views.rule_pages import TITLES
-from analyzer.screens.views.text import ITEM, parts_of
+from tools.markdown import document_lines, item_lines
 
 DOCS = Path(__file__).parent.parent / "docs"
 DOCUMENT, ATTACKS, PROGRAMS = DOCS / "rules.md", DOCS / "attacks.md", DOCS / "programs.md"
-# Lines of documents are no wider.
-_DOCUMENT_WIDTH = 100
 _MOST_IN_A_SENTENCE = 8
 _ABOUT_REQUIREMENTS = (
     "A requirement is judged where its trigger occurs, else it is `not-exercised`. *provoked*: no conforming conversation that "
@@ -51,32 +48,6 @@ it, and `sessions` only with keys and as text.
 
 If several programs have the same number of marks, the output names each. If no program has enough, it names none.
 """
-
-
-def document_lines(page: str) -> Iterator[str]:
-    """The paragraphs and lists of a page as Markdown, with an empty line behind each. Words with hyphens stay whole, for a line
-    ends in a space there."""
-    for block in page.split("\n\n"):
-        for part in parts_of(block):
-            yield from item_lines(part) if part.startswith(ITEM) else _wrapped(part, "", "")
-        yield ""
-
-
-def item_lines(item: str, indent: str = "") -> list[str]:
-    """An item of a list in Markdown, its further lines indented. `indent` is that of a list inside of another: four spaces, for
-    mkdocs."""
-    return _wrapped(item, indent, indent + " " * len(ITEM))
-
-
-def _wrapped(text: str, first: str, further: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _DOCUMENT_WIDTH,
-        initial_indent=first,
-        subsequent_indent=further,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _judged(requirements: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ _COMMANDS = {
     "audit": 303,
     "triage": 190,
     "save": 144,
-    "report": 676,
+    "report": 600,
 }
 
 

@@ -116,7 +116,7 @@ CHANGING = """
     screens.viewmodel.series: _PlottedReadings
     screens.views.audit: _AlikeFindings
     screens.views.counters: _SeriesLine
-    screens.views.timeline: _Pair
+    screens.views.timeline_text: _Pair
     screens.views.runs: CallRun
     transport.packet.dissector: DissectedBlock
     transport.packet.flow_links: _Seen

@@ -10,7 +10,6 @@ from analyzer.core.output.gate import Destination, is_read
 from analyzer.core.output.json import dumps, line, lines
 from analyzer.core.output.terminal import write_markup
 from analyzer.results.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
-from analyzer.screens.viewmodel.words import REDACTED
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import OfCapture, View
@@ -129,6 +128,7 @@ def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
 def _text(view: View, width: int | None) -> Iterator[str]:
     """The lines of a view, the first of which says whether names are pseudonyms."""
     if isinstance(view, OfCapture) and view.analysis.capture.redacted:
+        from analyzer.screens.viewmodel.words import REDACTED
         from analyzer.screens.views.text import folded, styled
 
         yield from (styled("bold", text) for text in folded(REDACTED, 4, width))

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 
-import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
-from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.lines import timeline_records
-from analyzer.interfaces.contents.machines import machine_names
 from analyzer.questions.filters.selection import EVERYTHING, Selection
-from analyzer.questions.statistics.summary import Caller, who_of
-from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call import Call
-from analyzer.results.call_rows import Context
+from analyzer.results.analysis import Analysis
 from analyzer.results.record import Record
-from analyzer.results.security import who_words
-from analyzer.screens.views.runs import find_runs
 from analyzer.screens.views.view import Clock, OfCapture
 
 
@@ -37,147 +28,7 @@ class Timeline(Struct, OfCapture, frozen=True):
         return timeline_records(self.analysis, shown=shown.numbers, selected_by=self.selection.words, for_json=for_json)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """The timeline. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
-        from analyzer.screens.views.text import (
-            call_lines,
-            call_run_lines,
-            folded,
-            header_lines,
-            nothing_passes_words,
-            problem_lines,
-            safe,
-            time_words,
-            total_words,
-        )
+        """Text. What makes it is not loaded for records, which most programs ask for."""
+        from analyzer.screens.views.timeline_text import timeline_lines
 
-        yield from header_lines(self.analysis, width)
-        selected = self.selection.calls(self.analysis)
-        lines = self.selection.ends_of(selected if self.all_attempts else _without_early_tries(selected, self.analysis))
-        legend = Legend(self.analysis, lines.numbers)
-        for line in legend.lines():
-            yield from (safe(text) for text in folded(line, 4, width))
-        if lines:
-            yield ""
-        before: int | None = None
-        is_narrow = width is not None and width < _WIDE
-        damages = Damages()
-        runs = {} if self.unfold or self.all_attempts else find_runs(self.analysis, lines.numbers)
-        # Of calls in a run, only the first has a line.
-        is_hidden = bytearray(len(self.analysis.calls) + 1)
-        for one in runs.values():
-            for number in islice(one.numbers, 1, None):
-                is_hidden[number] = True
-        for number, call in lines.only(number for number in lines.numbers if not is_hidden[number]):
-            time = time_words(call.time_ns, self.analysis.capture, self.clock, before)
-            before = call.time_ns
-            # On a narrow page, ends that the legend gives for all calls are not repeated in each.
-            ends = "" if is_narrow and len(legend) == 1 else legend.label(call)
-            if (run := runs.get(number)) is not None:
-                yield from call_run_lines(run, call, self.analysis, width, time=time, ends=ends, damages=damages)
-            else:
-                yield from call_lines(
-                    number,
-                    call,
-                    self.analysis,
-                    width,
-                    all_attempts=self.all_attempts,
-                    time=time,
-                    damages=damages,
-                    ends=ends,
-                )
-        if self.selection.words is not None and not selected:
-            yield ""
-            yield from nothing_passes_words(self.analysis, self.selection.words)
-        yield from problem_lines(self.analysis, width, damages)
-        yield ""
-        # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
-        counted = selected if self.selection.tail is None else lines
-        total = total_words(self.analysis.calls.states_of(counted.numbers), len(self.analysis.calls))
-        by = f" ({self.selection.words})" if self.selection.words is not None else ""
-        yield from (safe(line) for line in folded(total + by, 4, width))
-
-
-_MOST_CHARACTERS = 24
-# More pairs than these are counted, not listed.
-_SHOWN_PAIRS = 12
-
-
-class _Pair(Struct):
-    label: str
-    workstation: str | None
-    clients: dict[str, None] = field(default_factory=dict)
-    servers: dict[str, None] = field(default_factory=dict)
-    calls: int = 0
-
-
-class Legend:
-    """The names of the pairs that the calls with some numbers are between."""
-
-    def __init__(self, analysis: Analysis, numbers: Sequence[int]) -> None:
-        self._names = {ip: names[0] for ip, names in machine_names(analysis).items()}
-        self._pairs: dict[Caller, _Pair] = {}
-        taken: set[str] = set()
-        for common, count in analysis.calls.contexts_of(numbers):
-            pair = self._pairs.get(who_of(common))
-            if pair is None:
-                pair = self._pairs[who_of(common)] = _Pair(self._unique_label(common, taken), common.auth.workstation)
-            pair.calls += count
-            if len(pair.clients) < 2:
-                pair.clients[str(common.client)] = None
-            if len(pair.servers) < 2:
-                pair.servers[str(common.server)] = None
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def label(self, call: Call) -> str:
-        """The name of a call's pair, without a blank but around the arrow."""
-        return self._pairs[who_of(call)].label
-
-    def lines(self) -> Iterator[str]:
-        """One a pair: its name, the account, both addresses, how many calls."""
-        for (user, client, server, claimed, later), pair in list(self._pairs.items())[:_SHOWN_PAIRS]:
-            sender = next(iter(pair.clients)) if len(pair.clients) == 1 else client
-            receiver = next(iter(pair.servers)) if len(pair.servers) == 1 else server
-            on = f" on {pair.workstation}" if pair.workstation else ""
-            calls = f"{pair.calls:,} call{'s' if pair.calls != 1 else ''}"
-            yield f"{pair.label}: {who_words(user, claimed, later)}{on} at {sender} → {receiver}, {calls}"
-        if (more := len(self._pairs) - _SHOWN_PAIRS) > 0:
-            yield f"and {more:,} more: pcq-analyzer stats shows who called"
-
-    def _unique_label(self, common: Context, taken: set[str]) -> str:
-        auth = common.auth
-        user = "anonymous" if auth.anonymous else (auth.user or "").rpartition("\\")[2].partition("@")[0]
-        client = _short(auth.workstation or self._names.get(common.client.ip), common.client.ip)
-        server = _short(self._names.get(common.server.ip), common.server.ip)
-        label = f"{_short(user, '?')}@{client} → {server}" if user else f"{client} → {server}"
-        number = 1
-        unique = label
-        while unique in taken:
-            number += 1
-            unique = f"{label}#{number}"
-        taken.add(unique)
-        return unique
-
-
-def _short(name: str | None, otherwise: str) -> str:
-    """A name in one word; the first label of a DNS name."""
-    if not name:
-        return otherwise
-    word = "_".join(name.partition(".")[0].split()) if not name.replace(".", "").isdigit() else name
-    return word[:_MOST_CHARACTERS] or otherwise
-
-
-# Below so many columns room is dear.
-_WIDE = 110
-
-
-def _without_early_tries(calls: Selected, analysis: Analysis) -> Selected:
-    """Of each registry read only the last try there is."""
-    # Few calls are reads, and all of them have something that few have.
-    numbers = np.asarray(calls.numbers, np.int64)
-    rare = calls.only(numbers[analysis.calls.column("rare")[numbers - 1] > 0].tolist())
-    reads = [(number, call.read.number) for number, call in rare if call.read is not None]
-    last = {read: number for number, read in reads}
-    early = {number for number, read in reads if last[read] != number}
-    return calls.only(number for number in calls.numbers if number not in early) if early else calls
+        return timeline_lines(self, width)

@@ -217,7 +217,10 @@ def thing(start: int = 104, **fields: Any) -> Any:
         "code_page": 0,
     }
     return SimpleNamespace(
-        path="lpData.objects[0]", start=start, fields={**sizes, "counters": [{"byte_length": 40}], **fields}
+        path="lpData.objects[0]",
+        start=start,
+        fields={**sizes, "counters": [{"byte_length": 40}], **fields},
+        instances=(),
     )
 
 

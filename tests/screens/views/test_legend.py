@@ -14,9 +14,9 @@ from analyzer.results import winreg as winreg_facts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.record import Endpoint
-from analyzer.screens.views import timeline
+from analyzer.screens.views import timeline_text
 from analyzer.screens.views.runs import _FEWEST, find_runs
-from analyzer.screens.views.timeline import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short
+from analyzer.screens.views.timeline_text import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short
 from tests.build.buffers import identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 
@@ -37,7 +37,7 @@ def call(
 
 def made(calls: Sequence[Any], names: dict[str, tuple[str, ...]] | None = None) -> tuple[Legend, list[str]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timeline, "machine_names", lambda analysis: names or {})
+        patch.setattr(timeline_text, "machine_names", lambda analysis: names or {})
         held = SimpleNamespace(contexts_of=lambda numbers: [(calls[number - 1], 1) for number in numbers])
         found = Legend(SimpleNamespace(calls=held), range(1, len(calls) + 1))  # type: ignore[arg-type]
     return found, list(found.lines())
