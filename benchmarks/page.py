@@ -190,7 +190,7 @@ _CORES = """\
 
 Seconds on the clock for `timeline` as JSON Lines, in turns, the least of each. By default, processes are started only where the
 beginning of a capture lets expect enough calls of several hosts. The last column is the bound of the machine: as many processes at
-once, each reading all of the capture, take so much of the time of one for each of them. Cores that share units are slower together.
+once, each reading the whole capture, take so much of the time of one for each of them. Cores that share units are slower together.
 """
 
 # Captures of calls alike, by how many there are.
