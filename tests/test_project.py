@@ -132,6 +132,21 @@ def test_functions_and_classes_are_short_enough_to_be_read_at_once() -> None:
     assert not long
 
 
+def test_no_module_gives_a_name_twice() -> None:
+    """The second of two constants of one name changes what the functions of the first one do."""
+    twice = []
+    for path in (ROOT / "analyzer").rglob("*.py"):
+        if "_generated" in path.parts:
+            continue
+        given: Counter[str] = Counter()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            names = (one for target in targets for one in (target.elts if isinstance(target, ast.Tuple) else [target]))
+            given.update(one.id for one in names if isinstance(one, ast.Name))
+        twice += [f"{path.relative_to(ROOT)}: {name}" for name, count in given.items() if count > 1]
+    assert not twice
+
+
 # Built from pieces, or this file would be the first to hold them.
 _MACHINE_PATH = re.compile(r"(?<![\w.~])/" + r"(?:work|root|home|farm|Users)" + r"/[\w.-]")
 _SECRET = re.compile(r"BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|AKIA|xox[abp]-)[A-Za-z0-9_-]{8,}")

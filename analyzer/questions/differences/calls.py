@@ -243,7 +243,8 @@ def _method(call: Call) -> str:
     return method_label(call.method, call.opnum)
 
 
-_POSITION = re.compile(r"\[[^\]]*\]")
+# Numbers and names of elements in a path.
+_ELEMENT = re.compile(r"\[[^\]]*\]")
 ByCall = Mapping[int, Sequence[Finding]]
 
 
@@ -279,4 +280,4 @@ def _is_of(finding: Finding, field: FieldDifference) -> bool:
     at = finding.judgement.at
     if at is None or at.side != field.side:
         return False
-    return _POSITION.sub("", at.path).rpartition(".")[2] in _POSITION.sub("", field.path).split(".")
+    return _ELEMENT.sub("", at.path).rpartition(".")[2] in _ELEMENT.sub("", field.path).split(".")

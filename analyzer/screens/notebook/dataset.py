@@ -356,8 +356,10 @@ class Dataset:
     @property
     def processes(self) -> pl.LazyFrame:
         """One row a process of a machine, as `Capture.processes` has them: of all conversations together (`joined`)."""
+        from analyzer.screens.notebook.capture import Capture
+
         whole = self._joined_when_asked()
-        return _lazy(table_schema(ProcessRecord), lambda: (whole().processes,))
+        return _lazy(table_schema(ProcessRecord), lambda: (Capture(whole()).processes,))
 
     def host(self, machine: str | None = None, at: Moment | None = None) -> HostMoment:
         """What a machine showed at a moment, as `Capture.host` gives it: of all conversations together (`joined`). A time without
@@ -365,7 +367,9 @@ class Dataset:
 
             ds.host("10.0.0.5", at="2026-11-20 13:55")["Process"]
         """
-        return self._joined_when_asked()().host(machine, at)
+        from analyzer.screens.notebook.capture import Capture
+
+        return Capture(self.joined()).host(machine, at)
 
     @property
     def plot(self) -> Plots:
@@ -440,14 +444,12 @@ class Dataset:
 
     def joined(self) -> Analysis:
         """What is shown as one analysis, for `pcq.diff`. Raises `InputError` where a conversation cannot be read."""
-        return self._joined_when_asked()().analysis
+        return self._joined_when_asked()()
 
-    def _joined_when_asked(self) -> Callable[[], Capture]:
-        """What makes a capture of all that is shown. Which calls these are is found out now, as for `_parts`."""
-        from analyzer.screens.notebook.capture import Capture
-
+    def _joined_when_asked(self) -> Callable[[], Analysis]:
+        """What joins all that is shown. Which calls these are is found out now, as for `_parts`."""
         shown = self._shown if self._is_part else None
-        return lambda: Capture(joined(self._store, self.manifest, shown, self._words))
+        return lambda: joined(self._store, self.manifest, shown, self._words)
 
     def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
         """A table of this name, made from conversations, with numbers of the dataset."""

@@ -46,15 +46,12 @@ if TYPE_CHECKING:
     from analyzer.results.process import ProcessRecord
     from analyzer.results.triage import TriageProcess
 
-
 # What is said of a buffer, and what is wrong with it.
 _Said = tuple[str, DecodeError | None]
 _SHOWN_ITEMS = 6
-_SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200
+_SHOWN_TEXT, _SHOWN_VALUE_NAME, _SHOWN_SETTING = 60, 200, 200
 _SHOWN_BYTES = 16
 _MOST_PARENT = 40
-
-
 # What a display of redacted traffic says of it.
 REDACTED = "redacted: names and addresses are pseudonyms"
 
@@ -491,9 +488,6 @@ def parent_words(one: ProcessRecord | TriageProcess) -> str:
     return pid if one.parent_name is None else f"{pid} {shortened(one.parent_name, _MOST_PARENT)}"
 
 
-_SHOWN_TEXT = 200
-
-
 def service_request_words(call: Call) -> str:
     """The service, and what is to become of it."""
     params = call.request.params if call.request is not None else {}
@@ -543,5 +537,4 @@ def _settings(params: dict[str, Any]) -> list[str]:
 
 def _text(text: Any) -> str:
     """One line of it; `show` has the whole."""
-    line = " ".join(str(text or "").split())
-    return line if len(line) <= _SHOWN_TEXT else line[: _SHOWN_TEXT - 1] + "…"
+    return shortened(str(text or ""), _SHOWN_SETTING)

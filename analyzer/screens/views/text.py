@@ -26,13 +26,7 @@ from analyzer.results.security import AuthLevel, Decryption
 from analyzer.results.view import Outcome
 from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
 from analyzer.screens.viewmodel.rows import outcome_of
-from analyzer.screens.viewmodel.words import (
-    answer_words,
-    handle_words,
-    method_words,
-    request_words,
-    status_words,
-)
+from analyzer.screens.viewmodel.words import answer_words, handle_words, method_words, request_words, status_words
 from analyzer.screens.views.runs import CallRun
 from analyzer.screens.views.view import Clock
 
