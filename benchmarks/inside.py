@@ -31,17 +31,17 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import Limits
 from analyzer.interfaces.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.interfaces.buffers.decode import plan_for
 from analyzer.interfaces.buffers.regular import RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
+from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
 from analyzer.interfaces.contents.chunks import sample_chunks
 from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.tables import sample_tables, write_pieces
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.rpc.layer import RpcLayer
-from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.rpc.rpc_layer import RpcLayer
+from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.tcp.reassembler import Reassembler
 from benchmarks import traffic
 from tests.build import buffers

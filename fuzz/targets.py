@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.auth import der, kerberos, keytab, ntlm, secrets, spnego
-from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
+from analyzer.auth.token_handshake import begin
 from analyzer.capture.etl import EtlFile
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.capture.reader import CaptureReader
@@ -33,24 +33,24 @@ from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, guess_kind, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.columns import plain_perf_data_rows
 from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.verify import stated_by
 from analyzer.questions.filters.grammar import parse
-from analyzer.questions.series.paths import wildcard
+from analyzer.questions.series.counter_paths import wildcard
 from analyzer.results.connection import Channel
 from analyzer.results.metadata import metadata_from_json
 from analyzer.results.record import Endpoint
 from analyzer.screens.views.decode import dumped_bytes
-from analyzer.transport.channel.events import ChannelBatch
+from analyzer.transport.channel.channel_events import ChannelBatch
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
-from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.compression import decompress
-from analyzer.transport.tcp.events import Connection, StreamBatch
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.stream_events import Connection, StreamBatch
 from fuzz import captures, cases
 from fuzz.mutation import Mutator
 from tests.build import auth as build_auth

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.transport.tcp.events import Direction
+from analyzer.transport.tcp.stream_events import Direction
 from rig.check import Logged, Truth
 from rig.conversation import Reply, Wishes, conversation
 from rig.model import Model

@@ -20,8 +20,8 @@ from msgspec.json import schema
 
 from analyzer.results.call import CallRecord
 from analyzer.results.call_rows import CallRow, PdusRow, SideRow, Stored
+from analyzer.results.command_records import COMMANDS
 from analyzer.results.evidence import EvidenceRecord
-from analyzer.results.lines import COMMANDS
 from analyzer.results.record import Endpoint, Record
 from analyzer.results.sample import CounterRecord, SampleRecord
 from analyzer.results.tree import ShowRecord

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from analyzer.interfaces.contents.programs import MEANINGS, known_programs
-from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.observations.attack import every_attack
 from analyzer.screens.views.rule_pages import TITLES

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.core.frames import number_of
+from analyzer.core.frame_ids import number_of
 from analyzer.results.analysis import Analysis
 from analyzer.transport.packet.tshark import use_common_watcher
 from tests import truth

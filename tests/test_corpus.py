@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from analyzer.interfaces.buffers import winperf_rows
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.results.winreg import ERROR_MORE_DATA
 from tests.corpus import CORPUS, DIFFERENT, OTHER_FORMATS, expected

@@ -18,7 +18,7 @@ import typer
 
 from analyzer.commands import exits
 from analyzer.commands.commands import EXIT_CODES, command_line
-from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.filters import bind, grammar
 from analyzer.questions.filters.filter import CallFilter

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.pcq.layer import CatalogLearner
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
 from analyzer.interfaces.resolution.resolve import resolved
-from analyzer.interfaces.winperf.layer import KeyFollower
-from analyzer.questions.statistics.handles import HandleCall, HandleLifetime, handle_lifetimes
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower
+from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, handle_lifetimes
 from analyzer.results.call_table import CallTable
 from analyzer.results.query import Identifier
 from tests import truth

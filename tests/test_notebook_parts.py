@@ -109,7 +109,7 @@ def test_calls_stream_in_memory_that_does_not_grow(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("analyzer.capture.reader.FEWEST_BLOCK_BYTES", 4000)
     monkeypatch.setattr("analyzer.capture.reader._MOST_STREAMED", 0)
     monkeypatch.setattr("analyzer.capture.reader.CaptureReader.is_drained", property(lambda self: True))
-    monkeypatch.setattr("analyzer.interfaces.resolution.stream._MOVED", 8)
+    monkeypatch.setattr("analyzer.interfaces.resolution.call_stream._MOVED", 8)
     append, longest = CallTable.append, [0]
 
     def noted(self: CallTable, call: Call) -> int:

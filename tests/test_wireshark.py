@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 import pytest
 
 from analyzer.core.absence import Missing
-from analyzer.core.frames import number_of
+from analyzer.core.frame_ids import number_of
 from analyzer.interfaces.buffers import Field, StubKind, decode_stub, map_fields
 from analyzer.results.call import Call, Side
 from tests import truth

@@ -20,8 +20,8 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.segment import UdpPayload
-from analyzer.transport.tcp.events import Direction, Gap, Recognised, StreamBatch, StreamClosed
 from analyzer.transport.tcp.recognition import KERBEROS_PREFIX_LEN, begins_kerberos
+from analyzer.transport.tcp.stream_events import Direction, Gap, Recognised, StreamBatch, StreamClosed
 
 # A domain controller issues some thousand tickets an hour; a forged capture must not make us hold more. The oldest goes.
 MAX_TICKETS = 65_536

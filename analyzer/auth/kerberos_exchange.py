@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import SearchBudget, SecurityContext, Sender
 from analyzer.auth.kerberos import (
     RC4_HMAC,
     SUPPORTED_ETYPES,
@@ -29,6 +28,7 @@ from analyzer.auth.kerberos import (
 )
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, etype_name
+from analyzer.auth.security_context import SearchBudget, SecurityContext, Sender
 from analyzer.core.errors import DecodeError
 from analyzer.results.security import Decryption, Identity
 

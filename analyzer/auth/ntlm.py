@@ -14,8 +14,8 @@ from hashlib import md5
 
 from msgspec import Struct
 
-from analyzer.auth.context import NTLM_SIGNATURE
 from analyzer.auth.md4 import md4
+from analyzer.auth.security_context import NTLM_SIGNATURE
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError, TruncatedError
 

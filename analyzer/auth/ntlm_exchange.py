@@ -6,7 +6,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import SearchBudget, SecurityContext
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import (
     Authenticate,
@@ -19,6 +18,7 @@ from analyzer.auth.ntlm import (
     parse_message,
     prove,
 )
+from analyzer.auth.security_context import SearchBudget, SecurityContext
 from analyzer.results.security import Decryption, Identity
 
 

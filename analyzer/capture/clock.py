@@ -8,7 +8,7 @@ import numpy as np
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Problem
-from analyzer.core.frames import number_of
+from analyzer.core.frame_ids import number_of
 from analyzer.core.times import NS_PER_S
 
 # Frames of several interfaces or queues are written out of order by less than this. More is a clock that was set back.

@@ -33,7 +33,7 @@ from analyzer.capture.pcap import MAX_FRAME_BYTES
 from analyzer.capture.streams import ByteStream
 from analyzer.capture.walk import words_of
 from analyzer.core.events import Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.spill import Log, Readable
 from analyzer.results.capture import EventTrace, ProcessHint, TraceInterface

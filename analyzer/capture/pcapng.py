@@ -24,7 +24,7 @@ from analyzer.capture.speculative import SpeculativeScan, first_right
 from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import NS_PER_S
 

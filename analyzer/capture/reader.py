@@ -32,7 +32,7 @@ from analyzer.capture.special_files import refuse_special, special_file
 from analyzer.capture.streams import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import text_of_path
 from analyzer.results.capture import EventTrace

@@ -18,15 +18,15 @@ from msgspec.structs import replace
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureInfo, merged
 from analyzer.collect.cut import secrets_in
-from analyzer.collect.facts import AnalyseTask, ConversationFacts, KnownAs
-from analyzer.collect.keys import held
+from analyzer.collect.held_keys import held
 from analyzer.collect.lacking import lacking_of
 from analyzer.collect.manifest import STATE
 from analyzer.collect.pieces import PieceFile
 from analyzer.collect.sources import shown
+from analyzer.collect.stage_facts import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.store import Store
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze_frames, tickets_in

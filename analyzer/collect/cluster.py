@@ -20,7 +20,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import NoWorkerError
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.keys import forget, hold
+from analyzer.collect.held_keys import forget, hold
 from analyzer.collect.workers import KILLED, Progress, TaskError, Watcher
 from analyzer.core.errors import InputError
 

@@ -27,17 +27,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect.analyse import analyse
 from analyzer.collect.commit import commit, files_of, tidy
 from analyzer.collect.cut import cut_file, flows_met
-from analyzer.collect.facts import (
-    AnalyseTask,
-    ConversationFacts,
-    CutTask,
-    FileFacts,
-    Job,
-    MetTask,
-    RenderTask,
-    RowsFacts,
-    Window,
-)
 from analyzer.collect.lacking import may_open, names_given
 from analyzer.collect.lock import LOCK, Lock, locked
 from analyzer.collect.manifest import (
@@ -53,6 +42,17 @@ from analyzer.collect.plan import Groups, PieceIndex, RunSources, hull, linked, 
 from analyzer.collect.render import render
 from analyzer.collect.sites import sites_of
 from analyzer.collect.sources import SourceFile, shown
+from analyzer.collect.stage_facts import (
+    AnalyseTask,
+    ConversationFacts,
+    CutTask,
+    FileFacts,
+    Job,
+    MetTask,
+    RenderTask,
+    RowsFacts,
+    Window,
+)
 from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem

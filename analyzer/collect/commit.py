@@ -8,7 +8,6 @@ from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
-from analyzer.collect.facts import Job, TableFile
 from analyzer.collect.lock import Lock
 from analyzer.collect.manifest import (
     FACTS,
@@ -27,6 +26,7 @@ from analyzer.collect.schemas import STORED
 from analyzer.collect.shared import write_shared
 from analyzer.collect.sites import site_names
 from analyzer.collect.sources import shown
+from analyzer.collect.stage_facts import Job, TableFile
 from analyzer.core.events import Problem
 from analyzer.core.output.store import Store, StoreError
 from analyzer.results.capture import SCHEMA

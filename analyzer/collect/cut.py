@@ -15,13 +15,13 @@ from msgspec.structs import asdict, replace
 from analyzer.capture.embedded import embedded_secrets
 from analyzer.capture.frame import FrameBlock, PlacedBlock
 from analyzer.capture.reader import CaptureInfo, CaptureReader, unreadable
-from analyzer.collect.facts import CutTask, FileFacts, KindFacts, MetTask, Window
 from analyzer.collect.manifest import PIECES
 from analyzer.collect.pieces import PieceWriter
 from analyzer.collect.sources import RetriedFile, SourceFile, shown
+from analyzer.collect.stage_facts import CutTask, FileFacts, KindFacts, MetTask, Window
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import frame_id, number_of
+from analyzer.core.frame_ids import frame_id, number_of
 from analyzer.core.output.store import Store
 from analyzer.transport.packet.sorting import ChosenFrames, FrameKind, FrameSorter
 

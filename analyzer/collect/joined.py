@@ -16,25 +16,25 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.collect.facts import ConversationFacts
 from analyzer.collect.manifest import Facts, Manifest, read_facts
 from analyzer.collect.render import opened
 from analyzer.collect.shared import problems_of
+from analyzer.collect.stage_facts import ConversationFacts
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.origins import PackedOrigins, pack_origins
 from analyzer.core.output.store import StorageError, Store
 from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, TracedBytes
-from analyzer.interfaces.pcq.layer import CatalogLearner, lesson_of
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, lesson_of
 from analyzer.interfaces.resolution.resolve import call_order
-from analyzer.interfaces.winperf.layer import KeyFollower, holds_names
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower, holds_names
 from analyzer.results.analysis import Analysis, CaptureFacts, Part
 from analyzer.results.call import Call, Side
 from analyzer.results.call_rows import Context
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.connection import ClientMarks, FlowLink
-from analyzer.results.dataset import NUMBER_SHIFT, DatasetOrigin
+from analyzer.results.dataset_origin import NUMBER_SHIFT, DatasetOrigin
 from analyzer.results.evidence import FileDigest
 from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.query import QueryView

@@ -13,7 +13,7 @@ import msgspec
 import zstandard
 from msgspec import Struct, field
 
-from analyzer.collect.facts import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
+from analyzer.collect.stage_facts import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import StorageError, Store
 

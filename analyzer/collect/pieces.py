@@ -16,7 +16,7 @@ import zstandard
 from msgspec import Struct, msgpack
 
 from analyzer.capture.frame import HEAD_BEFORE, FrameBlock, PlacedBlock, heads_of
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.store import Store
 from analyzer.transport.packet.sorting import FrameKind
 

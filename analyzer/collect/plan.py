@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from msgspec import Struct, field
 
-from analyzer.collect.facts import ConversationFacts, FileFacts, FilePart, KindFacts, Window
 from analyzer.collect.sources import SourceFile, shown
+from analyzer.collect.stage_facts import ConversationFacts, FileFacts, FilePart, KindFacts, Window
 
 # A pair of hosts of a site.
 Node = tuple[int, str, str]

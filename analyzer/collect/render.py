@@ -21,21 +21,21 @@ import polars as pl
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
-from analyzer.collect.facts import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
 from analyzer.collect.schemas import Get, rebuilt, stored
+from analyzer.collect.stage_facts import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
 from analyzer.core.output.store import Store
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.lines import logon_record, problem_record, shown_problems
+from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.records import finding_record
+from analyzer.questions.audit.finding_records import finding_record
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
 from analyzer.results.capture import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
-from analyzer.results.dataset import NUMBER_SHIFT
+from analyzer.results.dataset_origin import NUMBER_SHIFT
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord, filled, metadata_record
 from analyzer.results.record import Record

@@ -9,17 +9,17 @@ import polars as pl
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from analyzer.collect.facts import ConversationFacts, FileFacts, Job, Judged, TableFile
 from analyzer.collect.manifest import Facts
 from analyzer.collect.render import NO_DAY, NO_SERVER, partition, write_table
 from analyzer.collect.schemas import TABLES
+from analyzer.collect.stage_facts import ConversationFacts, FileFacts, Job, Judged, TableFile
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.store import Store
 from analyzer.interfaces.contents.programs import shows_most
-from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.finding_records import coverage_record
 from analyzer.questions.audit.findings import Coverage
-from analyzer.questions.audit.records import coverage_record
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.questions.statistics.machines import MOST_FRAMES, contradiction, marks_in, numbered_hosts

@@ -18,9 +18,9 @@ from typing import Any, Protocol, Self, TypeVar
 from msgspec import Struct
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.keys import hold
+from analyzer.collect.held_keys import hold
+from analyzer.core.child_processes import ONE_THREAD, StartedProcess, works_for_parent
 from analyzer.core.errors import InputError
-from analyzer.core.processes import ONE_THREAD, StartedProcess, works_for_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

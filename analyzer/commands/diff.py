@@ -14,7 +14,7 @@ from analyzer.commands.options import CaptureReading, Files, Writing, command
 from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
-    from analyzer.questions.differences.records import Differences
+    from analyzer.questions.differences.differences import Differences
     from analyzer.questions.differences.usual import NewThings
     from analyzer.results.analysis import Analysis
 
@@ -100,7 +100,7 @@ def diff(
 
 def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], *, values: bool) -> Differences:
     """What differs between two captures."""
-    from analyzer.questions.differences.records import Differences
+    from analyzer.questions.differences.differences import Differences
 
     if len(files) != 2:
         raise typer.BadParameter(
@@ -113,8 +113,8 @@ def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], 
 
 def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
     """What differs between two moments of captures."""
+    from analyzer.questions.differences.differences import Differences
     from analyzer.questions.differences.moments import moments
-    from analyzer.questions.differences.records import Differences
 
     if len(at) != 2:
         raise typer.BadParameter("two moments are compared: --at TIME --at TIME", param_hint="--at")

@@ -86,7 +86,7 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
     from analyzer.questions.audit.engine import select as selected
     from analyzer.questions.audit.rule import every_rule
     from analyzer.screens.views.attack_pages import AttackList, attacks_named
-    from analyzer.screens.views.limits import LimitList
+    from analyzer.screens.views.limit_pages import LimitList
     from analyzer.screens.views.rule_pages import RuleList
 
     if list(names) == [LIMITS]:

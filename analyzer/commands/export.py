@@ -158,7 +158,7 @@ def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str])
 
 
 def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destination) -> None:
-    from analyzer.interfaces.contents.machines import machine_names
+    from analyzer.interfaces.contents.machine_names import machine_names
     from analyzer.screens.formats.conversation import Unwritten, write_conversation
 
     unwritten, count = Unwritten(), 0

@@ -25,8 +25,8 @@ from analyzer.core.output.gate import is_terminal, put
 
 if TYPE_CHECKING:
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-    from analyzer.questions.filters.fields import FilterField
     from analyzer.questions.filters.filter import SampleFilter
+    from analyzer.questions.filters.filter_fields import FilterField
     from analyzer.questions.filters.selection import Selection
     from analyzer.results.analysis import Analysis
 

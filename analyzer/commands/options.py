@@ -503,7 +503,7 @@ class CaptureReading(Struct, frozen=True):
             if self.metadata_from is not None:
                 raise typer.BadParameter("it needs --metadata FILE", param_hint="--metadata-from")
             return []
-        from analyzer.pipeline.metadata import load_metadata
+        from analyzer.pipeline.loaded_metadata import load_metadata
 
         given = [
             load_metadata(path, self.keyring, engine=self.engine.value, limits=self.limits) for path in self.metadata

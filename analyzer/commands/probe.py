@@ -14,9 +14,9 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, put, say, write_document
 
 if TYPE_CHECKING:
-    from analyzer.probe.run import Target
+    from analyzer.probe.bound_stream import Credentials
+    from analyzer.probe.probe_run import Target
     from analyzer.probe.script import Options
-    from analyzer.probe.wire import Credentials
 
 Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 
@@ -98,7 +98,7 @@ def probe(
     The script has what no client should send: unknown GUIDs, closed handles, broken stubs. Counters are only read; nothing is
     changed, and nothing beyond the script (--dry-run) is sent. Needs the extra `probe`.
     """
-    from analyzer.probe.run import rehearse, script_lines
+    from analyzer.probe.probe_run import rehearse, script_lines
     from analyzer.probe.script import Options
 
     options = Options(countersets=countersets, polls=polls, interval=interval, large=large)
@@ -108,8 +108,8 @@ def probe(
         return
     if server is None or capture is None or triggered is None:
         raise typer.BadParameter("a server, -w and --triggered are needed (or --dry-run)", param_hint="SERVER")
-    from analyzer.probe.run import Pace, Target, run_probe
-    from analyzer.probe.wire import require_impacket
+    from analyzer.probe.bound_stream import require_impacket
+    from analyzer.probe.probe_run import Pace, Target, run_probe
 
     require_impacket()
     files = [
@@ -132,7 +132,7 @@ def probe(
 
 
 def _credentials(user: str, password: str | None, nt_hash: str | None) -> Credentials:
-    from analyzer.probe.wire import Credentials
+    from analyzer.probe.bound_stream import Credentials
 
     domain, _, name = user.rpartition("\\")
     if nt_hash is not None:
@@ -147,7 +147,7 @@ def _credentials(user: str, password: str | None, nt_hash: str | None) -> Creden
 
 def _ask(target: Target, options: Options, rate: float, yes: bool) -> None:
     """Asks before anything is sent."""
-    from analyzer.probe.run import rehearse
+    from analyzer.probe.probe_run import rehearse
 
     number = rehearse(options).calls
     say(f"About {number} calls, no more than {rate:g} a second, will be sent to {target.words}.")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from analyzer.core import columns
+from analyzer.core import growing_columns
 from analyzer.core.arrow import ArrowTable, ColumnNode
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class SavedColumns(columns.Columns):
+class SavedColumns(growing_columns.Columns):
     """The columns of a table that somebody wrote. Whoever wrote it may have written anything: what is no such column raises
     `ValueError` when it is read. A number below 0 is absent where its column may be null."""
 
@@ -46,8 +46,8 @@ class SavedColumns(columns.Columns):
     def _read(self, number: int) -> bytes:
         import numpy as np
 
-        begin, step = number * columns.GROUP, self._table.rows_of_batch
-        count = min(columns.GROUP, len(self) - begin)
+        begin, step = number * growing_columns.GROUP, self._table.rows_of_batch
+        count = min(growing_columns.GROUP, len(self) - begin)
         if count <= 0:
             raise IndexError("there is no such row")
         rows = np.empty(count, self._dtype)

@@ -19,7 +19,7 @@ from analyzer.capture.streams import ByteStream, Peeked, open_stream
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.core.paths import text_of_path
-from analyzer.screens.formats.pcapng import PcapngWriter
+from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
 _LOOKED_AT = 512
 # What Wireshark shows as bytes.

@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.errors import InputError
-from analyzer.core.frames import number_of
+from analyzer.core.frame_ids import number_of
 from analyzer.core.paths import text_of_path
 from analyzer.results.call import Call
 from analyzer.results.connection import Bound, Pdu

@@ -21,8 +21,8 @@ from analyzer.pipeline.container import is_case
 from analyzer.pipeline.run import follow_messages, with_embedded
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import CapturedFrame, Packets
-from analyzer.transport.smb.framing import HEADER_LEN, Message
-from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.smb.session_framing import HEADER_LEN, Message
+from analyzer.transport.tcp.stream_events import Connection, Direction
 
 # Why frames that were there are not, or none is.
 CHANGED = "the captures changed since they were read"

@@ -30,18 +30,18 @@ from analyzer.results.catalog import Catalogs
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTables
 from analyzer.results.record import Endpoint
-from analyzer.transport.channel.events import ChannelClosed
-from analyzer.transport.rpc.call import plain_call
+from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.rpc.events import Exchange
-from analyzer.transport.tcp.events import Recognised
+from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.tcp.stream_events import Recognised
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets
     from analyzer.capture.frame import FrameBlock
     from analyzer.capture.reader import ReadBound
-    from analyzer.interfaces.pcq.layer import PerflibLayer
+    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-    from analyzer.interfaces.winperf.layer import KeyFollower
+    from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.pipeline.shards import Sharing
     from analyzer.pipeline.stream import Stream
     from analyzer.results.evidence import FileDigest
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from analyzer.transport.packet.dissector import Dissector
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.packet.tallies import Tallies
-    from analyzer.transport.rpc.layer import RpcLayer
-    from analyzer.transport.smb.files import FileLog
+    from analyzer.transport.rpc.rpc_layer import RpcLayer
+    from analyzer.transport.smb.file_log import FileLog
     from analyzer.transport.smb.state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
@@ -193,7 +193,7 @@ def analyze(
     capture = _with_digests(facts()) if hashing else facts()
     analysis = _filled(replace(analysis, capture=capture, problems=tuple(problems)), metadata, metadata_from)
     if pseudonyms is not None:
-        from analyzer.interfaces.redaction.layer import without_names
+        from analyzer.interfaces.redaction.redactor import without_names
 
         analysis = without_names(analysis, pseudonyms)
     return analysis
@@ -249,11 +249,11 @@ def _read(
 ) -> Analysis | None:
     """Takes the segments that are waiting through all layers and the second reading. With `sharing`, several processes do that,
     where it pays; None where it then turns out that one process has to."""
-    from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
-    from analyzer.interfaces.pcq.naming import NamingExchanges
+    from analyzer.interfaces.pcq.naming_exchanges import NamingExchanges
+    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.resolve import resolved
-    from analyzer.interfaces.winperf.layer import KeyFollower
-    from analyzer.transport.rpc.marks import MarksInSessions
+    from analyzer.interfaces.winperf.winreg_layer import KeyFollower
+    from analyzer.transport.rpc.rpc_marks import MarksInSessions
 
     learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(limits)
     pcq = PerflibLayer(learner)
@@ -313,7 +313,7 @@ def _sharing(sources: Sequence[Source], keyring: Keyring, limits: Limits, jobs: 
 
 
 def _file_log(limits: Limits) -> FileLog:
-    from analyzer.transport.smb.files import FileLog  # few commands ask for files
+    from analyzer.transport.smb.file_log import FileLog  # few commands ask for files
 
     return FileLog(limits)
 
@@ -338,9 +338,9 @@ def stream(
     for too long. It is named by what the calls before it state. Memory does not grow with the calls. Captures are read in blocks of
     `block_bytes` at first. A case is no capture.
     """
-    from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
-    from analyzer.interfaces.resolution.stream import CallStream
-    from analyzer.interfaces.winperf.layer import KeyFollower
+    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
+    from analyzer.interfaces.resolution.call_stream import CallStream
+    from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.pipeline.stream import Stream
 
     keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
@@ -372,8 +372,8 @@ def stream(
 
 def _decoders(pcq: PerflibLayer, follower: KeyFollower) -> list[Layer]:
     """The layers from exchanges to calls."""
-    from analyzer.interfaces.svcctl.layer import ServiceLayer
-    from analyzer.interfaces.winperf.layer import WinregLayer
+    from analyzer.interfaces.svcctl.service_layer import ServiceLayer
+    from analyzer.interfaces.winperf.winreg_layer import WinregLayer
 
     return [pcq, WinregLayer(follower), ServiceLayer()]
 
@@ -384,7 +384,7 @@ def _redaction(
     """The layer that gives pseudonyms, where that is asked for, and what is known of servers, by theirs."""
     if pseudonyms is None:
         return [], metadata, metadata_from
-    from analyzer.interfaces.redaction.layer import Redactor, redacted_metadata
+    from analyzer.interfaces.redaction.redactor import Redactor, redacted_metadata
 
     chosen = pseudonyms.address(metadata_from) if metadata_from is not None else None
     return [Redactor(pseudonyms)], redacted_metadata(metadata, pseudonyms), chosen
@@ -444,13 +444,13 @@ def _layers(
     message_log: MessageLog | None = None,
 ) -> tuple[list[Layer], RpcLayer]:
     """The layers from segments to fragments of PDUs, and the one from there to exchanges."""
-    from analyzer.auth import handshake
+    from analyzer.auth import token_handshake
     from analyzer.auth.kdc import KdcLayer
-    from analyzer.transport.rpc.layer import RpcLayer
+    from analyzer.transport.rpc.rpc_layer import RpcLayer
     from analyzer.transport.tcp.reassembler import Reassembler
 
     kdc = KdcLayer(tickets)
-    rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
+    rpc = RpcLayer(keyring, limits=limits, begin=partial(token_handshake.begin, tickets=kdc.tickets), pdus=pdus)
     return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets, message_log=message_log)], rpc
 
 
@@ -544,7 +544,7 @@ def _channels(
 ) -> list[Layer]:
     """The layers from streams to channels."""
     from analyzer.transport.channel.channels import Channels, TcpChannels
-    from analyzer.transport.smb.layer import SmbLayer
+    from analyzer.transport.smb.smb_layer import SmbLayer
 
     channels = Channels()
     smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log, limits=limits)

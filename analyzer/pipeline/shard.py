@@ -17,18 +17,18 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth import handshake
-from analyzer.auth.context import SearchBudget
+from analyzer.auth import token_handshake
 from analyzer.auth.kdc import Issued, Tickets
 from analyzer.auth.keyring import Keyring
+from analyzer.auth.security_context import SearchBudget
 from analyzer.core.absence import Missing
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
 from analyzer.core.numbers import Numbers
-from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
-from analyzer.interfaces.svcctl.layer import ServiceLayer
-from analyzer.interfaces.winperf.layer import KeyFollower, WinregLayer, holds_names
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
+from analyzer.interfaces.svcctl.service_layer import ServiceLayer
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
 from analyzer.pipeline.run import LayerChain
 from analyzer.results import scmr, winreg
 from analyzer.results.call import Call, handle_of
@@ -36,13 +36,13 @@ from analyzer.results.call_rows import SharedValues
 from analyzer.results.call_table import CallTable
 from analyzer.results.merged_calls import blocks_of
 from analyzer.results.name_tables import table_language
+from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.channel.channels import Channels, TcpChannels
-from analyzer.transport.channel.events import ChannelClosed
-from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.events import Exchange
-from analyzer.transport.rpc.layer import RpcLayer
-from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.reopening import DurableKey, DurableOpens
+from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.smb.state import ConnectionState, KnownSessions, Open, Session
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Shard:
         rpc = RpcLayer(
             keyring,
             limits=of_each,
-            begin=partial(handshake.begin, tickets=self._tickets),
+            begin=partial(token_handshake.begin, tickets=self._tickets),
             search=self._search,
             pdus=False,
             logons=numbers.rpc_logons,
@@ -336,7 +336,7 @@ def _names_of(call: Call) -> NameLesson | None:
 
 def work(pipe: Pipe, keyring: Keyring, limits: Limits, shares: int) -> None:
     """What a process does: events until there are no more, then what was found, and its calls a block at a time."""
-    from analyzer.core.processes import works_for_parent
+    from analyzer.core.child_processes import works_for_parent
 
     works_for_parent()
     gc.freeze()

@@ -33,18 +33,18 @@ from msgspec.structs import replace
 
 from analyzer.auth.kdc import Issued, Tickets
 from analyzer.auth.keyring import Keyring
+from analyzer.core.child_processes import ONE_THREAD, StartedProcess
 from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.processes import ONE_THREAD, StartedProcess
-from analyzer.interfaces.pcq.layer import CatalogLearner, Lesson, Loss
-from analyzer.interfaces.winperf.layer import KeyFollower
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.pipeline.shard import AT_END, FIRST_NUMBERS, Place, ShardFacts, TicketIssued, work
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.call_table import CallTable
 from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls
 from analyzer.results.renumbering import Renumbering
-from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
+from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 Group = Collection[Event]
 _Numbers = npt.NDArray[np.int64]

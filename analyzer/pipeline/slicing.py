@@ -23,7 +23,7 @@ from analyzer.capture.reader import CaptureReader, Source
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of, number_of
+from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
 from analyzer.core.tcpip import FIN, RST, SYN
@@ -32,12 +32,12 @@ from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
 from analyzer.results.record import Endpoint
-from analyzer.screens.formats.pcapng import PcapngWriter
+from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
 from analyzer.transport.smb import smb1, smb2_header
-from analyzer.transport.smb.framing import Message
-from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.tcp.stream_events import Connection, Direction
 
 Ends = frozenset[Endpoint]
 
@@ -303,7 +303,7 @@ def _written(
     """The frames of the sources, as they were captured."""
     from importlib.metadata import version
 
-    from analyzer.interfaces.contents.machines import machine_names
+    from analyzer.interfaces.contents.machine_names import machine_names
 
     out = Slice()
     files = analysis.capture.files

@@ -12,14 +12,14 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import NS_PER_S
+from analyzer.interfaces.resolution.call_stream import CallStream
 from analyzer.interfaces.resolution.conflicts import Marks
-from analyzer.interfaces.resolution.stream import CallStream
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls, Tally
 from analyzer.results.metadata import fill
-from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.events import Exchange, OpenCall
+from analyzer.transport.rpc.plain_call import plain_call
 
 if TYPE_CHECKING:
     from analyzer.results.catalog import Catalogs

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from typing import Any
 
+from analyzer.probe.bound_stream import BoundStream, Credentials, LostError
 from analyzer.probe.talk import Impersonation
-from analyzer.probe.wire import BoundStream, Credentials, LostError
 
 _NO_ANSWER = "no answer within --timeout"
 _READ = 4280

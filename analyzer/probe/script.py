@@ -13,10 +13,10 @@ from functools import partial
 from msgspec import Struct, field
 
 from analyzer.core.dcerpc import FEATURES, NDR64, NdrWriter
-from analyzer.probe.answers import block_types_of, guids_of, names_of, needed_of, registration_of
-from analyzer.probe.stubs import ANY, MACHINE, NO_HANDLE, context_handle, identifier
+from analyzer.probe.answer_parts import block_types_of, guids_of, names_of, needed_of, registration_of
+from analyzer.probe.bound_stream import Credentials, OfferedContext, Reply
+from analyzer.probe.request_stubs import ANY, MACHINE, NO_HANDLE, context_handle, identifier
 from analyzer.probe.talk import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
-from analyzer.probe.wire import Credentials, OfferedContext, Reply
 from analyzer.questions.audit.rules.parameters import LIMITS
 from analyzer.results.perflib import Opnum
 from analyzer.results.security import AuthLevel

@@ -1,7 +1,7 @@
 """The calls of the probe: methods with parameters in, answers and an entry in the log out.
 
 A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
-what was sent in words, what came back, and which triggers of requirements (`analyzer.questions.audit.catalogue`) that was.
+what was sent in words, what came back, and which triggers of requirements (`analyzer.questions.audit.requirements`) that was.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
-from analyzer.probe.stubs import MACHINE, query_value
-from analyzer.probe.wire import BoundStream, Credentials, LostError, OfferedContext, Reply, handle_of
+from analyzer.probe.bound_stream import BoundStream, Credentials, LostError, OfferedContext, Reply, handle_of
+from analyzer.probe.request_stubs import MACHINE, query_value
 from analyzer.results import perflib, winreg
 from analyzer.results.perflib import Opnum
 from analyzer.results.security import AuthLevel

@@ -10,13 +10,13 @@ from typing import overload
 from msgspec import UNSET, Struct, UnsetType, field
 
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of, number_of
+from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.capture import EventTrace
 from analyzer.results.catalog import Catalogs
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
-from analyzer.results.dataset import DatasetOrigin
+from analyzer.results.dataset_origin import DatasetOrigin
 from analyzer.results.evidence import FileDigest
 from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.name_tables import NameTables

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from msgspec import MsgspecError, msgpack
 
 from analyzer.core.absence import Missing
-from analyzer.core.columns import Columns, GrowingColumns
+from analyzer.core.growing_columns import Columns, GrowingColumns
 from analyzer.core.origins import PackedOrigins, only_frame, pack_origins
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import CaseError
-from analyzer.core.frames import file_of
+from analyzer.core.frame_ids import file_of
 from analyzer.core.origins import PackedOrigins, only_frame, pack_origins, packed_length
 from analyzer.results.call import Call, SideName
 from analyzer.results.call_rows import (

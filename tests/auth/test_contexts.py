@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth import ntlm_context
-from analyzer.auth.context import SearchBudget
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm_context import _Keystream
+from analyzer.auth.security_context import SearchBudget
 from analyzer.results.security import Decryption
-from tests.auth.test_handshake import followed
+from tests.auth.test_token_handshake import followed
 from tests.build.auth import (
     ESS,
     INTEGRITY,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.auth import handshake
+from analyzer.auth import token_handshake
 from analyzer.auth.kdc import KdcLayer, Tickets
 from analyzer.auth.kerberos import KdcReply
 from analyzer.auth.keyring import Keyring
@@ -18,7 +18,7 @@ from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import UdpPayload
-from analyzer.transport.tcp.events import Connection, Gap, StreamBatch, StreamClosed
+from analyzer.transport.tcp.stream_events import Connection, Gap, StreamBatch, StreamClosed
 from tests.build.auth import KerberosConversation, kdc_reply, kerberos_handshake
 from tests.build.chain import through
 from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp
@@ -50,7 +50,7 @@ def tickets_of(events: Iterable[Event]) -> Tickets:
 
 
 def identity(tickets: Tickets, talk: KerberosConversation = TALK, keyring: Keyring | None = None) -> Identity:
-    begun = handshake.begin(keyring or Keyring(), tickets=tickets)
+    begun = token_handshake.begin(keyring or Keyring(), tickets=tickets)
     for sender, token in talk.legs:
         begun.feed(sender, token)
     return begun.identity
@@ -81,7 +81,7 @@ def test_the_name_belongs_to_that_ticket_alone() -> None:
 def test_an_opened_ticket_counts_more_than_the_reply() -> None:
     tickets = tickets_of(chunks(framed(kdc_reply(TALK.ticket, client="somebody"))))
     assert identity(tickets).account == "somebody@LAB.TEST"
-    begun = handshake.begin(Keyring.build(passwords=["unused"]), tickets=tickets)
+    begun = token_handshake.begin(Keyring.build(passwords=["unused"]), tickets=tickets)
     assert begun.decryption is Decryption.NO_HANDSHAKE
     talk = kerberos_handshake(etype=23, session_etype=18, service_key=bytes(16))
     tickets = tickets_of(chunks(framed(kdc_reply(talk.ticket, client="somebody"))))

@@ -16,10 +16,10 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
-from analyzer.interfaces.pcq.layer import CatalogLearner, PerflibLayer
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
 from analyzer.interfaces.resolution.resolve import resolved
-from analyzer.interfaces.svcctl.layer import ServiceLayer
-from analyzer.interfaces.winperf.layer import KeyFollower, WinregLayer
+from analyzer.interfaces.svcctl.service_layer import ServiceLayer
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer
 from analyzer.pipeline.run import _Collector
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import CallState, Side

@@ -13,7 +13,7 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.run import Layer
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.smb.state import KeyLog
 
 

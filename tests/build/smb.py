@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.kdf.kbkdf import KBKDFHMAC, CounterLocation,
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
-from analyzer.transport.tcp.events import Connection, Direction, Gap, StreamBatch, StreamClosed
+from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch, StreamClosed
 
 CLIENT = Endpoint("10.0.0.2", 49152)
 SERVER = Endpoint("10.0.0.1", 445)

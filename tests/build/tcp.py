@@ -13,10 +13,10 @@ from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
-from analyzer.transport.tcp.events import Connection
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.stream_events import Connection
 
 CLIENT = Endpoint("192.0.2.1", 50000)
 SERVER = Endpoint("192.0.2.2", 445)

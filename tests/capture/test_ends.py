@@ -21,7 +21,7 @@ from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.capture.reader import MERGE_BYTES, merged
 from analyzer.capture.streams import DecompressorMemory, open_stream
 from analyzer.core.errors import InputError
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import Limits
 from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, pcapng, read
 

@@ -22,7 +22,7 @@ from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.reader import MOST_FRAMES, CaptureReader, ReadBound, expand, none_readable, unreadable
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.limits import Limits
 from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, pcapng, read
 

@@ -17,11 +17,11 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.collect.collection import CollectRequest, Done, collect
-from analyzer.collect.facts import Window
-from analyzer.collect.keys import forget, hold
+from analyzer.collect.held_keys import forget, hold
 from analyzer.collect.manifest import read_manifest
 from analyzer.collect.schemas import STORED, TABLES, restored
 from analyzer.collect.sources import find_sources
+from analyzer.collect.stage_facts import Window
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import Store
 from analyzer.pipeline.run import analyze

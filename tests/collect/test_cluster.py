@@ -75,9 +75,9 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _names_of_keys() -> tuple[str, ...]:
-    from analyzer.collect import keys
+    from analyzer.collect import held_keys
 
-    return tuple(keys._here)
+    return tuple(held_keys._here)
 
 
 @pytest.mark.usefixtures("configured")

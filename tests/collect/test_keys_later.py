@@ -8,9 +8,9 @@ import pytest
 from msgspec import structs
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.facts import ConversationFacts
 from analyzer.collect.lacking import may_open, names_given
 from analyzer.collect.manifest import Facts, read_facts, read_manifest
+from analyzer.collect.stage_facts import ConversationFacts
 from analyzer.core.output.store import Store
 from tests.collect.sets import CAPTURES, Here, collected, difference, keyring_of, of_dataset, same_rows, single
 from tests.collect.test_run import run_of

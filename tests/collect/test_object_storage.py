@@ -60,7 +60,7 @@ def ring(tmp_path: Path) -> Path:
 
 def test_object_storage_is_read_and_written(bucket: Any, ring: Path, tmp_path: Path) -> None:
     import analyzer as pcq
-    from analyzer.collect.keys import forget, hold
+    from analyzer.collect.held_keys import forget, hold
 
     (tmp_path / "in").mkdir()
     for path in sorted(ring.iterdir())[:3]:

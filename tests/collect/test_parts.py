@@ -24,17 +24,7 @@ from analyzer.collect import commit, cut, pieces, render, sources
 from analyzer.collect.analyse import _Calls, _number, _server_of_sessions, _sessions
 from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _manifest, _version, files_of, tidy
 from analyzer.collect.cut import _order, cut_file, flows_met
-from analyzer.collect.facts import (
-    AnalyseTask,
-    CutTask,
-    FilePart,
-    Job,
-    Judged,
-    MetTask,
-    RowsFacts,
-    TableFile,
-)
-from analyzer.collect.keys import forget, held, hold
+from analyzer.collect.held_keys import forget, held, hold
 from analyzer.collect.manifest import Facts, StageEntry
 from analyzer.collect.pieces import PieceFile, PiecePlace, PieceWriter, pack
 from analyzer.collect.render import (
@@ -48,8 +38,18 @@ from analyzer.collect.render import (
 )
 from analyzer.collect.schemas import STORED, TABLES, restored, stored
 from analyzer.collect.sources import FIRST_WAIT_S, RetriedFile, SourceFile, _reason, find_sources
+from analyzer.collect.stage_facts import (
+    AnalyseTask,
+    CutTask,
+    FilePart,
+    Job,
+    Judged,
+    MetTask,
+    RowsFacts,
+    TableFile,
+)
 from analyzer.core.errors import InputError
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import Store
 from analyzer.pipeline.case import open_case

@@ -14,7 +14,12 @@ from analyzer.collect import cluster as module
 from analyzer.collect.analyse import analyse
 from analyzer.collect.collection import CollectRequest, _Run, collect, reason_of
 from analyzer.collect.cut import cut_file, flows_met
-from analyzer.collect.facts import (
+from analyzer.collect.held_keys import held
+from analyzer.collect.manifest import Facts, Manifest, SkippedEntry
+from analyzer.collect.pieces import PiecePlace
+from analyzer.collect.plan import RunSources
+from analyzer.collect.render import render
+from analyzer.collect.stage_facts import (
     ConversationFacts,
     CutTask,
     FileFacts,
@@ -24,11 +29,6 @@ from analyzer.collect.facts import (
     RowsFacts,
     TableFile,
 )
-from analyzer.collect.keys import held
-from analyzer.collect.manifest import Facts, Manifest, SkippedEntry
-from analyzer.collect.pieces import PiecePlace
-from analyzer.collect.plan import RunSources
-from analyzer.collect.render import render
 from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
@@ -397,7 +397,7 @@ def test_a_conversation_that_cannot_be_analysed_is_stated() -> None:
 
 
 def replace_pairs(run: _Run, pairs: tuple[tuple[str, str], ...]) -> Any:
-    from analyzer.collect.facts import AnalyseTask
+    from analyzer.collect.stage_facts import AnalyseTask
 
     return AnalyseTask(JOB, 1, pairs, [])
 

@@ -19,7 +19,12 @@ from analyzer.capture.frame import FrameBlock, PlacedBlock, heads_of
 from analyzer.capture.reader import CaptureReader
 from analyzer.collect import pieces, sources
 from analyzer.collect.cut import _inside
-from analyzer.collect.facts import (
+from analyzer.collect.manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
+from analyzer.collect.pieces import PiecePlace, PieceWriter, pack, unpack
+from analyzer.collect.plan import Groups, PieceIndex, hull, linked, reading
+from analyzer.collect.shared import coverage_of, hosts_of, merged_hosts, problems_of
+from analyzer.collect.sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown, time_of
+from analyzer.collect.stage_facts import (
     ConversationFacts,
     FileFacts,
     FilePart,
@@ -28,14 +33,9 @@ from analyzer.collect.facts import (
     RowsFacts,
     Window,
 )
-from analyzer.collect.manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
-from analyzer.collect.pieces import PiecePlace, PieceWriter, pack, unpack
-from analyzer.collect.plan import Groups, PieceIndex, hull, linked, reading
-from analyzer.collect.shared import coverage_of, hosts_of, merged_hosts, problems_of
-from analyzer.collect.sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown, time_of
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.store import Store
 from analyzer.results.capture import HostMark, HostName, HostRecord
 from analyzer.transport.packet.sorting import FrameKind

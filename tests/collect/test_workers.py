@@ -22,10 +22,10 @@ from analyzer.collect.collection import CollectRequest, collect
 from analyzer.collect.manifest import read_manifest
 from analyzer.collect.sources import find_sources
 from analyzer.collect.workers import KILLED, LocalWorkers, TaskError, memory_of
+from analyzer.core.child_processes import environment
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import Store
-from analyzer.core.processes import environment
 from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, of_dataset, rotated, same_rows, single
 from tests.commands.test_commands import process
 from tests.secrets import leaks

@@ -27,7 +27,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.questions.filters.bounds import TimeBound
-from analyzer.screens.views.limits import amount
+from analyzer.screens.views.limit_pages import amount
 from tests.commands.test_collect_progress import Terminal
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
 
@@ -640,7 +640,7 @@ def probing(
             failures=("q9 was not answered",),
         )
 
-    monkeypatch.setattr("analyzer.probe.run.run_probe", run_probe)
+    monkeypatch.setattr("analyzer.probe.probe_run.run_probe", run_probe)
     files = ["-w", tmp_path / "w", "--triggered", tmp_path / "t", "--keys", tmp_path / "k"]
     result = run("probe", "srv", *files, *words)
     return result.exit_code, asked, result.stderr
@@ -687,7 +687,7 @@ def test_a_probe_is_asked_for_as_the_options_say(monkeypatch: pytest.MonkeyPatch
     assert (code, asked) == (1, [])
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "impacket", None)
-        without.setattr("analyzer.probe.run.run_probe", lambda *given: None)
+        without.setattr("analyzer.probe.probe_run.run_probe", lambda *given: None)
         result = run("probe", "srv", "-w", tmp_path / "n", "--triggered", tmp_path / "m", "--yes")
         assert str(result.exception).startswith("pcq probe needs impacket")
     code, asked, _ = probing(monkeypatch, tmp_path, "--yes", "--force", "--tcp-port", "49664", calls=0)
@@ -699,8 +699,8 @@ def test_a_probe_is_asked_for_as_the_options_say(monkeypatch: pytest.MonkeyPatch
 def test_a_probe_needs_an_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for answer, is_sent in ((b"y\n", True), (b"n\n", False), (b"\n", False)):
         asked: list[Any] = []
-        monkeypatch.setattr("analyzer.probe.run.run_probe", lambda *given, asked=asked: asked.append(given))
-        monkeypatch.setattr("analyzer.probe.wire.require_impacket", lambda: None)
+        monkeypatch.setattr("analyzer.probe.probe_run.run_probe", lambda *given, asked=asked: asked.append(given))
+        monkeypatch.setattr("analyzer.probe.bound_stream.require_impacket", lambda: None)
         result = run("probe", "srv", "-w", tmp_path / "w", "--triggered", tmp_path / "t", stdin=answer)
         assert bool(asked) is is_sent
         assert "Go on? [y/N]:" in result.stderr

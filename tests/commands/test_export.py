@@ -21,7 +21,7 @@ from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
 from analyzer.screens.formats.conversation import Unwritten, write_conversation
-from analyzer.screens.formats.pcapng import PcapngWriter
+from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, run

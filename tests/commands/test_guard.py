@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from analyzer.commands.guard import guarded, sentence_of, shown_again
-from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, records
 
 SECRET = "do-not-show-me"
@@ -185,7 +185,7 @@ def test_ctrl_c_while_modules_are_loaded_is_130(module: str) -> None:
 
 READING = """
 import os, sys
-from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.rpc.rpc_layer import RpcLayer
 feed = RpcLayer.feed
 def interrupted(self, event):
     os.kill(os.getpid(), {number})

@@ -18,15 +18,15 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.interfaces.buffers import decode_stub
 from analyzer.interfaces.redaction.pseudonyms import KEPT, Pseudonyms
-from analyzer.interfaces.redaction.stubs import redacted_buffer, redacted_call
-from analyzer.interfaces.winperf.layer import UNKNOWN
+from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
+from analyzer.interfaces.winperf.winreg_layer import UNKNOWN
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Identity
 from analyzer.screens.views.samples import Samples
 from tests import truth
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, records, run
-from tests.interfaces.svcctl.test_layer import CREATE, HANDLE, calls_of
+from tests.interfaces.svcctl.test_service_layer import CREATE, HANDLE, calls_of
 from tests.page import blocks
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}

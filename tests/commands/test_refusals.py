@@ -290,5 +290,5 @@ def test_a_metadata_file_has_a_limit(
     path = tmp_path / "metadata.json"
     assert guarded(["export-metadata", str(CLEAR), "-o", str(path)]) == 0
     assert guarded(["timeline", str(CLEAR), "--metadata", str(path)]) == 0
-    monkeypatch.setattr("analyzer.pipeline.metadata.MAX_FILE_BYTES", 10)
+    monkeypatch.setattr("analyzer.pipeline.loaded_metadata.MAX_FILE_BYTES", 10)
     refused(["timeline", CLEAR, "--metadata", path], capfd, UNUSABLE, "is larger than any metadata file (10 bytes)")

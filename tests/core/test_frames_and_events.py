@@ -8,7 +8,7 @@ from analyzer.core.budget import MemoryBudget
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, InputError, MalformedError, TruncatedError, UnsupportedError
 from analyzer.core.events import Problem, kind_of
-from analyzer.core.frames import FrameSet, frame_id
+from analyzer.core.frame_ids import FrameSet, frame_id
 from analyzer.core.traced import TracedBytes
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analyzer.core.arrays import distinct, first_places
 from analyzer.core.budget import MemoryBudget
-from analyzer.core.frames import file_of, frame_id, number_of
+from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.kept import Kept
 from analyzer.core.labels import label
 from analyzer.core.naming import Name, Named, SampleNames, Texts

@@ -15,8 +15,8 @@ import pytest
 from analyzer.core.output.json import document
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.names import vocabulary
-from analyzer.questions.filters.tree import FilterError
+from analyzer.questions.filters.syntax_tree import FilterError
+from analyzer.questions.filters.vocabulary import vocabulary
 from analyzer.screens.formats.page_data import record_blocks
 from tests.page import CAPTURES, THREE, analysis_named, built
 

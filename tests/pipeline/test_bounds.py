@@ -12,7 +12,7 @@ import pytest
 from analyzer.capture.reader import CaptureInfo
 from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
-from analyzer.pipeline import metadata, verify
+from analyzer.pipeline import loaded_metadata, verify
 from analyzer.pipeline import packets as module
 from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
 from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
@@ -148,16 +148,19 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
 
 def test_what_a_metadata_file_may_be_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """5,000 counters in a hundred languages of a hundred characters each are 50 MB; five times that is no such file."""
-    assert (metadata.MAX_FILE_BYTES, metadata._HEAD) == (268_435_456, 4096)
+    assert (loaded_metadata.MAX_FILE_BYTES, loaded_metadata._HEAD) == (268_435_456, 4096)
     (tmp_path / "x").write_bytes(b'{"record": "metadata", "x": 1}')
-    monkeypatch.setattr(metadata, "looks_like_metadata", lambda head: True)
-    monkeypatch.setattr(metadata, "metadata_from_json", lambda data, source: (data, source))
+    monkeypatch.setattr(loaded_metadata, "looks_like_metadata", lambda head: True)
+    monkeypatch.setattr(loaded_metadata, "metadata_from_json", lambda data, source: (data, source))
     for most, is_read in ((30, True), (31, True), (29, False), (1, False)):
-        monkeypatch.setattr(metadata, "MAX_FILE_BYTES", most)
+        monkeypatch.setattr(loaded_metadata, "MAX_FILE_BYTES", most)
         for head in (4096, 7):
-            monkeypatch.setattr(metadata, "_HEAD", head)
+            monkeypatch.setattr(loaded_metadata, "_HEAD", head)
             if is_read:
-                assert metadata.load_metadata(tmp_path / "x") == ((tmp_path / "x").read_bytes(), str(tmp_path / "x"))  # type: ignore[comparison-overlap]
+                assert loaded_metadata.load_metadata(tmp_path / "x") == (
+                    (tmp_path / "x").read_bytes(),
+                    str(tmp_path / "x"),
+                )  # type: ignore[comparison-overlap]
             else:
                 with pytest.raises(InputError, match=f"larger than any metadata file \\({most} bytes\\)"):
-                    metadata.load_metadata(tmp_path / "x")
+                    loaded_metadata.load_metadata(tmp_path / "x")

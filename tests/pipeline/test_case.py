@@ -180,9 +180,9 @@ def test_a_case_is_read_without_the_layers() -> None:
     loaded = set(done.stderr.split())
     assert "analyzer.pipeline.case" in loaded
     assert not loaded & {
-        "analyzer.transport.smb.layer",
+        "analyzer.transport.smb.smb_layer",
         "analyzer.capture.reader",
-        "analyzer.transport.rpc.layer",
+        "analyzer.transport.rpc.rpc_layer",
         "analyzer.screens.views.audit",
     }
 

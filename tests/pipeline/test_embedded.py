@@ -8,7 +8,7 @@ from analyzer.capture.pcapng import SECRETS_OF_OURS
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import Problem
 from analyzer.pipeline.run import analyze
-from analyzer.screens.formats.pcapng import PcapngWriter
+from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from tests.truth import CAPTURES
 
 CLEAR = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"

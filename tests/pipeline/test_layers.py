@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.limits import DEFAULTS
-from analyzer.interfaces.pcq.layer import PerflibLayer
-from analyzer.interfaces.redaction.layer import Redactor
+from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-from analyzer.interfaces.svcctl.layer import ServiceLayer
-from analyzer.interfaces.winperf.layer import WinregLayer
+from analyzer.interfaces.redaction.redactor import Redactor
+from analyzer.interfaces.svcctl.service_layer import ServiceLayer
+from analyzer.interfaces.winperf.winreg_layer import WinregLayer
 from analyzer.pipeline.run import Layer, LayerChain, _layers
 from analyzer.results.record import Endpoint
-from analyzer.transport.channel.events import ChannelClosed, ChannelGap
-from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamClosed
+from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap
+from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamClosed
 from tests.build.calls import Calls
 from tests.build.rpc import CHANNEL
 

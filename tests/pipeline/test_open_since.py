@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.traced import TracedBytes
-from analyzer.transport.channel.events import ChannelBatch
+from analyzer.transport.channel.channel_events import ChannelBatch
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.rpc.events import OpenCall
-from analyzer.transport.rpc.layer import RpcLayer
-from analyzer.transport.smb.framing import Framing
+from analyzer.transport.rpc.rpc_layer import RpcLayer
+from analyzer.transport.smb.session_framing import Framing
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.packet import smb2
 from tests.build.rpc import CHANNEL, SMB, request, response

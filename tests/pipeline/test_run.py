@@ -29,7 +29,7 @@ from analyzer.pipeline.run import (
 )
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.metadata import metadata_of
-from analyzer.transport.channel.events import ChannelClosed
+from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth
 from tests.build.buffers import wide

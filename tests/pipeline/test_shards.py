@@ -29,7 +29,7 @@ from analyzer.pipeline.shard import Shard, ShardFacts
 from analyzer.results.call_table import CallTable
 from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls, blocks_of
 from analyzer.results.record import Endpoint
-from analyzer.transport.tcp.events import Connection, StreamBatch
+from analyzer.transport.tcp.stream_events import Connection, StreamBatch
 from tests.collect.sets import CAPTURES, keyring_of
 from tests.commands.test_commands import process
 

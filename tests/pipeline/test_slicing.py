@@ -22,8 +22,8 @@ from analyzer.results.connection import Pdu
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
-from analyzer.transport.smb.framing import Message
-from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.rpc import CHANNEL
 from tests.build.smb import CLIENT, PENDING, READ, SERVER, smb1, smb2
@@ -345,7 +345,7 @@ def test_an_smb1_header_without_a_body_is_an_exchange() -> None:
 
 def test_what_is_written_names_hosts_and_frames_and_passes_over_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file has an interface of its own for each of its link types."""
-    from analyzer.core.frames import frame_id
+    from analyzer.core.frame_ids import frame_id
 
     told: list[tuple[Any, ...]] = []
 

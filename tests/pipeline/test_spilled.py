@@ -6,8 +6,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.spill import LoggedBytes
 from analyzer.interfaces.buffers import ready
 from analyzer.interfaces.contents import call_records, chunks
-from analyzer.interfaces.contents.lines import timeline_records
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.contents.timeline_records import timeline_records
 from analyzer.interfaces.pcq import follow
 from analyzer.pipeline.run import analyze
 from analyzer.results import call_table, held_call
@@ -15,7 +15,7 @@ from analyzer.results.pdus import Pdus
 from analyzer.screens.formats.write import json_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc import pdus
+from analyzer.transport.rpc import pdu_list
 from tests.truth import CAPTURES
 
 NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed")
@@ -48,7 +48,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
         joined.append(isinstance(self.whole, LoggedBytes))
 
     monkeypatch.setattr(Pdus, "__init__", noted)
-    monkeypatch.setattr(pdus, "_ROOM", 100)
+    monkeypatch.setattr(pdu_list, "_ROOM", 100)
     monkeypatch.setattr(call_table, "MEMORY_BYTES", 0)
     monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 500)
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from analyzer.core.errors import InputError
-from analyzer.probe import connect, record, run
+from analyzer.probe import connect, probe_run, recording
+from analyzer.probe.bound_stream import Credentials, LostError, require_impacket
 from analyzer.probe.connect import PipeConnector, TcpConnector
-from analyzer.probe.record import Captured, Relay, captured_by
-from analyzer.probe.run import Pace, Target, run_probe
+from analyzer.probe.probe_run import Pace, Target, run_probe
+from analyzer.probe.recording import Captured, Relay, captured_by
 from analyzer.probe.script import Options
-from analyzer.probe.wire import Credentials, LostError, require_impacket
 from tests.build.capture import read
 
 pytestmark = pytest.mark.needs("impacket")
@@ -206,7 +206,7 @@ def test_the_relay_passes_on_and_records_both_directions(tmp_path: Path) -> None
                 near.shutdown(1)  # of the sending direction
                 assert near.recv(100) == b""
         relay.close()
-    (tmp_path / "x.pcapng").write_bytes(record.pcapng(relay.packets, "test"))
+    (tmp_path / "x.pcapng").write_bytes(recording.pcapng(relay.packets, "test"))
     frames = read([tmp_path / "x.pcapng"])[0]
     port = server[1].to_bytes(2, "big")
     sent = [(frame.data[22:24] == port, frame.data[33], frame.data[40:]) for frame in frames]
@@ -249,8 +249,8 @@ def test_a_program_that_captures_is_stopped_in_good_order(
     program.write_text(PROGRAM.format(first=first))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     slept: list[float] = []
-    monkeypatch.setattr(record.shutil, "which", lambda name: str(program) if name == "dumpcap" else None)
-    monkeypatch.setattr(record.time, "sleep", slept.append)
+    monkeypatch.setattr(recording.shutil, "which", lambda name: str(program) if name == "dumpcap" else None)
+    monkeypatch.setattr(recording.time, "sleep", slept.append)
     with captured_by("dumpcap", ("10.0.0.1", 445)) as captured:
         assert captured == Captured(b"")
     assert captured == Captured(b"packets")
@@ -263,9 +263,9 @@ def test_a_program_that_does_not_stop_is_ended(tmp_path: Path, monkeypatch: pyte
     program.write_text("#!/bin/sh\ntrap '' TERM\necho $$ > pid\necho 'File: x' >&2\nwhile :; do sleep 0.01; done\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(record.shutil, "which", lambda name: str(program))
-    monkeypatch.setattr(record, "_SETTLING_S", 0)
-    monkeypatch.setattr(record, "_STOPPING_S", 0.1)
+    monkeypatch.setattr(recording.shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(recording, "_SETTLING_S", 0)
+    monkeypatch.setattr(recording, "_STOPPING_S", 0.1)
     with captured_by("tcpdump", ("10.0.0.1", 445)) as captured:
         number = int((tmp_path / "pid").read_text())
         os.kill(number, 0)
@@ -278,8 +278,8 @@ def test_a_program_that_may_not_capture_is_none(tmp_path: Path, monkeypatch: pyt
     program = tmp_path / "tcpdump"
     program.write_text("#!/bin/sh\necho 'tcpdump: any: no permission' >&2\nexit 1\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(record.shutil, "which", lambda name: str(program))
-    monkeypatch.setattr(record, "_SETTLING_S", 0)
+    monkeypatch.setattr(recording.shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(recording, "_SETTLING_S", 0)
     with captured_by("tcpdump", ("10.0.0.1", 445)) as captured:
         assert captured is None
 
@@ -301,7 +301,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         def run(self) -> None:
             asked.append("run")
 
-    monkeypatch.setattr(run, "Script", Noted)
+    monkeypatch.setattr(probe_run, "Script", Noted)
     return asked
 
 
@@ -336,7 +336,7 @@ def test_who_captures(
         names.append(name)
         yield Captured(b"packets") if name in able else None
 
-    monkeypatch.setattr(run, "captured_by", capturing)
+    monkeypatch.setattr(probe_run, "captured_by", capturing)
     target = Target("srv", 446, is_pipe)
     options = Options(other=OTHER)
     connector = "PipeConnector" if is_pipe else "TcpConnector"
@@ -351,7 +351,7 @@ def test_who_captures(
     assert (kind, ran) == (connector, "run")
     assert (address == ("10.0.0.9", 446)) is (by != "its own record")
     assert (done.captured_by, done.calls, done.number, done.failures) == (by, 0, 0, ("one",))
-    assert done.causable == len(run.causable()) == 285
+    assert done.causable == len(probe_run.causable()) == 285
     assert (done.capture == b"packets") is (by != "its own record")
     document = json.loads(done.triggered)
     assert (document["format"], document["server"], document["calls"], document["failures"], document["triggered"]) == (

@@ -23,11 +23,11 @@ from analyzer.auth.keyring import Keyring
 from analyzer.commands.commands import command_line
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
-from analyzer.probe.run import rehearse
+from analyzer.probe.probe_run import rehearse
 from analyzer.probe.script import Options
-from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.findings import JUDGED
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.results.analysis import Analysis
 from tests.probe.server import DOMAIN, OTHER, PASSWORD, USER, Server
 
@@ -135,7 +135,7 @@ def test_a_dry_run_prints_the_script_and_needs_no_server() -> None:
 
 
 def test_a_rate_is_kept_by_a_pause_before_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.probe import run as runs
+    from analyzer.probe import probe_run as runs
 
     slept: list[float] = []
     monkeypatch.setattr(runs.time, "sleep", slept.append)

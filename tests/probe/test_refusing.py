@@ -14,11 +14,11 @@ from struct import pack
 import pytest
 from msgspec.structs import replace
 
-from analyzer.probe import run
-from analyzer.probe.run import Rehearsal
+from analyzer.probe import probe_run
+from analyzer.probe.bound_stream import BoundStream, Credentials, LostError, OfferedContext, Reply
+from analyzer.probe.probe_run import Rehearsal
 from analyzer.probe.script import Options, Script
 from analyzer.probe.talk import Impersonation, Lab
-from analyzer.probe.wire import BoundStream, Credentials, LostError, OfferedContext, Reply
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls
 from tests.written import is_as_written
@@ -139,7 +139,7 @@ def test_levels_that_are_refused() -> None:
 @pytest.mark.parametrize("kinds", [(0,), (2,), (2, 2), (0, 0), (2, 0, 2), (4, 0, 2, 2, 2)])
 def test_a_server_with_so_many_countersets(kinds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     sets = tuple((f"00000000-0000-4000-8000-{number:012}", kind) for number, kind in enumerate(kinds))
-    monkeypatch.setattr(run, "_SETS", sets)
+    monkeypatch.setattr(probe_run, "_SETS", sets)
     are_as_written(f"sets-{''.join(map(str, kinds))}", [(f"kinds {kinds}", Rehearsal())])
 
 

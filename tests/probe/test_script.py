@@ -12,8 +12,8 @@ from uuid import UUID
 import pytest
 
 from analyzer.interfaces.buffers import decode_stub
-from analyzer.probe import run, wire
-from analyzer.probe.answers import (
+from analyzer.probe import bound_stream, probe_run
+from analyzer.probe.answer_parts import (
     block_types_of,
     data_of,
     guids_of,
@@ -21,11 +21,7 @@ from analyzer.probe.answers import (
     needed_of,
     registration_of,
 )
-from analyzer.probe.run import Rehearsal
-from analyzer.probe.script import Counterset, Known, Options, Script
-from analyzer.probe.stubs import ANY, context_handle, identifier, query_value
-from analyzer.probe.talk import Impersonation, Lab
-from analyzer.probe.wire import (
+from analyzer.probe.bound_stream import (
     BoundStream,
     Credentials,
     LostError,
@@ -33,10 +29,14 @@ from analyzer.probe.wire import (
     Reply,
     handle_of,
 )
+from analyzer.probe.probe_run import Rehearsal
+from analyzer.probe.request_stubs import ANY, context_handle, identifier, query_value
+from analyzer.probe.script import Counterset, Known, Options, Script
+from analyzer.probe.talk import Impersonation, Lab
 from analyzer.results.security import AuthLevel
 from tests.build import buffers, calls, rpc
 from tests.build.buffers import Block, Ndr, instance_header, perf_data
-from tests.interfaces.pcq.test_layer import counterset_info
+from tests.interfaces.pcq.test_perflib_layer import counterset_info
 
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
 GUID = "383487a6-3676-4870-a4e7-d45b30c35629"
@@ -122,7 +122,7 @@ def test_a_counterset_of_either_kind_is_looked_for(
     kinds: tuple[int, ...], countersets: int, chosen: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = tuple((f"00000000-0000-4000-8000-{number:012}", kind) for number, kind in enumerate(kinds))
-    monkeypatch.setattr(run, "_SETS", sets)
+    monkeypatch.setattr(probe_run, "_SETS", sets)
     lab = Lab(Recording(), CALLER, lambda: None)
     script = Script(lab, Options(countersets=countersets), lambda _: None)
     script.countersets()
@@ -328,7 +328,7 @@ def test_what_comes_in_place_of_an_answer(answer: bytes, expected: Reply) -> Non
 
 
 def test_an_answer_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "_MOST_ANSWER", 1000)
+    monkeypatch.setattr(bound_stream, "_MOST_ANSWER", 1000)
     piece = response(bytes(500), flags=0)
     association, stream = bound()
     stream.receive = lambda: piece  # type: ignore[method-assign]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analyzer.core.dcerpc import NDR, NDR64
-from analyzer.probe import wire
+from analyzer.probe import bound_stream
+from analyzer.probe.bound_stream import BoundStream, Credentials, OfferedContext, Reply
 from analyzer.probe.talk import PERFLIB, WINREG
-from analyzer.probe.wire import BoundStream, Credentials, OfferedContext, Reply
 from tests.build import rpc
 from tests.probe.test_script import Scripted, response
 
@@ -56,7 +56,7 @@ def bound(
         made.append(Inverting(*given))
         return made[-1]
 
-    monkeypatch.setattr(wire, "_Ntlm", security)
+    monkeypatch.setattr(bound_stream, "_Ntlm", security)
     stream = Scripted(rpc.bind_ack(auth=rpc.Auth(CHALLENGE, level, WINNT, 1)), *answers)
     association = BoundStream(stream, CALLER)
     assert association.bind(OfferedContext(PERFLIB), level) == 0
@@ -169,7 +169,7 @@ def test_ntlm_is_that_of_impacket(level: int, given: dict[str, str], monkeypatch
     from Cryptodome.Cipher import ARC4
     from impacket import ntlm
 
-    security = wire._Ntlm(1, level, Credentials("user", "LAB", **given))
+    security = bound_stream._Ntlm(1, level, Credentials("user", "LAB", **given))
     assert security.protects
     sent = ntlm.NTLMAuthNegotiate()
     sent.fromString(security.token())

@@ -18,7 +18,7 @@ from analyzer.results.metadata import fill, looks_like_metadata, metadata_from_j
 from analyzer.results.name_tables import NameTables
 from analyzer.results.record import Endpoint
 from analyzer.results.scmr import INTERFACE as SVCCTL
-from analyzer.transport.rpc.call import plain_call
+from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls
 from tests.build.rpc import WINREG
 

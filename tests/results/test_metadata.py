@@ -15,9 +15,9 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.contents.samples import sample_records
-from analyzer.pipeline import metadata
-from analyzer.pipeline.metadata import load_metadata
+from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.pipeline import loaded_metadata
+from analyzer.pipeline.loaded_metadata import load_metadata
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog, Catalogs
@@ -236,7 +236,7 @@ def test_a_metadata_file_has_a_size_that_it_may_have_exactly(
     path = tmp_path / "x.json"
     path.write_bytes(dumps(metadata_record(analysis.catalogs, analysis.name_tables)))
     size = path.stat().st_size + room
-    monkeypatch.setattr(metadata, "MAX_FILE_BYTES", size)
+    monkeypatch.setattr(loaded_metadata, "MAX_FILE_BYTES", size)
     if room == 0:
         assert load_metadata(path).servers
     else:

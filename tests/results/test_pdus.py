@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.core import columns
+from analyzer.core import growing_columns
 from analyzer.core.absence import Missing
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
@@ -32,7 +32,7 @@ from analyzer.results.pdus import (
     stub_of,
 )
 from analyzer.results.saved import dump, load
-from analyzer.transport.rpc.call import plain_call
+from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import kept
 
@@ -450,7 +450,7 @@ def facts(call: Call) -> dict[str, Any]:
 @given(st.lists(any_call(), max_size=8), st.integers(1, 4))
 def test_any_calls_come_back_from_a_table_and_from_a_case(calls: list[Call], group: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "GROUP", group)
+        patch.setattr(growing_columns, "GROUP", group)
         table = CallTable(memory=0)
         for call in calls:
             table.append(call)

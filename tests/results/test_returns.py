@@ -10,17 +10,17 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.core.frames import number_of
+from analyzer.core.frame_ids import number_of
 from analyzer.core.win32 import hresult_name, hresult_numbers
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.pipeline.run import analyze
-from analyzer.questions.filters.columns import CallColumns
-from analyzer.questions.filters.fields import call_fields
+from analyzer.questions.filters.call_columns import CallColumns
+from analyzer.questions.filters.filter_fields import call_fields
 from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.questions.statistics.summary import error_stats
 from analyzer.results.returns import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
-from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.interfaces import method_name
+from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS, expected
 

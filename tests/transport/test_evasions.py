@@ -31,9 +31,9 @@ from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN, URG
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.tcp.events import StreamBatch
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.reassembler import Reassembler
+from analyzer.transport.tcp.stream_events import StreamBatch
 from tests.build.packet import (
     CLIENT,
     CLIENT6,

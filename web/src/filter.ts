@@ -1,6 +1,6 @@
 // The filter language of pcq-analyzer (docs/filters.md), evaluated on records in the page.
 //
-// The grammar, fields, kinds, units and names come from the command (`vocabulary` of analyzer/questions/filters/names.py). What a comparison
+// The grammar, fields, kinds, units and names come from the command (`vocabulary` of analyzer/questions/filters/vocabulary.py). What a comparison
 // means is written here as in analyzer/questions/filters/bind.py; tests hold both equal. Only `matches` is another engine's: JavaScript's
 // regular expressions.
 

@@ -1,18 +1,9 @@
 """Stubs and lpData buffers decoded by parsers compiled from ksy/."""
 
 from analyzer.interfaces.buffers.adapt import JsonValue, counter_value
-from analyzer.interfaces.buffers.columns import (
-    PerfData,
-    PerfRow,
-    SystemTime,
-    WinPerf,
-    perf_data_columns,
-    perf_data_rows,
-    winperf_rows,
-)
 from analyzer.interfaces.buffers.decode import KINDS, BufferDecode, decode_buffer, find_damage
 from analyzer.interfaces.buffers.derived import PerfColumns
-from analyzer.interfaces.buffers.fields import Field, FieldMap, StubKind, map_fields, map_head
+from analyzer.interfaces.buffers.field_map import Field, FieldMap, StubKind, map_fields, map_head
 from analyzer.interfaces.buffers.guess import Guess, guess_kind
 from analyzer.interfaces.buffers.objects_v1 import (
     PERF_METADATA_MULTIPLE_INSTANCES,
@@ -24,6 +15,15 @@ from analyzer.interfaces.buffers.objects_v1 import (
 )
 from analyzer.interfaces.buffers.ready import ReadyTrees
 from analyzer.interfaces.buffers.stubs import ArrayLayout, Interface, StubDecode, StubPlaces, decode_stub, stub_places
+from analyzer.interfaces.buffers.value_rows import (
+    PerfData,
+    PerfRow,
+    SystemTime,
+    WinPerf,
+    perf_data_columns,
+    perf_data_rows,
+    winperf_rows,
+)
 
 __all__ = [
     "KINDS",

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
-from analyzer.interfaces.buffers.text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
 

@@ -23,9 +23,9 @@ from analyzer.interfaces.buffers.adapt import (
     plain_value,
     unfinished_in,
 )
+from analyzer.interfaces.buffers.ambiguities import check_strings, id_paddings, string_table_base, without_unpaired
 from analyzer.interfaces.buffers.derived import regular_tree
 from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
-from analyzer.interfaces.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
 from analyzer.interfaces.buffers.regular import read_regular
 from analyzer.interfaces.buffers.regular_v1 import read_v1
 from analyzer.results.buffer import BufferKind

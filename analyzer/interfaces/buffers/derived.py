@@ -34,7 +34,7 @@ from analyzer.interfaces.buffers.regular import (
     arrays_joined,
     read_regular,
 )
-from analyzer.interfaces.buffers.text import utf16_text
+from analyzer.interfaces.buffers.windows_text import utf16_text
 
 
 class BlockParts(Struct, frozen=True):

@@ -19,7 +19,7 @@ from analyzer.interfaces.buffers.layout import (
 )
 from analyzer.interfaces.buffers.objects_v1 import PERF_NO_INSTANCES, CounterDefinition
 from analyzer.interfaces.buffers.regular_v1 import V1Block, mixed_object, read_v1
-from analyzer.interfaces.buffers.text import utf16_text
+from analyzer.interfaces.buffers.windows_text import utf16_text
 
 _Values = list[int | str | None]
 

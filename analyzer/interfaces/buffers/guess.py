@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from analyzer.interfaces.buffers._compiled import enum_names
+from analyzer.interfaces.buffers.ambiguities import NO_STRING, offsets_of_strings
 from analyzer.interfaces.buffers.decode import decode_buffer
 from analyzer.interfaces.buffers.layout import (
     COUNTER_INFO,
@@ -15,8 +16,7 @@ from analyzer.interfaces.buffers.layout import (
     INSTANCE_HEADER,
     STRING_TABLE,
 )
-from analyzer.interfaces.buffers.readings import NO_STRING, offsets_of_strings
-from analyzer.interfaces.buffers.text import utf16_text
+from analyzer.interfaces.buffers.windows_text import utf16_text
 from analyzer.results.buffer import BufferKind
 
 # `certain`: marks of its own, and everything decodes; `likely`: sizes and counts agree with the length, or marks of its own and

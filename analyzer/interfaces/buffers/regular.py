@@ -55,7 +55,7 @@ from analyzer.interfaces.buffers.layout import (
     u4s,
 )
 from analyzer.interfaces.buffers.same_layout import SameLayout
-from analyzer.interfaces.buffers.text import utf16_text
+from analyzer.interfaces.buffers.windows_text import utf16_text
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

@@ -40,7 +40,7 @@ from analyzer.interfaces.buffers.objects_v1 import (
     WinPerfObject,
 )
 from analyzer.interfaces.buffers.same_layout import SameLayout
-from analyzer.interfaces.buffers.text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 # Blocks of so many bytes are compared with later ones.
 MAX_BYTES = 8 * 1024 * 1024

@@ -23,7 +23,7 @@ from analyzer.interfaces.buffers.adapt import (
     located,
     unfinished_in,
 )
-from analyzer.interfaces.buffers.text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 Interface = Literal["perflib-v2", "winreg", "svcctl"]
 Side = Literal["request", "response"]

@@ -19,7 +19,7 @@ from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.regular import Grid, Layout, Part, PerfParts, RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, V1Reader
-from analyzer.interfaces.pcq.samples import PerflibSample, counter_of, is_text, samples_of
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, is_text, samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import NameTable

@@ -20,10 +20,10 @@ from msgspec.structs import astuple, replace
 from analyzer.interfaces.buffers.regular import Grid, Layout, Part, Singles
 from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, mixed_object
 from analyzer.interfaces.contents.binding import Binding, Bindings, answer_of, block_of, numbered, part_rows
-from analyzer.interfaces.contents.samples import call_samples, sample_record
-from analyzer.interfaces.pcq.samples import Shown, samples_of, shown
-from analyzer.interfaces.winperf.samples import parent_name
-from analyzer.interfaces.winperf.samples import samples_of as winperf_samples_of
+from analyzer.interfaces.contents.sample_records import call_samples, sample_record
+from analyzer.interfaces.pcq.perflib_samples import Shown, samples_of, shown
+from analyzer.interfaces.winperf.winperf_samples import parent_name
+from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.catalog import Catalog

@@ -27,8 +27,8 @@ from msgspec import Struct
 
 from analyzer.core.arrays import distinct
 from analyzer.core.events import Moment
-from analyzer.interfaces.pcq.layer import Loss, identifiers_of, may_answer_validate_counters
-from analyzer.interfaces.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
+from analyzer.interfaces.pcq.perflib_layer import Loss, identifiers_of, may_answer_validate_counters
+from analyzer.interfaces.pcq.query_handles import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
 from analyzer.results.call import Call, handle_of
 from analyzer.results.call_table import NO_HANDLE, CallTable
 from analyzer.results.perflib import INTERFACE, Opnum

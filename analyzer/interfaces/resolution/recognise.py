@@ -26,14 +26,14 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
-from analyzer.interfaces.pcq.layer import CatalogLearner, perflib_call
-from analyzer.interfaces.winperf.layer import KeyFollower, winreg_call
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, perflib_call
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower, winreg_call
 from analyzer.results import perflib as pcq
 from analyzer.results import winreg
 from analyzer.results.call import Call, Side
 from analyzer.results.call_table import CallTable
-from analyzer.transport.rpc.call import interface_facts
 from analyzer.transport.rpc.interfaces import method_name
+from analyzer.transport.rpc.plain_call import interface_facts
 
 _UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.INTERFACE}
 NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Conflict, Problem
 from analyzer.interfaces.pcq.follow import Following
-from analyzer.interfaces.pcq.layer import CatalogLearner, Loss
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
 from analyzer.interfaces.resolution.conflicts import mark_conflicts
 from analyzer.interfaces.resolution.recognise import recognise
-from analyzer.interfaces.winperf.layer import KeyFollower
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.connection import LateLogon, logon_key

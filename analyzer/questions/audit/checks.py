@@ -7,9 +7,9 @@ from functools import wraps
 from typing import Any, Literal
 
 from analyzer.core.win32 import win32_name
-from analyzer.questions.audit.answers import DataAnswer, Flaw
-from analyzer.questions.audit.evidence import CallEvidence, SideEvidence
-from analyzer.questions.audit.identifiers import IdentifierBlock
+from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
+from analyzer.questions.audit.data_answers import DataAnswer, Flaw
+from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
 from analyzer.questions.audit.verdicts import (
     At,

@@ -1,6 +1,6 @@
 """The audit: an analysis in, findings and the coverage of every requirement out.
 
-Each call is shown to the rules that read calls like it (`plans.py`). A profile decides what known deviations count as:
+Each call is shown to the rules that read calls like it (`rule_plans.py`). A profile decides what known deviations count as:
 
     spec     the letter: they fail
     windows  they pass, and say so (the default)
@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.questions.audit.baseline import Accepted
-from analyzer.questions.audit.catalogue import catalogue
-from analyzer.questions.audit.evidence import CallEvidence, Evidence
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, FindingPattern, actor_of
-from analyzer.questions.audit.plans import INTERFACES, Plan, Plans, about, answered_by, checked
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.root_causes import RootCauses
 from analyzer.questions.audit.rule import Rule, Watch, every_rule
+from analyzer.questions.audit.rule_plans import INTERFACES, Plan, Plans, about, answered_by, checked
 from analyzer.questions.audit.triggered import Triggered, why_not_shown
 from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome, Severity, inconclusive
 from analyzer.results.analysis import Analysis

@@ -7,8 +7,8 @@ from collections import Counter
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.questions.audit.catalogue import Requirement, catalogue
-from analyzer.questions.audit.evidence import CallEvidence, Place
+from analyzer.questions.audit.call_evidence import CallEvidence, Place
+from analyzer.questions.audit.requirements import Requirement, catalogue
 from analyzer.questions.audit.rule import Rule
 from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome, Severity
 from analyzer.results.audit import CoverageVerdict, FindingRecord

@@ -12,7 +12,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from analyzer.interfaces.contents.damages import decoded_buffer
-from analyzer.interfaces.pcq.layer import identifiers_of
+from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.results.analysis import Numbered
 from analyzer.results.call import Call
 from analyzer.results.perflib import Opnum

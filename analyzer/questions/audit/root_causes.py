@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from analyzer.core.guid import guid_text
-from analyzer.questions.audit.evidence import CallEvidence
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule import Level, Rule
 from analyzer.questions.audit.verdicts import Judgement, Outcome
 

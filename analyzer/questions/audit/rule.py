@@ -17,7 +17,7 @@ from msgspec import Struct
 from analyzer.questions.audit.verdicts import Judgement, Severity
 
 if TYPE_CHECKING:
-    from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, Evidence, SideEvidence
+    from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Evidence, SideEvidence
 
 
 class Level(StrEnum):

@@ -19,7 +19,7 @@ from msgspec import Struct
 from analyzer.results.connection import Channel
 
 if TYPE_CHECKING:
-    from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence
+    from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
 
 SideName = Literal["request", "response"]
 # A call as a rule was shown it; a verdict is one on the whole call.

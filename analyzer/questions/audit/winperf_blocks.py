@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 
 from analyzer.core.cached import cached_property
-from analyzer.questions.audit.evidence import CallEvidence
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
 from analyzer.questions.audit.verdicts import Judgement, inconclusive
 from analyzer.results.winreg import WinregOpnum

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.interfaces.contents.call_records import held_of
-from analyzer.questions.differences.facts import CaptureView
+from analyzer.questions.differences.shown_facts import CaptureView
 from analyzer.questions.statistics.summary import who_of
 from analyzer.results.call import handle_of
 from analyzer.results.call_rows import Context

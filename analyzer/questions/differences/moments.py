@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.interfaces.contents.call_records import held_of
 from analyzer.questions.differences.conversations import USED, means
 from analyzer.questions.filters.bounds import TimeBound
-from analyzer.questions.processes.records import process_records
+from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.call import handle_of
 from analyzer.results.process import ProcessRecord

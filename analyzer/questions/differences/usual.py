@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import document
-from analyzer.questions.differences.calls import occurrence_of
-from analyzer.questions.differences.facts import (
+from analyzer.questions.differences.call_comparison import occurrence_of
+from analyzer.questions.differences.peers import Peer, Peers, paired_peers, peers_of
+from analyzer.questions.differences.shown_facts import (
     CaptureView,
     ShownFact,
     by_identity,
@@ -23,8 +24,7 @@ from analyzer.questions.differences.facts import (
     process_fact,
     processes_by_name,
 )
-from analyzer.questions.differences.machines import Peer, Peers, paired_peers, peers_of
-from analyzer.questions.processes.records import process_records
+from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.difference import (
     DifferenceRecord,

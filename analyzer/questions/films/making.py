@@ -16,7 +16,7 @@ from analyzer.core.arrays import distinct
 from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
 from analyzer.interfaces.buffers.regular import read_regular
-from analyzer.interfaces.pcq.samples import PerflibSample
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.questions.films.coding import Ints
 from analyzer.questions.films.film import (
     DECIMALS,
@@ -29,12 +29,12 @@ from analyzer.questions.films.film import (
     Films,
     PollCells,
 )
-from analyzer.questions.series.answers import Answer
-from analyzer.questions.series.columns import CODES, FLAGS, WHYS
+from analyzer.questions.series.answer_columns import Answer
+from analyzer.questions.series.formatted_columns import CODES, FLAGS, WHYS
 from analyzer.questions.series.formulas import ATTRIB_HEX, ATTRIB_REAL, formula_of, type_name
-from analyzer.questions.series.plans import ValuePlan
 from analyzer.questions.series.readings import Batch
 from analyzer.questions.series.series import Key, Sample, Series
+from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.results.sample import Flag, Why
 
 # Counters that say which instance it is: what they hold is shown whatever type they have.

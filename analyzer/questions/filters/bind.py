@@ -19,9 +19,8 @@ from typing import Any
 
 from analyzer.core.times import UNITS_NS, parse_time
 from analyzer.questions.filters.expression import Asked, Expression, Joined, Resolve
-from analyzer.questions.filters.fields import NUMBERS, TEXTS, FilterField, buffer_field
-from analyzer.questions.filters.names import buffer_names, named_methods, numbers_of, with_article
-from analyzer.questions.filters.tree import (
+from analyzer.questions.filters.filter_fields import NUMBERS, TEXTS, FilterField, buffer_field
+from analyzer.questions.filters.syntax_tree import (
     And,
     Compare,
     Exists,
@@ -40,6 +39,7 @@ from analyzer.questions.filters.tree import (
     Word,
     Xor,
 )
+from analyzer.questions.filters.vocabulary import buffer_names, named_methods, numbers_of, with_article
 from analyzer.results.record import Kind
 
 _Values = Callable[[Resolve], Sequence[Any]]

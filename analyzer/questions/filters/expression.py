@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from msgspec import Struct
 
-from analyzer.questions.filters.fields import FilterField
+from analyzer.questions.filters.filter_fields import FilterField
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.questions.filters.bind import bind
-from analyzer.questions.filters.columns import CallColumns
+from analyzer.questions.filters.call_columns import CallColumns
 from analyzer.questions.filters.expression import Expression, Joined
-from analyzer.questions.filters.fields import FilterField, call_fields, counter_fields, sample_fields
+from analyzer.questions.filters.field_values import LookedAt, of_record, of_sample
+from analyzer.questions.filters.filter_fields import FilterField, call_fields, counter_fields, sample_fields
 from analyzer.questions.filters.grammar import parse
-from analyzer.questions.filters.records import LookedAt, of_record, of_sample
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import CallRecord
 from analyzer.results.sample import CounterRecord, SampleRecord

@@ -13,7 +13,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, Unexp
 from lark.grammar import Rule
 from lark.lexer import PatternStr, TerminalDef
 
-from analyzer.questions.filters.tree import (
+from analyzer.questions.filters.syntax_tree import (
     WORD_CHARACTER,
     And,
     Compare,

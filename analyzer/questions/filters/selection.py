@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.expression import Asked, Expression, Joined
-from analyzer.questions.filters.fields import FilterField, call_fields
+from analyzer.questions.filters.filter_fields import FilterField, call_fields
 from analyzer.questions.filters.parties import Account, Parties, Party
 from analyzer.results.analysis import Analysis, Part, Selected
 from analyzer.results.call import Call
@@ -59,7 +59,7 @@ class Selection(Struct, frozen=True):
         shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
         if replace(self, head=None, tail=None) == EVERYTHING:
             return shown
-        from analyzer.questions.filters.columns import CallColumns  # as a rule everything is shown
+        from analyzer.questions.filters.call_columns import CallColumns  # as a rule everything is shown
 
         numbers = np.array(shown.numbers)
         return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
@@ -67,7 +67,7 @@ class Selection(Struct, frozen=True):
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
         """Whether a call is selected, before `head` and `tail`. No more of the analysis is needed than `needs_all` leaves."""
         from analyzer.interfaces.contents.call_records import CallRecords
-        from analyzer.questions.filters.records import LookedAt
+        from analyzer.questions.filters.field_values import LookedAt
 
         wanted, records = self._expression(analysis), CallRecords(analysis)
         return lambda call: wanted.passes(LookedAt(call, records))
@@ -186,7 +186,7 @@ class _Ends:
         machines = (*selection.servers, *selection.clients)
         names: dict[str, tuple[str, ...]] = {}
         if any(one.network is None for one in machines):
-            from analyzer.interfaces.contents.machines import machine_names
+            from analyzer.interfaces.contents.machine_names import machine_names
 
             names = machine_names(analysis)
         self._servers = Parties.of(selection.servers, names) if selection.servers else None

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from analyzer.core.cached import cached_property
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.contents.machines import machine_names
-from analyzer.questions.processes.records import process_records
+from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.questions.processes.process_records import process_records
 from analyzer.questions.statistics.activity import findings
 from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.questions.statistics.summary import who_of

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analyzer.interfaces.buffers import CounterDefinition
-from analyzer.interfaces.pcq.samples import counter_of
-from analyzer.interfaces.winperf.samples import is_base
+from analyzer.interfaces.pcq.perflib_samples import counter_of
+from analyzer.interfaces.winperf.winperf_samples import is_base
 from analyzer.questions.series.places import counter_names, counterset_names, index_names, is_id
 from analyzer.questions.series.series import Select
 from analyzer.results.catalog import Catalog

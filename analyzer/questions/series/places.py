@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from analyzer.core.naming import NameSource
 from analyzer.interfaces.buffers import WinPerfObject
-from analyzer.interfaces.pcq.samples import PerflibSample
-from analyzer.interfaces.winperf.samples import WinperfSample
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample
+from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.questions.series.formulas import AGGREGATES, unit_of
 from analyzer.questions.series.series import Key, Series
 from analyzer.results.call import Call
@@ -165,7 +165,7 @@ class WinperfRow(Struct, frozen=True):
 
 def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | None] | None = None) -> list[SeriesPlace]:
     """Where each instance belongs. `ids` has the values that distinguish instances by their place among all values, where those of
-    the samples are not the real ones (`plans`)."""
+    the samples are not the real ones (`value_plans`)."""
     names: list[Key] = []
     identities: list[Identity] = []
     for row in rows:

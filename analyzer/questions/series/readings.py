@@ -1,8 +1,8 @@
 """Readings with their values, in columns: an analysis in, batches of a hundred thousand readings out.
 
-Answers (`answers`) are collected into a batch, and its readings put into the order of their series. Neighbours of one series make a
-pair. The first of each series makes a pair with the last reading of the series before; one reading is held for that. What a pair
-shows is computed type by type (`columns`); what is not usual, reading by reading (`formulas`).
+Answers (`answer_columns`) are collected into a batch, and its readings put into the order of their series. Neighbours of one
+series make a pair. The first of each series makes a pair with the last reading of the series before; one reading is held for that.
+What a pair shows is computed type by type (`formatted_columns`); what is not usual, reading by reading (`formulas`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from analyzer.interfaces.pcq.samples import PerflibSample
-from analyzer.questions.series.answers import Answer, Answers, grown
-from analyzer.questions.series.columns import (
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample
+from analyzer.questions.series.answer_columns import Answer, Answers, grown
+from analyzer.questions.series.formatted_columns import (
     CODES,
     FLAG_CODES,
     FLAGS,
@@ -37,9 +37,9 @@ from analyzer.questions.series.columns import (
     format_columns,
 )
 from analyzer.questions.series.formulas import Formatted, Reading, aggregate, format_raw, formula_of, standing_still
-from analyzer.questions.series.plans import BITS as _BITS
-from analyzer.questions.series.plans import NONE, Pool, ValuePlan
 from analyzer.questions.series.series import Key, Point, Sample, Select, Series
+from analyzer.questions.series.value_plans import BITS as _BITS
+from analyzer.questions.series.value_plans import NONE, Pool, ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import Why
 
@@ -51,10 +51,10 @@ class Batch(Struct, eq=False, kw_only=True):
     """Readings of successive answers, a row each, in the order of the calls; aggregates follow the readings of their answer.
 
     `plans` are those of the answers, each with the rows that belong to it.
-    `answer` is the position in `answers` and `place` the row of the answer's plan. Where `why` (`columns.WHYS`) is 0, the value is
-    `numerator / denominator`, or what `exact` has for the row where these are too large for 64 bits; `value` is the double nearest
-    to it. `reason` is a position in `reasons`. `previous_call` is 0 and `interval_ns` means nothing where a reading has no pair,
-    `server_interval_ns` only holds where `has_server_interval` says so.
+    `answer` is the position in `answers` and `place` the row of the answer's plan. Where `why` (`formatted_columns.WHYS`) is 0, the
+    value is `numerator / denominator`, or what `exact` has for the row where these are too large for 64 bits; `value` is the double
+    nearest to it. `reason` is a position in `reasons`. `previous_call` is 0 and `interval_ns` means nothing where a reading has no
+    pair, `server_interval_ns` only holds where `has_server_interval` says so.
     """
 
     answers: Sequence[Answer]

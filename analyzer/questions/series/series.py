@@ -24,8 +24,8 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from analyzer.interfaces.pcq.samples import PerflibSample
-from analyzer.interfaces.winperf.samples import WinperfSample
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample
+from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.questions.series.formulas import ATTRIB_NO_DISPLAY, Formatted, formula_of
 from analyzer.results.record import Endpoint
 from analyzer.results.sample import Aggregate, Unit

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from analyzer.core.win32 import win32_name
-from analyzer.questions.statistics.handles import HandleCall, HandleLifetime, shown_lifetimes
+from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, shown_lifetimes
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog
 from analyzer.results.handle import CounterFacts, EventCounter, HandleEvent, HandleRecord, Holding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.interfaces.contents.machines import Named, names_stated
+from analyzer.interfaces.contents.machine_names import Named, names_stated
 from analyzer.interfaces.contents.programs import ClientConnection, client_programs
 from analyzer.questions.statistics.machines import Machine, Machines, Seen, mark_records
 from analyzer.results.analysis import Analysis, Selected

@@ -19,7 +19,7 @@ from msgspec import Struct, UnsetType, field
 from analyzer.core.arrays import distinct
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.pcq.layer import identifiers_of
+from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
-from analyzer.results.view import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
+from analyzer.results.display import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
 from analyzer.screens.browse.lines import Lines
 from analyzer.screens.viewmodel.words import cut_in_middle, shortened
 from analyzer.screens.views.counters import Spark, compact

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analyzer.core.child_processes import Copies, may_copy
 from analyzer.core.output.json import line, lines
-from analyzer.core.processes import Copies, may_copy
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.contents.lines import capture_record, records_behind_calls
+from analyzer.interfaces.contents.timeline_records import capture_record, records_behind_calls
 from analyzer.results.analysis import Analysis
 from analyzer.screens.views.timeline import Timeline
 

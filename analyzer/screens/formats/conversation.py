@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from analyzer.core import dcerpc
 from analyzer.core.absence import Missing
-from analyzer.core.frames import file_of, number_of
+from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.tcpip import ACK, FIN, PSH, SYN, tcp_packet
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.record import Endpoint
-from analyzer.screens.formats.pcapng import PcapngWriter
+from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
 LINKTYPE_RAW = 101
 # Of IPv4's 65,535 bytes, room for both headers (RFC 791 section 3.1).

@@ -18,7 +18,7 @@ from msgspec import Struct
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
 from analyzer.questions.films.making import FilmMaker
-from analyzer.questions.filters.names import vocabulary
+from analyzer.questions.filters.vocabulary import vocabulary
 from analyzer.results.analysis import Analysis
 from analyzer.results.evidence import EvidenceRecord
 from analyzer.results.next_command import next_command
@@ -35,7 +35,7 @@ from analyzer.screens.formats.page_data import (
     rows_block,
     series_block,
 )
-from analyzer.screens.viewmodel.series import series_views
+from analyzer.screens.viewmodel.series_views import series_views
 from analyzer.screens.views.report import Report
 
 # What a browser was measured to hold with ease (docs/report.md). Calls beyond these stay in the list, without their layers.

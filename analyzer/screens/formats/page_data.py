@@ -16,18 +16,18 @@ from weakref import WeakKeyDictionary
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from analyzer.core.frames import file_of, number_of
+from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.output.json import Pieces, document, dumps
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.questions.films.coding import deflated
 from analyzer.questions.films.film import Film, Films, moments
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
-from analyzer.results.view import FindingView, Form, Node, Row, SeriesView
+from analyzer.results.display import FindingView, Form, Node, Row, SeriesView
 from analyzer.screens.formats.page_sides import LaidSide, PageSides, Template, WordsOf
+from analyzer.screens.viewmodel.call_list import rows
 from analyzer.screens.viewmodel.layers import frame_facts, id_fact, shared_facts
 from analyzer.screens.viewmodel.machine import panel_of, usual_columns
-from analyzer.screens.viewmodel.rows import rows
 from analyzer.screens.views.report import Report
 
 _SAFE_INTEGER = 2**53 - 1

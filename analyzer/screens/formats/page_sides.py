@@ -14,12 +14,12 @@ from typing import Any
 from msgspec import Struct, field
 
 from analyzer.core.absence import Missing
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.interfaces.contents.damages import buffer_order
 from analyzer.results.call import Call, Side, SideName
+from analyzer.results.display import Form, LayerBytes, Run, SideView
 from analyzer.results.packets import CapturedFrame, Packets
 from analyzer.results.pdus import Pdus
-from analyzer.results.view import Form, LayerBytes, Run, SideView
 from analyzer.screens.viewmodel.carriers import messages_of
 from analyzer.screens.viewmodel.forms import Forms, deciding_bytes
 from analyzer.screens.viewmodel.layers import side_view, sides_of

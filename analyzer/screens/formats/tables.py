@@ -22,20 +22,20 @@ from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import dumps, json_ready
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.chunks import ChunkPart, SampleChunk
-from analyzer.interfaces.contents.lines import logon_record, problem_record, shown_problems
-from analyzer.interfaces.contents.samples import sample_keys
-from analyzer.questions.series.columns import FLAGS, WHYS
+from analyzer.interfaces.contents.sample_records import sample_keys
+from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
+from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
-from analyzer.questions.series.plans import ValuePlan
 from analyzer.questions.series.readings import Batch
+from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
 from analyzer.results.capture import LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.command_records import COMMANDS
 from analyzer.results.difference import DifferenceRecord
 from analyzer.results.file import FileRecord
 from analyzer.results.handle import HandleRecord
-from analyzer.results.lines import COMMANDS
 from analyzer.results.observation import Observation
 from analyzer.results.record import Record
 from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
@@ -60,7 +60,7 @@ from analyzer.screens.views.decode import Decode
 from analyzer.screens.views.differences import DifferencesView
 from analyzer.screens.views.files import FilesView
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.limits import LimitList
+from analyzer.screens.views.limit_pages import LimitList
 from analyzer.screens.views.metadata import SavedMetadata
 from analyzer.screens.views.place import ShowPlace
 from analyzer.screens.views.processes import Processes

@@ -34,7 +34,7 @@ from analyzer.interfaces.contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.container import is_case
 from analyzer.pipeline.files import files_of
-from analyzer.pipeline.metadata import load_metadata
+from analyzer.pipeline.loaded_metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run
 from analyzer.questions.audit.engine import Audit, Profile
@@ -44,14 +44,14 @@ from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
 from analyzer.questions.observations.triage import triage
-from analyzer.questions.series.counters import interval_of
+from analyzer.questions.series.counter_records import interval_of
 from analyzer.questions.series.readings import readings
-from analyzer.questions.statistics.records import stats_records
+from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.call import Call
+from analyzer.results.command_records import COMMANDS
 from analyzer.results.file import FileRecord
-from analyzer.results.lines import COMMANDS
 from analyzer.results.next_command import Given
 from analyzer.results.observation import Observation
 from analyzer.results.record import Record
@@ -65,7 +65,7 @@ from analyzer.screens.formats.tables import (
     table_of,
 )
 from analyzer.screens.notebook.charts import Plots
-from analyzer.screens.notebook.host import HostMoment, machine_of
+from analyzer.screens.notebook.host_moment import HostMoment, machine_of
 from analyzer.screens.notebook.html import call_html, capture_html, escape_frames, findings_html
 from analyzer.screens.viewmodel.layers import the_call
 from analyzer.screens.views.audit import AuditView

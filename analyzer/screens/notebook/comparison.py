@@ -10,8 +10,8 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, write_document
 from analyzer.core.output.json import document
 from analyzer.core.paths import path_of_text
+from analyzer.questions.differences.differences import Differences
 from analyzer.questions.differences.moments import moments
-from analyzer.questions.differences.records import Differences
 from analyzer.questions.differences.usual import NewThings, read_usual, usual_json
 from analyzer.results.difference import DifferenceRecord, NotComparedRecord
 from analyzer.screens.formats.schema import table_of_records

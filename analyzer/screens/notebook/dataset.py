@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.collect.facts import ConversationFacts, Judged
 from analyzer.collect.joined import joined
 from analyzer.collect.manifest import Facts, Manifest, read_dataset, read_facts
 from analyzer.collect.render import Numbering, add_judged, findings_of, in_dataset, opened
 from analyzer.collect.schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.shared import coverage_of, merged_hosts
+from analyzer.collect.stage_facts import ConversationFacts, Judged
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import Store
@@ -32,8 +32,8 @@ from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.capture import HostRecord
-from analyzer.results.dataset import NUMBER_SHIFT
-from analyzer.results.lines import COMMANDS
+from analyzer.results.command_records import COMMANDS
+from analyzer.results.dataset_origin import NUMBER_SHIFT
 from analyzer.results.observation import Observation
 from analyzer.results.process import ProcessRecord
 from analyzer.results.sample import BucketRecord
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from analyzer.questions.audit.engine import Profile
     from analyzer.screens.notebook.capture import CallDocument, Capture, Interval, Moment
-    from analyzer.screens.notebook.host import HostMoment
+    from analyzer.screens.notebook.host_moment import HostMoment
 
 # A call's number in its conversation is the lower half of its number in the dataset.
 _IN_CONVERSATION = (1 << NUMBER_SHIFT) - 1

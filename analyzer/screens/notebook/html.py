@@ -9,12 +9,12 @@ from typing import Any
 
 from analyzer.core.printable import printable
 from analyzer.core.times import iso_time
-from analyzer.interfaces.contents.lines import shown_problems
+from analyzer.interfaces.contents.timeline_records import shown_problems
 from analyzer.questions.observations.triage import triage
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.view import LayerBytes, Node
-from analyzer.screens.viewmodel.account import account_lines
-from analyzer.screens.viewmodel.findings import nothing_found
+from analyzer.results.display import LayerBytes, Node
+from analyzer.screens.viewmodel.account_lines import account_lines
+from analyzer.screens.viewmodel.finding_views import nothing_found
 from analyzer.screens.viewmodel.layers import call_view
 from analyzer.screens.viewmodel.words import shortened
 from analyzer.screens.views.tree import placed_words

@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.errors import TruncatedError
-from analyzer.core.frames import file_of, number_of
+from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.labels import label
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import SideName
+from analyzer.results.display import Form, LayerBytes, Node, Run
 from analyzer.results.packets import CapturedFrame, Packets, SmbMessage
 from analyzer.results.pdus import Fragments, Pdus, frames_of
-from analyzer.results.view import Form, LayerBytes, Node, Run
+from analyzer.screens.viewmodel.byte_runs import place_of, runs_of
 from analyzer.screens.viewmodel.forms import Forms, fields_of
 from analyzer.screens.viewmodel.nodes import FieldSpec, bits, numbers, one_of, raw, structure
-from analyzer.screens.viewmodel.runs import place_of, runs_of
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
 from analyzer.transport.packet.links import ETHERNET_LEN, IPV4, IPV6, LINKS, VLAN_TAGS
 from analyzer.transport.packet.plain import IPV4_LEN, IPV6_LEN, TCP, TCP_LEN

@@ -12,18 +12,17 @@ from analyzer.core.times import shown_time
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import Field, FieldMap
 from analyzer.interfaces.contents.damages import buffer_order
-from analyzer.interfaces.contents.fields import buffer_fields, stub_fields
+from analyzer.interfaces.contents.side_fields import buffer_fields, stub_fields
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side, SideName
+from analyzer.results.display import CallView, Fact, Form, LayerBytes, Node, SideView
 from analyzer.results.packets import Packets
 from analyzer.results.pdus import Fragment
 from analyzer.results.security import who_words
-from analyzer.results.view import CallView, Fact, Form, LayerBytes, Node, SideView
+from analyzer.screens.viewmodel.byte_runs import place_of, runs_of
+from analyzer.screens.viewmodel.call_list import frame_label, row_of
 from analyzer.screens.viewmodel.forms import Fields, Forms, fields_of
 from analyzer.screens.viewmodel.nodes import bits, numbers, one_of, raw
-from analyzer.screens.viewmodel.rows import frame_label, row_of
-from analyzer.screens.viewmodel.runs import place_of, runs_of
-from analyzer.transport.rpc.call import level_name
 from analyzer.transport.rpc.pdu import (
     FAULT_LEN,
     HEADER_LEN,
@@ -33,6 +32,7 @@ from analyzer.transport.rpc.pdu import (
     Ptype,
     read_header,
 )
+from analyzer.transport.rpc.plain_call import level_name
 from analyzer.transport.rpc.status import fault_name
 
 NOT_READ = "the captured packets were not read for it"

@@ -20,18 +20,18 @@ from analyzer.interfaces.buffers import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.interfaces.contents.fields import status_name
-from analyzer.interfaces.contents.samples import sample_record
-from analyzer.interfaces.pcq.samples import samples_of as perflib_samples_of
+from analyzer.interfaces.contents.sample_records import sample_record
+from analyzer.interfaces.contents.side_fields import status_name
+from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-from analyzer.interfaces.redaction.stubs import redacted_buffer
-from analyzer.interfaces.winperf.samples import samples_of as winperf_samples_of
+from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer
+from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
 from analyzer.results.buffer import BufferKind
 from analyzer.results.catalog import Catalog
+from analyzer.results.display import LayerBytes
 from analyzer.results.name_tables import NameTable
 from analyzer.results.sample import SampleRecord
 from analyzer.results.tree import BufferProblem, BufferRecord
-from analyzer.results.view import LayerBytes
 from analyzer.screens.viewmodel.layers import buffer_layer
 
 

@@ -12,10 +12,10 @@ from analyzer.core.arrays import distinct
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.contents.lines import all_problems
-from analyzer.questions.observations.account import observations
+from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.scene import Scene
-from analyzer.questions.processes.names import MARK_WORDS
+from analyzer.questions.processes.process_marks import MARK_WORDS
 from analyzer.questions.statistics.decryption import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
@@ -23,11 +23,19 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.call import CallState
 from analyzer.results.call_rows import STATES
 from analyzer.results.connection import SmbSession
+from analyzer.results.display import (
+    FileView,
+    HostView,
+    IdentityView,
+    IncompleteView,
+    Overview,
+    ProblemView,
+    ProcessView,
+)
 from analyzer.results.process import ProcessRecord
 from analyzer.results.security import who_words
-from analyzer.results.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView, ProcessView
-from analyzer.screens.viewmodel.account import account_lines
-from analyzer.screens.viewmodel.rows import frame_label
+from analyzer.screens.viewmodel.account_lines import account_lines
+from analyzer.screens.viewmodel.call_list import frame_label
 from analyzer.screens.viewmodel.verdict import nothing_decrypted
 from analyzer.screens.viewmodel.words import parent_words
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
-from analyzer.core.frames import FrameSet
-from analyzer.interfaces.contents.lines import all_problems
+from analyzer.core.frame_ids import FrameSet
+from analyzer.interfaces.contents.timeline_records import all_problems
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
 

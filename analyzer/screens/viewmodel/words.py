@@ -10,13 +10,13 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.kept import Kept
 from analyzer.core.labels import label
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
-from analyzer.interfaces.buffers.names import counter_type_name
 from analyzer.interfaces.buffers.regular import Grid, Layout, read_regular
+from analyzer.interfaces.buffers.value_names import counter_type_name
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
-from analyzer.interfaces.contents.fields import status_name
-from analyzer.interfaces.pcq.samples import counterset_of, perflib_samples
-from analyzer.interfaces.winperf.samples import winperf_samples
+from analyzer.interfaces.contents.side_fields import status_name
+from analyzer.interfaces.pcq.perflib_samples import counterset_of, perflib_samples
+from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
 from analyzer.results.catalog import Catalog
@@ -42,7 +42,7 @@ from analyzer.results.winreg import ERROR_MORE_DATA, WinregOpnum
 from analyzer.transport.rpc.status import fault_name
 
 if TYPE_CHECKING:
-    from analyzer.questions.audit.catalogue import Requirement
+    from analyzer.questions.audit.requirements import Requirement
     from analyzer.results.process import ProcessRecord
     from analyzer.results.triage import TriageProcess
 

@@ -17,9 +17,9 @@ from rich.cells import cell_len
 
 from analyzer.core.cached import cached_property
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.machines import machine_names
-from analyzer.questions.series.columns import FLAGS, WHYS, Ints
-from analyzer.questions.series.counters import (
+from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.questions.series.counter_paths import PathSelection
+from analyzer.questions.series.counter_records import (
     Bucket,
     buckets,
     counter_batches,
@@ -27,8 +27,8 @@ from analyzer.questions.series.counters import (
     display_of,
     selection_of,
 )
+from analyzer.questions.series.formatted_columns import FLAGS, WHYS, Ints
 from analyzer.questions.series.formulas import ATTRIB_HEX, formula_of
-from analyzer.questions.series.paths import PathSelection
 from analyzer.questions.series.readings import Batch
 from analyzer.questions.series.series import Series
 from analyzer.results.analysis import Analysis

@@ -10,9 +10,9 @@ from itertools import groupby
 from msgspec import UNSET, Struct
 
 from analyzer.core.printable import counted
-from analyzer.questions.audit.catalogue import catalogue
-from analyzer.questions.differences.calls import property_words
-from analyzer.questions.differences.records import Differences
+from analyzer.questions.audit.requirements import catalogue
+from analyzer.questions.differences.call_comparison import property_words
+from analyzer.questions.differences.differences import Differences
 from analyzer.questions.differences.usual import NOT_USUAL, NewThings
 from analyzer.results.analysis import Analysis
 from analyzer.results.difference import (

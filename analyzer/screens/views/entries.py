@@ -15,16 +15,16 @@ from msgspec import Struct
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.output.json import document
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.lines import session_record
 from analyzer.interfaces.contents.programs import ClientPrograms, client_programs
+from analyzer.interfaces.contents.timeline_records import session_record
+from analyzer.questions.audit.finding_records import finding_record
 from analyzer.questions.audit.findings import Finding
-from analyzer.questions.audit.records import finding_record
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallOutcome, CallRecord
 from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import who_words
-from analyzer.screens.viewmodel.rows import row_of
+from analyzer.screens.viewmodel.call_list import row_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.sessions import Sessions
 from analyzer.screens.views.timeline import Timeline

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.core.errors import InputError
-from analyzer.interfaces.contents.lines import place_extents
-from analyzer.questions.audit.evidence import CallEvidence, Place
+from analyzer.interfaces.contents.timeline_records import place_extents
+from analyzer.questions.audit.call_evidence import CallEvidence, Place
 from analyzer.questions.audit.verdicts import At
 from analyzer.results.analysis import Analysis
 from analyzer.results.tree import PlaceRecord

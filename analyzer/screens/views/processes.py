@@ -9,8 +9,8 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from analyzer.core.times import shown_second
-from analyzer.questions.processes.names import MARK_WORDS
-from analyzer.questions.processes.records import process_records
+from analyzer.questions.processes.process_marks import MARK_WORDS
+from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.process import ProcessRecord
 from analyzer.screens.viewmodel.words import parent_words, shortened

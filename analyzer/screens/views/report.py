@@ -11,8 +11,8 @@ from msgspec import Struct
 from analyzer.core.cached import cached_property
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.view import FindingView, Overview, SectionCoverage
-from analyzer.screens.viewmodel.findings import coverage_views, findings_of_calls, nothing_found
+from analyzer.results.display import FindingView, Overview, SectionCoverage
+from analyzer.screens.viewmodel.finding_views import coverage_views, findings_of_calls, nothing_found
 from analyzer.screens.viewmodel.overview import overview_of
 from analyzer.screens.views.view import OfCapture
 

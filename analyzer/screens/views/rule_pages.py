@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from analyzer.questions.audit.catalogue import catalogue
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Level, Rule
 from analyzer.results.audit import RuleRecord
 from analyzer.screens.views.text import folded, page_lines, safe

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import SampleRecord
 from analyzer.screens.views.view import OfCapture

@@ -7,12 +7,12 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from analyzer.core.frames import number_of
+from analyzer.core.frame_ids import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.printable import counted
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.lines import logon_record, session_record
 from analyzer.interfaces.contents.programs import ProgramLikeness, client_programs, marks_words
+from analyzer.interfaces.contents.timeline_records import logon_record, session_record
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import HostRecord, LogonRecord, MarkKind, SessionRecord

@@ -10,10 +10,10 @@ from analyzer.core.times import shown_time
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, PduRecord
+from analyzer.results.display import CARRIERS, LayerBytes, SideView
 from analyzer.results.packets import Packets
 from analyzer.results.record import PlaceExtent
 from analyzer.results.tree import CarrierLayer, ShowRecord, SideLayers
-from analyzer.results.view import CARRIERS, LayerBytes, SideView
 from analyzer.screens.viewmodel.layers import side_views, the_call
 from analyzer.screens.views.text import call_lines, folded, safe, styled
 from analyzer.screens.views.tree import field_record, placed_words, tree_lines

@@ -8,12 +8,12 @@ from itertools import groupby
 from msgspec import Struct, UnsetType
 from rich.cells import cell_len
 
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.printable import counted
 from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.questions.statistics.activity import ActivityFindings, activity_record, findings, omissions
-from analyzer.questions.statistics.records import stats_records
+from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Record

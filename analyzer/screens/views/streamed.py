@@ -9,7 +9,7 @@ from typing import Protocol
 from analyzer.core.events import BlockEnds, Problem
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.contents.lines import (
+from analyzer.interfaces.contents.timeline_records import (
     call_problems,
     capture_record,
     problem_record,

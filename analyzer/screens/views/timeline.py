@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.lines import timeline_records
+from analyzer.interfaces.contents.timeline_records import timeline_records
 from analyzer.questions.filters.selection import EVERYTHING, Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Record

@@ -10,13 +10,13 @@ import numpy as np
 from msgspec import Struct, field
 
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.contents.machines import machine_names
+from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.statistics.summary import Caller, who_of
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import Call
 from analyzer.results.call_rows import Context
 from analyzer.results.security import who_words
-from analyzer.screens.views.runs import find_runs
+from analyzer.screens.views.call_runs import find_runs
 from analyzer.screens.views.text import (
     call_lines,
     call_run_lines,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct
 
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.results.analysis import CaptureFacts
+from analyzer.results.display import LayerBytes, Node
 from analyzer.results.tree import FieldNode
-from analyzer.results.view import LayerBytes, Node
 from analyzer.screens.views.text import folded, frames_words, safe, styled
 
 _RAW_SHOWN, _RAW_SHOWN_NARROW = 16, 8

@@ -10,9 +10,9 @@ from analyzer.core.events import Event
 from analyzer.results.connection import Channel
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity
-from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, StreamClosed
 
 
 class Channels:

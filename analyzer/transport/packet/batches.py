@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from analyzer.transport.packet.runs import Runs
+from analyzer.transport.packet.data_runs import Runs
 from analyzer.transport.packet.segment import FARTHEST_AHEAD
 from analyzer.transport.packet.tunnels import Bools, IntArray
 

@@ -27,13 +27,13 @@ from analyzer.results.record import Endpoint
 from analyzer.transport.packet.batches import find_batches
 from analyzer.transport.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.coalesced import FEW_FRAMES, Coalesced
-from analyzer.transport.packet.columns import SegmentColumns, columns_of, payloads_of
+from analyzer.transport.packet.data_runs import find_runs
 from analyzer.transport.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.transport.packet.flow_links import FlowLinks
 from analyzer.transport.packet.plain import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.reordering import most_waiting
-from analyzer.transport.packet.runs import find_runs
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
+from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of, payloads_of
 from analyzer.transport.packet.tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.transport.packet.tunnels import IntArray, Views
 from analyzer.transport.packet.waiting import NO_FLOWS, Hashes, WaitingSegments, flow_hash, flow_hashes, may_be_ours

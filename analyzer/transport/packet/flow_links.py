@@ -19,7 +19,7 @@ from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet import links
 from analyzer.transport.packet.candidates import Flows
-from analyzer.transport.packet.columns import Ends, SegmentColumns
+from analyzer.transport.packet.segment_columns import Ends, SegmentColumns
 from analyzer.transport.packet.tunnels import IntArray, Views
 
 # Tags lengthen the header; an IP header farther behind is that of a packet in a tunnel.

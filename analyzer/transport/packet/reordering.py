@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from analyzer.core.limits import Limits
 from analyzer.core.tcpip import PSH
-from analyzer.transport.packet.columns import SegmentColumns
+from analyzer.transport.packet.segment_columns import SegmentColumns
 from analyzer.transport.packet.tunnels import Bools, IntArray
 
 _MASK = 0xFFFFFFFF

@@ -32,7 +32,7 @@ from analyzer.capture.reader import CaptureInfo, expand, none_readable, unreadab
 from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import ClockSetBack, Event, Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.paths import text_of_path
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint

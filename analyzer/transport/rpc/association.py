@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.auth.context import Handshake, SearchBudget, Sender, Unprotected
+from analyzer.auth.security_context import Handshake, SearchBudget, Sender, Unprotected
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
@@ -34,11 +34,9 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.results.pdus import Plain
 from analyzer.results.security import AuthLevel, Decryption, RefusedBy
-from analyzer.transport.channel.events import ChannelBatch, ChannelGap
-from analyzer.transport.rpc.calls import CallPairing, FragmentPart, PendingCall, Presentation, SideState
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
+from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.exchange import ExchangeMaker, numbers
-from analyzer.transport.rpc.framing import CutPdu, Framer, LostPdus, RawPdu
-from analyzer.transport.rpc.marks import MarkNotes
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
     FIRST_FRAG,
@@ -58,7 +56,9 @@ from analyzer.transport.rpc.pdu import (
     parse_bind_nak,
     parse_call_head,
 )
-from analyzer.transport.rpc.security import Security, SecurityTable
+from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
+from analyzer.transport.rpc.rpc_marks import MarkNotes
+from analyzer.transport.rpc.security_table import Security, SecurityTable
 from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason, fault_name
 from analyzer.transport.rpc.syntaxes import is_feature_negotiation, syntax_name
 

@@ -10,7 +10,7 @@ from analyzer.core.events import Event, Moment
 from analyzer.results.call import CallState, Side
 from analyzer.results.connection import Channel
 from analyzer.results.security import AuthInfo
-from analyzer.transport.channel.events import SmbInfo
+from analyzer.transport.channel.channel_events import SmbInfo
 
 
 class OpenCall(Struct, frozen=True):

@@ -9,16 +9,16 @@ from typing import Literal
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.core.frames import number_of
+from analyzer.core.frame_ids import number_of
 from analyzer.core.traced import spanned
 from analyzer.results.call import CallState, Side
 from analyzer.results.connection import Channel
 from analyzer.results.pdus import stub_length_of, stub_of
 from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption
 from analyzer.transport.rpc import trailer as verification
-from analyzer.transport.rpc.calls import CallSide, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.events import Exchange
-from analyzer.transport.rpc.security import Security, SecurityTable
+from analyzer.transport.rpc.security_table import Security, SecurityTable
 
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Channel
-from analyzer.transport.channel.events import ChannelBatch, SmbInfo, Span
+from analyzer.transport.channel.channel_events import ChannelBatch, SmbInfo, Span
 
 # What a request and the header of its response take between the data of two responses, and little more.
 _NEIGHBOURING = 512

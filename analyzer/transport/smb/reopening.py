@@ -27,8 +27,8 @@ from msgspec import Struct
 from analyzer.core.cursor import Cursor
 from analyzer.core.events import Event
 from analyzer.core.traced import Source
-from analyzer.transport.channel.events import ChannelClosed
-from analyzer.transport.smb.framing import Message
+from analyzer.transport.channel.channel_events import ChannelClosed
+from analyzer.transport.smb.session_framing import Message
 
 if TYPE_CHECKING:
     from analyzer.transport.smb.emitter import Emitter

@@ -14,9 +14,9 @@ from msgspec import Struct
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.results.security import Identity
-from analyzer.transport.channel.events import ChannelGap, SmbInfo
+from analyzer.transport.channel.channel_events import ChannelGap, SmbInfo
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb1_message import (
     FLAG2_SIGNED,
     HEADER_LEN,
@@ -28,8 +28,8 @@ from analyzer.transport.smb.smb1_message import (
 )
 from analyzer.transport.smb.smb1_sessions import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name, remember_info
-from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.stream_events import Direction
 
 CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0B, 0x25, 0x26
 ECHO, WRITE_AND_CLOSE, OPEN_ANDX, READ_ANDX, WRITE_ANDX = 0x2B, 0x2C, 0x2D, 0x2E, 0x2F

@@ -13,7 +13,7 @@ from msgspec import Struct
 from analyzer.core.cursor import Cursor
 from analyzer.results.file import FileAction
 from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, is_pipe, share_of
-from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb1_message import (
     FLAG2_NT_STATUS,
     HEADER_LEN,

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.context import Handshake
-from analyzer.auth.handshake import is_first_token
-from analyzer.auth.marks import token_marks
+from analyzer.auth.security_context import Handshake
+from analyzer.auth.token_handshake import is_first_token
+from analyzer.auth.token_marks import token_marks
 from analyzer.core.guid import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.marks import smb1_negotiate_marks, smb1_setup_marks
+from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb1_message import Smb1Block, Smb1Header, text_of
+from analyzer.transport.smb.smb_marks import smb1_negotiate_marks, smb1_setup_marks
 from analyzer.transport.smb.state import MAX_FRAMES, ConnectionState, Session, SessionLogon
 
 CAP_EXTENDED_SECURITY = 0x80000000

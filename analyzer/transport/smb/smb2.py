@@ -22,10 +22,9 @@ from msgspec import Struct, field
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
-from analyzer.transport.channel.events import SmbInfo
+from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.smb.crypto import TRANSFORM_LEN
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import LostMessages, Message
 from analyzer.transport.smb.reopening import (
     SentAlready,
     SentData,
@@ -33,6 +32,7 @@ from analyzer.transport.smb.reopening import (
     may_be_sent_again,
     reopened_file_id,
 )
+from analyzer.transport.smb.session_framing import LostMessages, Message
 from analyzer.transport.smb.smb2_header import (
     CANCEL,
     CLOSE,
@@ -75,8 +75,8 @@ from analyzer.transport.smb.state import (
     whole_file_id,
 )
 from analyzer.transport.smb.transforms import decrypted_message
-from analyzer.transport.tcp.events import Direction
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.stream_events import Direction
 
 STATUS_PENDING = 0x103
 FSCTL_PIPE_TRANSCEIVE = 0x0011C017

@@ -15,7 +15,7 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError
 from analyzer.results.file import FileAction
 from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, is_pipe, share_of
-from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb2_header import (
     CLOSE,
     CREATE,

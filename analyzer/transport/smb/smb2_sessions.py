@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from analyzer.auth.context import Handshake
-from analyzer.auth.handshake import is_first_token
-from analyzer.auth.marks import token_marks
+from analyzer.auth.security_context import Handshake
+from analyzer.auth.token_handshake import is_first_token
+from analyzer.auth.token_marks import token_marks
 from analyzer.core.cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
@@ -27,9 +27,9 @@ from analyzer.transport.smb.crypto import (
     preauth_update,
 )
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.marks import smb2_negotiate_marks, smb2_setup_mark
+from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
+from analyzer.transport.smb.smb_marks import smb2_negotiate_marks, smb2_setup_mark
 from analyzer.transport.smb.state import (
     MAX_FRAMES,
     ConnectionState,

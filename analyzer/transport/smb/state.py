@@ -44,10 +44,10 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.context import Handshake
-from analyzer.auth.handshake import begin
 from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
+from analyzer.auth.security_context import Handshake
+from analyzer.auth.token_handshake import begin
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
@@ -56,14 +56,14 @@ from analyzer.core.traced import FrameTable, Source, TracedBytes
 from analyzer.results.connection import Channel, ClientMarks, LateLogon, Logon, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity
+from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.channel.channels import Channels
-from analyzer.transport.channel.events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Hole, LostMessages, Message
 from analyzer.transport.smb.reopening import DurableKey, DurableOpens, SentAlready
-from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.smb.session_framing import Hole, LostMessages, Message
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.stream_events import Connection, Direction
 
 MAX_FRAMES = 64
 _FOR_EVER = (1 << 63) - 1

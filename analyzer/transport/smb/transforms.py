@@ -24,7 +24,7 @@ from analyzer.transport.smb.crypto import (
     derive_keys,
 )
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.framing import Message
+from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.state import ConnectionState, Session
 
 STEP = "smb3-decrypt"

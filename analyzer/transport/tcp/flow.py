@@ -45,7 +45,7 @@ from msgspec import Struct
 
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment
-from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.tcp.stream_events import Connection, Direction
 
 MASK = 0xFFFFFFFF
 # What an entry costs beside its bytes: objects around a payload, measured roughly.

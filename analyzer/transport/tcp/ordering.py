@@ -29,7 +29,6 @@ from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.segment import Segment
-from analyzer.transport.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.transport.tcp.flow import (
     CUT,
     DATA,
@@ -48,6 +47,7 @@ from analyzer.transport.tcp.flow import (
     TcpTimeouts,
     stop_of,
 )
+from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
 
 # RFC 7323 section 2.3.
 MAX_WINDOW = 1 << 30

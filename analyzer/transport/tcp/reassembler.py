@@ -28,7 +28,6 @@ from analyzer.core.tcpip import ACK, FIN, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment, SegmentBatch
-from analyzer.transport.tcp.events import Connection, StreamBatch, StreamClosed
 from analyzer.transport.tcp.flow import (
     FINISHED,
     IN_SEQUENCE,
@@ -47,6 +46,7 @@ from analyzer.transport.tcp.flow import (
 )
 from analyzer.transport.tcp.ordering import BEFORE_RESET, MAX_WINDOW, Ordering, like_keep_alive
 from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.stream_events import Connection, StreamBatch, StreamClosed
 
 # Farther off than this in both numbers, a segment is not of this connection: senders are a few MiB ahead at most. As many
 # in a row are another connection, fewer are damaged.

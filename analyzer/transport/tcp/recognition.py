@@ -20,7 +20,15 @@ from typing import Literal
 
 from analyzer.core.events import Event
 from analyzer.transport.packet.candidates import KERBEROS_PORT
-from analyzer.transport.tcp.events import Connection, Direction, Gap, Protocol, Recognised, StreamBatch, StreamClosed
+from analyzer.transport.tcp.stream_events import (
+    Connection,
+    Direction,
+    Gap,
+    Protocol,
+    Recognised,
+    StreamBatch,
+    StreamClosed,
+)
 
 SMB1_MAGIC = b"\xffSMB"
 SMB2_MAGIC = b"\xfeSMB"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.interfaces.buffers import WinPerf, decode_buffer, guess_kind, map_fields, winperf_rows
-from tests.interfaces.buffers.test_fields import encodes
+from tests.interfaces.buffers.test_field_map import encodes
 
 pytestmark = pytest.mark.corpus
 

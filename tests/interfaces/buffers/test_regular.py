@@ -13,11 +13,11 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
-from analyzer.interfaces.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.derived import values_of
 from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, PerfParts, RegularReader, read_regular
 from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
 from analyzer.results.buffer import BufferKind
 from tests.build.buffers import Block, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, perf_datas, u32

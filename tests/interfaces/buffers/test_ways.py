@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from analyzer.interfaces.buffers import decode_buffer, regular
-from analyzer.interfaces.buffers.columns import plain_perf_data_rows
 from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.layout import _LONGEST_PLAN, Shape, planned
 from analyzer.interfaces.buffers.regular import (
@@ -26,6 +25,7 @@ from analyzer.interfaces.buffers.regular import (
     RegularReader,
     read_regular,
 )
+from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
 from tests.build.buffers import Block, counter_data, instance_header, perf_data, wide
 from tests.interfaces.buffers.test_ready import eight
 from tests.interfaces.buffers.test_regular import assert_parts

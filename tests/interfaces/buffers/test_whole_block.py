@@ -24,7 +24,7 @@ from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Reader, read_v1
 from analyzer.interfaces.buffers.same_layout import SameLayout
 from tests.build.buffers import Counter, Instance, Order, PerfObject, wide, winperf
 from tests.interfaces.buffers.strategies import objects
-from tests.interfaces.buffers.test_fields import encodes, lines
+from tests.interfaces.buffers.test_field_map import encodes, lines
 from tests.interfaces.buffers.test_vectors import assert_tree_has_fields
 
 ASCII_TEXT, TEXT = 0x10B00, 0xB00

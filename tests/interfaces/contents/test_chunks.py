@@ -9,7 +9,7 @@ import pytest
 from analyzer.interfaces.contents import chunks as module
 from analyzer.interfaces.contents.binding import Bindings
 from analyzer.interfaces.contents.chunks import SampleChunk, sample_chunks
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, winperf
 from tests.build.calls import HANDLE, Calls, analysis_of, winreg

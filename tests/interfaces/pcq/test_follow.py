@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.interfaces.pcq import follow as follow_module
 from analyzer.interfaces.pcq.follow import Following
-from analyzer.interfaces.pcq.layer import PerflibLayer
+from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
 from analyzer.results.call import Call, Side
 from analyzer.results.call_table import CallTable
 from analyzer.results.query import QueryView
-from analyzer.transport.channel.events import ChannelGap
-from analyzer.transport.rpc.call import plain_call
+from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL

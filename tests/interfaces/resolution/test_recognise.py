@@ -12,8 +12,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.contents.call_records import call_record
-from analyzer.interfaces.contents.samples import sample_records
-from analyzer.interfaces.pcq.layer import CatalogLearner
+from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
 from analyzer.interfaces.resolution.recognise import (
     ContextGuess,
     ContextReadings,
@@ -21,15 +21,15 @@ from analyzer.interfaces.resolution.recognise import (
     interface_carried,
     recognise,
 )
-from analyzer.interfaces.winperf.layer import KeyFollower
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable
 from analyzer.results.perflib import INTERFACE
 from analyzer.results.winreg import INTERFACE as WINREG
-from analyzer.transport.rpc.call import plain_call
 from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, winreg
 from tests.build.counters import Info, registration_info

@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.contents.lines import call_problems
+from analyzer.interfaces.contents.timeline_records import call_problems
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection

@@ -13,8 +13,8 @@ from struct import pack, pack_into
 
 import pytest
 
-from analyzer.questions.audit import answers
-from analyzer.questions.audit.answers import (
+from analyzer.questions.audit import data_answers
+from analyzer.questions.audit.data_answers import (
     _MOST_COUNTERS,
     _MOST_REREAD,
     _MOST_ROWS,
@@ -130,7 +130,7 @@ def kinds(data: bytes) -> list[str]:
 def test_one_bad_row_is_looked_for_within_limits(
     name: str, most: int, is_found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, name, most)
+    monkeypatch.setattr(data_answers, name, most)
     assert (kinds(one_row_short()) == ["ROW_COUNT"]) is is_found
 
 
@@ -141,14 +141,14 @@ def test_a_forged_answer_is_read_again_so_far() -> None:
     size = 16 + 24 + 8 + 2 * (16 + 48) + 16 + 32
     for budget, kind, left in ((15 * size, FlawKind.ROW_COUNT, -size), (15 * size - 1, FlawKind.CONTENT, -1)):
         answer = DataAnswer(data, header=(len(data), 2), rereads=budget)
-        block = answers._block(answer, 0, 48)
+        block = data_answers._block(answer, 0, 48)
         assert block.stop - block.at == size
         assert [flaw.kind for flaw in answer.flaws] == [kind]
         assert answer.rereads == left
     # What comes out as it stands costs nothing.
     sound = perf_data([COUNTERSET])
     answer = DataAnswer(sound, header=(len(sound), 1), rereads=0)
-    answers._block(answer, 0, 48)
+    data_answers._block(answer, 0, 48)
     assert (answer.flaws, answer.rereads) == ([], 0)
 
 

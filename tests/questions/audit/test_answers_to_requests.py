@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Level, Reads, Rule, every_rule, of_calls, of_requests
 from analyzer.questions.audit.verdicts import Actor, At, Outcome, Severity, failed, passed
 from analyzer.results.security import AuthLevel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.verdicts import Outcome
 from tests import truth
 from tests.analyses import analysis_of_file

@@ -4,7 +4,7 @@ from struct import pack_into, unpack_from
 
 import pytest
 
-from analyzer.questions.audit.answers import FlawKind, read_answer
+from analyzer.questions.audit.data_answers import FlawKind, read_answer
 from analyzer.questions.audit.engine import Profile
 from tests.build.buffers import Block, pad8, perf_data
 from tests.build.calls import Calls, sealed

@@ -11,19 +11,19 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.traced import TracedBytes
-from analyzer.questions.audit import plans as module
+from analyzer.questions.audit import rule_plans as module
 from analyzer.questions.audit.baseline import Accepted
+from analyzer.questions.audit.call_evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, SideEvidence, _find
 from analyzer.questions.audit.checks import has_instances, identifiers_of, judgements, status_violation
 from analyzer.questions.audit.engine import Audit, select
-from analyzer.questions.audit.evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, SideEvidence, _find
-from analyzer.questions.audit.identifiers import read_identifiers
+from analyzer.questions.audit.identifier_lists import read_identifiers
 from analyzer.questions.audit.likeness import _AUTH_LENGTH, _BODY, _CALL_ID, _FIXED, _MOST_BYTES, _SEC_TRAILER, _pdu
-from analyzer.questions.audit.plans import _MOST_PLANS, Plan, Plans, _apart, _is_read, _why_unreadable, about
-from analyzer.questions.audit.registration import string_offsets, text_flaw
+from analyzer.questions.audit.registration_answers import string_offsets, text_flaw
 from analyzer.questions.audit.rule import Reads, every_rule
+from analyzer.questions.audit.rule_plans import _MOST_PLANS, Plan, Plans, _apart, _is_read, _why_unreadable, about
 from analyzer.questions.audit.rules.identifiers import _chain
 from analyzer.questions.audit.verdicts import At, Confidence, Outcome, Violation, failed, inconclusive, passed, warned
-from analyzer.questions.audit.wire import (
+from analyzer.questions.audit.wire_fields import (
     ArrayCounts,
     Number,
     _Stub,

@@ -11,8 +11,8 @@ from msgspec import json
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.evidence import CallEvidence, Evidence
 from analyzer.questions.audit.likeness import likeness_of
 from analyzer.questions.audit.rule import Level, Look, Reads, Rule
 from analyzer.questions.audit.verdicts import Outcome, Severity, passed
@@ -39,7 +39,7 @@ def records(analysis: Analysis) -> list[bytes]:
 def records_one_by_one(analysis: Analysis) -> list[bytes]:
     """The same where no call is like another."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("analyzer.questions.audit.plans.likeness_of", lambda call: None)
+        patch.setattr("analyzer.questions.audit.rule_plans.likeness_of", lambda call: None)
         return records(analysis)
 
 
@@ -166,7 +166,7 @@ def test_what_the_handle_holds_makes_a_difference() -> None:
 def test_what_was_forgotten_is_judged_again(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     analysis = analysis_of(*polled(*[data((1, 1, number)) for number in range(3)]))
     whole = records(analysis)
-    monkeypatch.setattr(f"analyzer.questions.audit.plans.{limit}", 0)
+    monkeypatch.setattr(f"analyzer.questions.audit.rule_plans.{limit}", 0)
     assert records(analysis) == whole
 
 

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.interfaces.buffers import Field
+from analyzer.questions.audit.call_evidence import Evidence, SideEvidence
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.evidence import Evidence, SideEvidence
 from analyzer.questions.audit.findings import Finding
 from analyzer.transport.rpc.events import Exchange
 from tests.build.calls import analysis_of, with_stub

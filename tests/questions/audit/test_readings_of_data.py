@@ -16,7 +16,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.questions.audit.answers import DataAnswer, read_answer, value_path
+from analyzer.questions.audit.data_answers import DataAnswer, read_answer, value_path
 from tests.written import is_as_written
 
 READINGS = Path(__file__).with_name("readings")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from analyzer.questions.audit.answers import Block
+from analyzer.questions.audit.data_answers import Block
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.identifiers import chained
+from analyzer.questions.audit.identifier_lists import chained
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.rules.clocks import _moment, _place, system_time_implausible
 from analyzer.questions.audit.rules.encoding import _FITS, _misplaced

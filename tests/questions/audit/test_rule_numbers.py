@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.questions.audit import counter_types, identifiers
+from analyzer.questions.audit import counter_types, identifier_lists
 from analyzer.questions.audit.rules import (
     binds,
     consistency,
@@ -23,7 +23,7 @@ from analyzer.questions.audit.rules import (
 from analyzer.questions.audit.rules import identifiers as identifier_rules
 from analyzer.questions.audit.rules.clocks import _TICKS_A_SECOND, _TICKS_AT_1970
 from analyzer.questions.audit.winperf_blocks import HEADER_LENGTH, OBJECT_LENGTH
-from analyzer.questions.audit.wire import ACCESS_DENIED
+from analyzer.questions.audit.wire_fields import ACCESS_DENIED
 
 DENIED, MEMORY, RESOURCES = "ERROR_ACCESS_DENIED", "ERROR_OUTOFMEMORY", "ERROR_NO_SYSTEM_RESOURCES"
 
@@ -101,7 +101,7 @@ def test_filetimes_begin_in_1601() -> None:
         # [MS-PCQ] section 2.2.4: a registration and its counters, identifiers, instances, tables of strings.
         ((registrations._RECORD, registrations._COUNTER), (32, 48)),
         (
-            identifiers.OFFSETS,
+            identifier_lists.OFFSETS,
             {"status": 16, "size": 20, "counter_id": 24, "instance_id": 28, "index": 32, "reserved": 36},
         ),
         ((instances._HEADER, instances._LEAST), (8, 10)),

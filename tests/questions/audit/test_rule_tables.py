@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from analyzer.questions.audit.evidence import Evidence
-from analyzer.questions.audit.identifiers import IdentifierBlock
+from analyzer.questions.audit.call_evidence import Evidence
+from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.likeness import likeness_of
-from analyzer.questions.audit.registration import string_offsets
+from analyzer.questions.audit.registration_answers import string_offsets
 from analyzer.questions.audit.root_causes import RootCauses
 from analyzer.questions.audit.rules import clocks, counter_values, handles, registrations, stubs
 from analyzer.questions.audit.rules.error_codes import _too_short

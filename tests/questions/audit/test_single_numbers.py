@@ -8,7 +8,7 @@ from struct import pack_into, unpack_from
 import pytest
 
 from analyzer.interfaces.buffers.layout import DATA_HEADER
-from analyzer.questions.audit.answers import FlawKind, read_answer
+from analyzer.questions.audit.data_answers import FlawKind, read_answer
 from tests.build.buffers import Block, perf_data
 
 ROW = (b"\1\0\0\0", bytes(8), b"\3\0\0\0", b"\4\0\0\0")

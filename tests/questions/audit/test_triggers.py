@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 
 from analyzer.core.events import Event
-from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.findings import JUDGED, Coverage
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Deviation, Outcome
 from tests.build.buffers import Block, identifier, perf_data, string_table, wide

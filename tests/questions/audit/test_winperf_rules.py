@@ -9,8 +9,8 @@ import pytest
 
 from analyzer.core.events import Event
 from analyzer.interfaces.buffers import FieldMap, map_fields, map_head
-from analyzer.interfaces.contents.fields import buffer_fields
-from analyzer.questions.audit import evidence
+from analyzer.interfaces.contents.side_fields import buffer_fields
+from analyzer.questions.audit import call_evidence
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.call import Side
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
@@ -116,7 +116,7 @@ def test_a_field_of_the_head_is_found_without_the_objects() -> None:
         return buffer_fields(side)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "buffer_fields", asking)
+        patch.setattr(call_evidence, "buffer_fields", asking)
         (clock,) = verdict("PCQ810", patched(64, bytes(8))).findings
         assert not asked
         (header,) = verdict("PCQ820", patched(OBJECT, u4(1 << 20))).findings

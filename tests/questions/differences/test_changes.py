@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.differences.fields import UNUSED
-from analyzer.questions.differences.records import Differences
+from analyzer.questions.differences.differences import Differences
+from analyzer.questions.differences.field_comparison import UNUSED
 from analyzer.results.analysis import Analysis
 from analyzer.results.difference import DifferenceRecord
 from analyzer.results.record import Endpoint

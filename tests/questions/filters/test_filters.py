@@ -19,11 +19,13 @@ from analyzer.core.times import parse_time
 from analyzer.interfaces.buffers._compiled import types
 from analyzer.interfaces.contents import call_records as model_records
 from analyzer.interfaces.contents.call_records import CallRecords, call_record
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
-from analyzer.questions.filters import records as filter_records
-from analyzer.questions.filters.columns import CallColumns
-from analyzer.questions.filters.fields import (
+from analyzer.questions.filters import field_values as filter_records
+from analyzer.questions.filters.call_columns import CallColumns
+from analyzer.questions.filters.field_values import LookedAt, of_record
+from analyzer.questions.filters.filter import CallFilter, SampleFilter
+from analyzer.questions.filters.filter_fields import (
     _OF_ITS_CALL,
     _SHORT,
     buffer_field,
@@ -31,12 +33,9 @@ from analyzer.questions.filters.fields import (
     counter_fields,
     sample_fields,
 )
-from analyzer.questions.filters.filter import CallFilter, SampleFilter
 from analyzer.questions.filters.grammar import parse
-from analyzer.questions.filters.names import vocabulary
-from analyzer.questions.filters.records import LookedAt, of_record
 from analyzer.questions.filters.selection import Selection
-from analyzer.questions.filters.tree import (
+from analyzer.questions.filters.syntax_tree import (
     And,
     Compare,
     Exists,
@@ -51,6 +50,7 @@ from analyzer.questions.filters.tree import (
     Word,
     Xor,
 )
+from analyzer.questions.filters.vocabulary import vocabulary
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import CallRecord
 from analyzer.results.record import Kind

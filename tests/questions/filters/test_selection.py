@@ -12,7 +12,7 @@ from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.parties import Account, Party
 from analyzer.questions.filters.selection import EVERYTHING, Selection, handle_name, session_name
-from analyzer.questions.statistics.handles import shown_lifetimes
+from analyzer.questions.statistics.handle_lifetimes import shown_lifetimes
 from analyzer.questions.statistics.summary import method_stats
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.connection import Channel

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from impacket.dcerpc.v5 import lsat, samr
 
-from analyzer.questions.observations.account import observations
 from analyzer.questions.observations.accounts import LSARPC, SAMR
+from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.scene import Scene
 from analyzer.results.observation import Observation
 from analyzer.transport.rpc.events import Exchange

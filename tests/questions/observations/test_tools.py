@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from analyzer import analyze
-from analyzer.questions.observations.account import observations
+from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.scene import Scene
-from tests.questions.observations.test_account import check
+from tests.questions.observations.test_observations import check
 
 TOOLS = Path(__file__).parent / "tools"
 RUN = "HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Run\\x"

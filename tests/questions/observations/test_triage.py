@@ -38,7 +38,7 @@ from tests.build.buffers import (
 )
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, smb_session, winreg
 from tests.build.rpc import CHANNEL, PCQ
-from tests.interfaces.svcctl.test_layer import CREATE
+from tests.interfaces.svcctl.test_service_layer import CREATE
 from tests.written import IS_WRITING, is_as_written
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"

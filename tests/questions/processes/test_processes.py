@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.times import NS_PER_S
-from analyzer.questions.processes.names import name_marks, parent_marks
-from analyzer.questions.processes.records import process_records
-from analyzer.questions.series.plans import Registry, State
+from analyzer.questions.processes.process_marks import name_marks, parent_marks
+from analyzer.questions.processes.process_records import process_records
 from analyzer.questions.series.series import Key, Series
+from analyzer.questions.series.value_plans import Registry, State
 from analyzer.results.process import Course, ProcessRecord
 from tests.build.buffers import Counter, Instance, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, MS, Calls, analysis_of, winreg

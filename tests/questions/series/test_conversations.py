@@ -18,8 +18,8 @@ from analyzer.interfaces.buffers.regular_v1 import V1Reader
 from analyzer.interfaces.buffers.same_layout import SameLayout
 from analyzer.interfaces.contents.binding import Bindings
 from analyzer.questions.series import readings as readings_module
-from analyzer.questions.series.counters import counter_records
-from analyzer.questions.series.paths import PathSelection
+from analyzer.questions.series.counter_paths import PathSelection
+from analyzer.questions.series.counter_records import counter_records
 from analyzer.questions.series.readings import points, readings
 from analyzer.questions.series.series import Series
 from analyzer.results.analysis import Analysis, Part

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.questions.series.counters import counter_records, selection_of
+from analyzer.questions.series.counter_records import counter_records, selection_of
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.questions.series.recomputed import FORMULAS

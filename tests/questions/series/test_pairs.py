@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.series.answers import _columns, why_first
+from analyzer.questions.series.answer_columns import _columns, why_first
 from analyzer.questions.series.places import SeriesPlace
-from analyzer.questions.series.plans import Instances
 from analyzer.questions.series.readings import points
 from analyzer.questions.series.series import Point
+from analyzer.questions.series.value_plans import Instances
 from analyzer.results.record import Endpoint
 from analyzer.results.sample import Why
 from tests.build.buffers import Block, Counter, Instance, PerfObject, winperf

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.interfaces.contents.machines import machine_names
+from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.pipeline.run import analyze
-from analyzer.questions.series.counters import counter_records, selection_of
+from analyzer.questions.series.counter_records import counter_records, selection_of
 from tests.corpus import CORPUS
 from tests.records import Record, plains
 from tests.test_corpus import XP

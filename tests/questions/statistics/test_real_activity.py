@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.core.times import iso_time
 from analyzer.pipeline.run import analyze
-from analyzer.questions.processes.records import process_records
+from analyzer.questions.processes.process_records import process_records
 from analyzer.questions.statistics.activity import findings
 from tests.corpus import CORPUS
 from tests.test_corpus import XP

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
-from analyzer.results.view import CallView, FindingView
+from analyzer.results.display import CallView, FindingView
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of
 from tests.screens.browse.test_browser import settled, words
@@ -456,7 +456,7 @@ def test_layers_go_round_and_say_where_they_are_captured() -> None:
 
 
 def test_the_frames_of_a_field_are_named_eight_at_most() -> None:
-    from analyzer.results.view import Run
+    from analyzer.results.display import Run
     from analyzer.screens.browse.panes import Tree
 
     async def act(app: Any, pilot: Pilot[None]) -> None:

@@ -17,7 +17,7 @@ from analyzer.core.errors import InputError
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
-from analyzer.results.view import CallView
+from analyzer.results.display import CallView
 from analyzer.screens.viewmodel.layers import call_view
 from tests.build.buffers import name_table
 from tests.build.calls import Calls, analysis_of, winreg
@@ -154,7 +154,7 @@ def styles(pane: Lines) -> list[set[str]]:
 
 
 def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
-    from analyzer.screens.browse.host import CounterList, RowList, TableList
+    from analyzer.screens.browse.host_pane import CounterList, RowList, TableList
     from analyzer.screens.browse.panes import CallList
 
     machine, make = Machine(5, changes=1), winreg()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.text import Text
 
+from analyzer.results.display import CallView, Fact, FindingView, LayerBytes, Node, Row, Run, SeriesView, SideView
 from analyzer.results.record import Endpoint
-from analyzer.results.view import CallView, Fact, FindingView, LayerBytes, Node, Row, Run, SeriesView, SideView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

@@ -16,9 +16,9 @@ from analyzer.capture.offsets import frame_offsets
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.baseline import Accepted, baseline_json, read_baseline
-from analyzer.questions.audit.catalogue import catalogue
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.findings import VERDICTS, CoverageVerdict
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.audit.verdicts import Actor, Outcome
 from analyzer.results.analysis import Analysis

@@ -16,7 +16,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 
 from analyzer.core.absence import Missing
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.results.call import Call
 from analyzer.results.connection import Channel
 from analyzer.results.record import Endpoint

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analyzer.questions.differences.records import Differences
+from analyzer.questions.differences.differences import Differences
 from analyzer.screens.formats import diff_page as module
 from analyzer.screens.formats.diff_page import diff_page
 from analyzer.screens.formats.page import asset

@@ -29,7 +29,7 @@ from analyzer.screens.formats.page import page_parts, value_blocks
 from analyzer.screens.formats.page_data import detail_blocks, exact, record_blocks, rows_block, series_block
 from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.tables import table_of, write_csv
-from analyzer.screens.viewmodel.series import series_views
+from analyzer.screens.viewmodel.series_views import series_views
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles

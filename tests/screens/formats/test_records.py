@@ -7,11 +7,11 @@ import json
 import pytest
 
 from analyzer.core.absence import Missing
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.contents.lines import session_record, timeline_records
 from analyzer.interfaces.contents.programs import client_programs
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.contents.timeline_records import session_record, timeline_records
 from analyzer.questions.filters.selection import Selection
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis

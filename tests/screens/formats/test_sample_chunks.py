@@ -16,7 +16,7 @@ from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.chunks import SampleChunk, sample_chunks
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Endpoint
 from analyzer.results.sample import SampleRecord
@@ -40,7 +40,7 @@ from tests.build.buffers import (
 )
 from tests.build.calls import CHANNEL, COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, winreg
 from tests.interfaces.buffers.strategies import objects, perf_datas
-from tests.interfaces.pcq.test_layer import counterset_info
+from tests.interfaces.pcq.test_perflib_layer import counterset_info
 
 NUMBER, TEXT = 0x00010000, 0x00000B00
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
+from analyzer.results.display import LayerBytes, Node, Run
 from analyzer.results.record import Endpoint
-from analyzer.results.view import LayerBytes, Node, Run
 from analyzer.screens.notebook.html import (
     _MOST_BYTES,
     _MOST_FIELDS,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from analyzer.core.guid import guid_text
 from analyzer.interfaces.buffers import StubKind, map_fields
-from analyzer.interfaces.contents.fields import status_name
+from analyzer.interfaces.contents.side_fields import status_name
+from analyzer.results.display import Form, Node
 from analyzer.results.packets import CapturedFrame
-from analyzer.results.view import Form, Node
 from analyzer.screens.viewmodel import forms as module
 from analyzer.screens.viewmodel.carriers import frame_tree
 from analyzer.screens.viewmodel.forms import Forms

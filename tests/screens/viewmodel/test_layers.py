@@ -16,12 +16,12 @@ from analyzer.core.traced import TracedBytes
 from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
+from analyzer.results.display import CARRIERS, CallView, LayerBytes, Node, Run
 from analyzer.results.packets import CapturedFrame
-from analyzer.results.view import CARRIERS, CallView, LayerBytes, Node, Run
+from analyzer.screens.viewmodel.byte_runs import runs_of
+from analyzer.screens.viewmodel.call_list import rows
 from analyzer.screens.viewmodel.carriers import frame_tree
 from analyzer.screens.viewmodel.layers import NOT_READ, call_view
-from analyzer.screens.viewmodel.rows import rows
-from analyzer.screens.viewmodel.runs import runs_of
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
 from tests import truth
 from tests.build import packet, rpc, smb

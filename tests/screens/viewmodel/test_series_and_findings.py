@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.records import finding_record
-from analyzer.questions.series.counters import counter_records, selection_of
-from analyzer.screens.viewmodel.findings import coverage_views, finding_views
+from analyzer.questions.audit.finding_records import finding_record
+from analyzer.questions.series.counter_records import counter_records, selection_of
+from analyzer.screens.viewmodel.finding_views import coverage_views, finding_views
 from analyzer.screens.viewmodel.layers import call_view
-from analyzer.screens.viewmodel.series import series_views
+from analyzer.screens.viewmodel.series_views import series_views
 from tests import truth
 from tests.page import analysis_named
 from tests.records import plain, plains

@@ -11,8 +11,8 @@ from struct import pack
 
 import pytest
 
+from analyzer.results.display import Node
 from analyzer.results.packets import CapturedFrame
-from analyzer.results.view import Node
 from analyzer.screens.viewmodel.carriers import frame_tree
 from analyzer.screens.viewmodel.layers import pdu_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree

@@ -14,7 +14,7 @@ from analyzer.results.call import Call
 from analyzer.results.connection import Bound
 from analyzer.results.record import Endpoint
 from analyzer.screens.viewmodel.verdict import nothing_decrypted, nothing_found, unread
-from analyzer.transport.tcp.events import Connection, Recognised
+from analyzer.transport.tcp.stream_events import Connection, Recognised
 from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analyzer.questions.audit.catalogue import catalogue
-from analyzer.questions.audit.evidence import CallEvidence
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.findings import Coverage, Finding, FindingPattern
+from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.audit.verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
 from analyzer.screens.views.audit import _SHOWN, AuditView, MatrixView

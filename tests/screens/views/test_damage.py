@@ -8,8 +8,8 @@ from rich.text import Text
 
 from analyzer.core.events import Event
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.contents.lines import timeline_records
-from analyzer.interfaces.contents.samples import sample_records
+from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.contents.timeline_records import timeline_records
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.tables import calls_table, problems_table, table_of
 from analyzer.screens.views.handles import Handles
@@ -32,7 +32,7 @@ from tests.build.buffers import (
     winperf,
 )
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
-from tests.interfaces.pcq.test_layer import counterset_info
+from tests.interfaces.pcq.test_perflib_layer import counterset_info
 from tests.records import plain
 
 BLOCK = winperf(

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from rich.text import Text
 
-from analyzer.questions.differences.records import Differences
+from analyzer.questions.differences.differences import Differences
 from analyzer.screens.views.differences import DifferencesView
 from tests.page import analysis_named
 from tests.written import is_as_written

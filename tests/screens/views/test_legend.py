@@ -15,7 +15,7 @@ from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.record import Endpoint
 from analyzer.screens.views import timeline_text
-from analyzer.screens.views.runs import _FEWEST, find_runs
+from analyzer.screens.views.call_runs import _FEWEST, find_runs
 from analyzer.screens.views.timeline_text import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short
 from tests.build.buffers import identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg

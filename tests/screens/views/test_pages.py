@@ -18,7 +18,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
@@ -29,9 +29,9 @@ from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.connection import SmbSession
+from analyzer.results.display import Node
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Identity
-from analyzer.results.view import Node
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
@@ -53,8 +53,17 @@ from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier
 from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg, with_sessions
 from tests.build.rpc import CHANNEL
 from tests.interfaces.resolution.test_order import WHO, as_user, session
-from tests.interfaces.svcctl.test_layer import CHANGE, CONFIG, CREATE, INTERFACE, NARROW, OTHER, START, ScmrOpnum
-from tests.interfaces.svcctl.test_layer import HANDLE as SERVICE
+from tests.interfaces.svcctl.test_service_layer import (
+    CHANGE,
+    CONFIG,
+    CREATE,
+    INTERFACE,
+    NARROW,
+    OTHER,
+    START,
+    ScmrOpnum,
+)
+from tests.interfaces.svcctl.test_service_layer import HANDLE as SERVICE
 from tests.questions.audit.conversation import FREQUENCY, MULTIPLE, NOW, perflib, registry
 from tests.written import is_as_written
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.questions.statistics.activity import ActivityFindings
 from analyzer.results.analysis import Analysis

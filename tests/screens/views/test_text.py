@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.text import Text
 
 from analyzer.core.events import Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity
-from analyzer.screens.views.runs import CallRun
+from analyzer.screens.views.call_runs import CallRun
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts
 from analyzer.screens.views.text import (

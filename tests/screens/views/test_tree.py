@@ -8,8 +8,8 @@ import pytest
 from rich.text import Text
 
 from analyzer.results.analysis import CaptureFacts
+from analyzer.results.display import LayerBytes, Node, Run
 from analyzer.results.tree import FieldNode
-from analyzer.results.view import LayerBytes, Node, Run
 from analyzer.screens.views.show import _hex_lines
 from analyzer.screens.views.tree import (
     _RAW_SHOWN,

@@ -7,9 +7,9 @@ import pytest
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.channel.channels import Channels, TcpChannels
-from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
+from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 CLIENT, SERVER = Endpoint("192.0.2.1", 50000), Endpoint("192.0.2.2", 49664)
 CONNECTION = Connection(7, CLIENT, SERVER, True)

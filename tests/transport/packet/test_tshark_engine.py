@@ -19,8 +19,8 @@ from analyzer.core.events import Event, Problem
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.packet.tshark import TsharkEngine, find_tshark
-from analyzer.transport.tcp.events import StreamBatch
 from analyzer.transport.tcp.reassembler import Reassembler
+from analyzer.transport.tcp.stream_events import StreamBatch
 from tests.build.chain import through
 
 pytestmark = pytest.mark.needs("tshark")

@@ -16,7 +16,7 @@ import pytest
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
-from analyzer.core.frames import frame_id
+from analyzer.core.frame_ids import frame_id
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet import tshark
 from analyzer.transport.packet.segment import SegmentBatch

@@ -20,10 +20,10 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Pdu
-from analyzer.transport.channel.events import ChannelBatch
-from analyzer.transport.rpc.layer import RpcLayer
-from analyzer.transport.tcp.events import Gap, StreamBatch
+from analyzer.transport.channel.channel_events import ChannelBatch
+from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.tcp.reassembler import Reassembler
+from analyzer.transport.tcp.stream_events import Gap, StreamBatch
 from tests.build.chain import segments, through, to_channels
 from tests.truth import CAPTURES
 

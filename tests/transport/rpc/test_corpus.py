@@ -13,7 +13,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Side
 from analyzer.transport.rpc.events import Exchange
 from analyzer.transport.rpc.interfaces import interface_name, method_name
-from analyzer.transport.rpc.layer import RpcLayer
+from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.chain import segments, through, to_channels
 from tests.corpus import CORPUS

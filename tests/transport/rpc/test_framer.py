@@ -7,10 +7,9 @@ import pytest
 
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.traced import TracedBytes
-from analyzer.transport.channel.events import ChannelBatch, ChannelGap, SmbInfo
-from analyzer.transport.rpc import framing
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.transport.rpc import pdu as pdu_module
-from analyzer.transport.rpc.framing import CutPdu, Framer, LostPdus, RawPdu
+from analyzer.transport.rpc import pdu_framing
 from analyzer.transport.rpc.pdu import (
     HEADER_LEN,
     find_sec_trailer,
@@ -21,6 +20,7 @@ from analyzer.transport.rpc.pdu import (
     parse_call_head,
     read_header,
 )
+from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
 from tests.build.rpc import (
     CHANNEL,
     NDR,
@@ -340,7 +340,7 @@ def test_the_fields_before_a_stub_are_those_of_its_kind(big: bool) -> None:
 
 def test_what_was_read_of_a_pdu_does_not_change() -> None:
     """Values are shared by many calls."""
-    for module in (pdu_module, framing):
+    for module in (pdu_module, pdu_framing):
         for one in vars(module).values():
             if isinstance(one, type) and issubclass(one, msgspec.Struct) and one.__module__ == module.__name__:
                 assert one.__struct_config__.frozen, one

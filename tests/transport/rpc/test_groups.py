@@ -8,9 +8,9 @@ from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.series.counters import counter_records
-from analyzer.questions.series.paths import PathSelection
-from analyzer.questions.statistics.handles import handle_lifetimes
+from analyzer.questions.series.counter_paths import PathSelection
+from analyzer.questions.series.counter_records import counter_records
+from analyzer.questions.statistics.handle_lifetimes import handle_lifetimes
 
 CAPTURE = Path(__file__).parent / "captures" / "association_group.pcap"
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Bound, ClientMarks, Logon, Pdu
-from analyzer.transport.channel.events import ChannelBatch, ChannelGap
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.events import Exchange
 from tests.build.rpc import (
     PCQ,

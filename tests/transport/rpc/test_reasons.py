@@ -12,8 +12,8 @@ from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.rpc import interfaces
 from analyzer.transport.rpc import pdu as rpc_pdu
-from analyzer.transport.rpc import pdus as rpc_pdus
-from analyzer.transport.rpc.pdus import PduList
+from analyzer.transport.rpc import pdu_list as rpc_pdus
+from analyzer.transport.rpc.pdu_list import PduList
 from tests.build.rpc import FIRST, WHOLE, Conversation, request, response
 from tests.transport.rpc.run import only_call
 

@@ -19,8 +19,8 @@ import pytest
 from analyzer.core.events import Event, Problem
 from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
-from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import smb as build
 from tests.transport.smb.test_smb2 import (
     ACCESS_DENIED,

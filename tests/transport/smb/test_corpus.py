@@ -11,8 +11,8 @@ from analyzer.core.events import Event, Problem
 from analyzer.results.connection import SmbSession
 from analyzer.results.security import Decryption
 from analyzer.transport.smb.compression import decompress_message
-from analyzer.transport.tcp.events import StreamBatch
 from analyzer.transport.tcp.reassembler import Reassembler
+from analyzer.transport.tcp.stream_events import StreamBatch
 from tests.build.chain import segments, through, to_channels
 from tests.corpus import CORPUS
 

@@ -16,15 +16,15 @@ from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Channel, SmbSession
 from analyzer.results.security import Decryption, Identity
-from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.smb.compression import lz77_huffman
-from analyzer.transport.smb.connection import SmbConnection
-from analyzer.transport.smb.framing import Framing, Message
+from analyzer.transport.smb.session_framing import Framing, Message
 from analyzer.transport.smb.smb1_message import Smb1Header
 from analyzer.transport.smb.smb1_message import read_header as read_smb1_header
 from analyzer.transport.smb.smb2_header import Smb2Header, read_header
+from analyzer.transport.smb.smb_connection import SmbConnection
 from analyzer.transport.smb.state import SharedState
-from analyzer.transport.tcp.events import Connection, Gap
+from analyzer.transport.tcp.stream_events import Connection, Gap
 from tests.build import auth
 from tests.build.smb import (
     ANDX_END,

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.interfaces.contents.call_records import call_record
-from analyzer.interfaces.contents.lines import session_record
 from analyzer.interfaces.contents.programs import client_programs
+from analyzer.interfaces.contents.timeline_records import session_record
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.parties import Account
 from analyzer.questions.filters.selection import Selection

@@ -12,8 +12,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.results.record import Endpoint
-from analyzer.transport.channel.events import ChannelBatch, ChannelClosed
-from analyzer.transport.tcp.events import Connection
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed
+from analyzer.transport.tcp.stream_events import Connection
 from tests.build.chain import through, to_channels
 from tests.build.smb import (
     CREATE,

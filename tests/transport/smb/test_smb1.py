@@ -14,9 +14,9 @@ from analyzer.core.limits import Limits
 from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption
-from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.smb.smb1_message import text_of
-from analyzer.transport.tcp.events import Connection, Direction
+from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import auth
 from tests.build.smb import (
     ANDX_END,

@@ -16,12 +16,12 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption
-from analyzer.transport.channel.events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.smb.framing import Message
-from analyzer.transport.smb.layer import SmbLayer
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.smb.state import may_be_dcerpc
-from analyzer.transport.tcp.events import Connection, Direction
 from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import auth
 from tests.build.chain import through, to_channels
 from tests.build.smb import (

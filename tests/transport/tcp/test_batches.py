@@ -18,9 +18,9 @@ from analyzer.core.traced import FrameExtent, TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
-from analyzer.transport.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, StreamClosed
 from tests.build.chain import through
 from tests.build.packet import block, ethernet, ipv4, ipv6, one_by_one, rpc, smb2, tcp, with_checksum
 from tests.build.tcp import Everything, Talk

@@ -13,10 +13,10 @@ from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
-from analyzer.transport.tcp.events import Connection, Direction, Gap, StreamBatch, StreamClosed
 from analyzer.transport.tcp.flow import TcpTimeouts, highest, is_before, lowest
 from analyzer.transport.tcp.ordering import Recent
 from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch, StreamClosed
 from tests.build.tcp import CLIENT, MS, SERVER, Streams, Talk
 from tests.transport.tcp.test_reassembler import reported, run
 

@@ -11,9 +11,9 @@ from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import Segment
-from analyzer.transport.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, StreamClosed
 from tests.build.packet import smb2
 from tests.build.tcp import CLIENT, SERVER, Streams, Talk
 

@@ -7,8 +7,8 @@ import pytest
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
-from analyzer.transport.tcp.events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
 from analyzer.transport.tcp.recognition import Recognition, begins_kerberos, find_header, looks_like_dcerpc
+from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
 
 # A bind of C706 section 12.6.4.3 up to its length: version 5.0, type 11, both fragments, little-endian, 72 bytes.
 BIND = bytes.fromhex("05000b03 10000000 4800")

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.transport.packet.segment import Segment
-from analyzer.transport.tcp.events import Gap, StreamBatch, StreamClosed
+from analyzer.transport.tcp.stream_events import Gap, StreamBatch, StreamClosed
 from tests.build.tcp import Talk
 from tests.transport.tcp.test_reassembler import run
 from tests.written import Told

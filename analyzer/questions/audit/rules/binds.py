@@ -8,7 +8,7 @@ from uuid import UUID
 
 from analyzer.core.absence import Missing
 from analyzer.interfaces.resolution.recognise import interface_carried
-from analyzer.questions.audit.evidence import CallEvidence, Evidence
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule import Level, of_capture, rule
 from analyzer.questions.audit.verdicts import (
     At,

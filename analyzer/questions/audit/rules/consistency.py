@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.counter_types import DELTAS, LISTED
-from analyzer.questions.audit.evidence import CallEvidence, Evidence
-from analyzer.questions.audit.registration import COUNTERS_ASKED, records_of
+from analyzer.questions.audit.registration_answers import COUNTERS_ASKED, records_of
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, rule
 from analyzer.questions.audit.rules.parameters import WITH_LANGUAGE, WITHOUT_LANGUAGE
 from analyzer.questions.audit.verdicts import (

@@ -9,7 +9,7 @@ from heapq import nlargest
 from math import inf
 from operator import itemgetter
 
-from analyzer.questions.audit.evidence import CallEvidence, Evidence
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_capture, rule
 from analyzer.questions.audit.verdicts import (
     At,
@@ -22,8 +22,8 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.wire import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
-from analyzer.questions.statistics.handles import HandleCall, HandleLifetime
+from analyzer.questions.audit.wire_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
+from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime
 from analyzer.results import winreg
 from analyzer.results.perflib import Opnum
 from analyzer.results.query import Identifier

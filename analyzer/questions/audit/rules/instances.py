@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.interfaces.buffers.layout import COUNTERSET, INSTANCES
-from analyzer.interfaces.buffers.text import utf16_length
-from analyzer.questions.audit.answers import Block
+from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Evidence
 from analyzer.questions.audit.checks import (
     ASKED,
     DATA,
@@ -17,11 +17,11 @@ from analyzer.questions.audit.checks import (
     instance_type_of,
     judgements,
 )
-from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, Evidence
-from analyzer.questions.audit.identifiers import IdentifierBlock
+from analyzer.questions.audit.data_answers import Block
+from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.knowledge import InstanceList
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_requests, rule
-from analyzer.questions.audit.values import NO_LIST, counter_of
+from analyzer.questions.audit.value_columns import NO_LIST, counter_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from locale import windows_locale
 
-from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
 from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
 from analyzer.questions.audit.verdicts import At, Judgement, Severity, failed, inconclusive, judge, passed, warned
 from analyzer.results.perflib import Opnum, RequestCode

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from analyzer.interfaces.buffers.layout import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
-from analyzer.questions.audit.answers import Block, DataAnswer, FlawKind
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.checks import (
     DATA,
     INFO,
@@ -20,11 +20,11 @@ from analyzer.questions.audit.checks import (
     judgements,
     of_data,
 )
-from analyzer.questions.audit.evidence import CallEvidence
-from analyzer.questions.audit.identifiers import IdentifierBlock
+from analyzer.questions.audit.data_answers import Block, DataAnswer, FlawKind
+from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.knowledge import InstanceList
 from analyzer.questions.audit.rule import Level, Reads, of_calls, rule
-from analyzer.questions.audit.values import NO_COUNTER, NO_LIST, UNKNOWN_QUERY, counter_of, held_of, why_unknown
+from analyzer.questions.audit.value_columns import NO_COUNTER, NO_LIST, UNKNOWN_QUERY, counter_of, held_of, why_unknown
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,

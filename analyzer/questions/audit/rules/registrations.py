@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.checks import NO_REGISTRATION
 from analyzer.questions.audit.counter_types import (
     BASE_OF,
@@ -16,8 +17,7 @@ from analyzer.questions.audit.counter_types import (
     PRECISION_OBJECT_TIMER,
     RAWCOUNT,
 )
-from analyzer.questions.audit.evidence import CallEvidence
-from analyzer.questions.audit.registration import (
+from analyzer.questions.audit.registration_answers import (
     COUNTERS,
     COUNTERSET,
     COUNTERSET_ASKED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.labels import label
-from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
 from analyzer.questions.audit.verdicts import (
     Confidence,
@@ -19,7 +19,7 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.wire import ACCESS_DENIED, SealedPdu, pdus_of, returned
+from analyzer.questions.audit.wire_fields import ACCESS_DENIED, SealedPdu, pdus_of, returned
 from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 from analyzer.results.security import AuthLevel, AuthType
 from analyzer.transport.rpc.pdu import HEADER_LEN, Ptype, SecTrailer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.win32 import win32_name
-from analyzer.questions.audit.evidence import AskedEvidence, CallEvidence, SideEvidence
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.verdicts import (
     Actor,
@@ -19,7 +19,7 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.wire import (
+from analyzer.questions.audit.wire_fields import (
     HANDLING,
     ArrayCounts,
     answer_counts,

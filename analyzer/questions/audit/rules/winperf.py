@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from analyzer.core.times import NS_PER_S, SYSTEMTIME_RANGES, filetime_ns, systemtime_culprit, systemtime_moment
-from analyzer.questions.audit.evidence import CallEvidence, Evidence
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
 from analyzer.questions.audit.verdicts import Judgement, Severity, failed, inconclusive, judge, passed, warned
 from analyzer.questions.audit.winperf_blocks import (

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from analyzer.interfaces.buffers import PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES, PERF_NO_INSTANCES
-from analyzer.interfaces.winperf.samples import is_base
+from analyzer.interfaces.winperf.winperf_samples import is_base
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
-from analyzer.questions.audit.evidence import CallEvidence
 from analyzer.questions.audit.rule import Level, rule
 from analyzer.questions.audit.verdicts import (
     Deviation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.questions.observations.attack import Likeness, attack
-from analyzer.questions.observations.logons import OF_PASSWORD
+from analyzer.questions.observations.logon_drafts import OF_PASSWORD
 from analyzer.questions.observations.scene import Draft, Scene
 
 _NAMELESS = ("NT AUTHORITY\\ANONYMOUS LOGON", "unknown user")

@@ -1,0 +1,553 @@
+"""A buffer or stub beside its bytes: each field with offset, length, value and meaning, from recorded positions.
+
+Goes through what the compiled parsers of `_generated/positions` recorded and adds the start of each substream. Works on
+damaged bytes up to the damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal
+
+from kaitaistruct import KaitaiStruct
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.discreet import Discreet
+from analyzer.core.errors import DecodeError
+from analyzer.core.guid import guid_text
+from analyzer.core.times import filetime_ns, iso_time
+from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
+from analyzer.interfaces.buffers.adapt import (
+    PARSER_ERRORS,
+    Encoding,
+    JsonValue,
+    LazyError,
+    check_overlap,
+    contained,
+    damage_of,
+    guid_of,
+    is_guid,
+    on_demand,
+    reading_of,
+    scalar_of,
+    unfinished_in,
+    v1_value,
+)
+from analyzer.interfaces.buffers.decode import ParsePlan, notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.layout import CLOCK, spans
+from analyzer.interfaces.buffers.regular import read_regular
+from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
+from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.results.buffer import BufferKind
+from analyzer.results.display import Reads, Words, number_read
+
+StatusName = Callable[[int], str]
+
+
+class StubKind(Struct, frozen=True):
+    """Which stub: everything that is not in its bytes."""
+
+    interface: Interface
+    opnum: int
+    side: Side
+    ndr64: bool = False
+    big_endian: bool = False
+
+
+class Field(Discreet, frozen=True):
+    """A field or structure: `start` and `length` in the bytes it was read from, `children` for a structure.
+
+    `name` is the id in `ksy/` (with its place in an array), `spelling` the specification's, `meaning` what the value
+    stands for where it has a name of its own; `doc_ref` (of structures) names document and section.
+    `reads` and `words` say how value and meaning follow from the bytes, as those of a `Node` do.
+    """
+
+    hidden = ("data",)
+    name: str
+    spelling: str
+    type: str
+    start: int
+    length: int
+    value: JsonValue
+    meaning: str | None
+    children: tuple[Field, ...]
+    doc_ref: str
+    data: bytes
+    base: int = 0
+    reads: Reads = ""
+    words: Words | None = None
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.length
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes of the field."""
+        return self.data[self.start - self.base : self.start - self.base + self.length]
+
+    def leaves(self) -> Iterator[Field]:
+        """Fields that have a value, in order."""
+        if self.value is not None:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def shifted(self, by: int) -> Field:
+        """This field in bytes that have `by` more before it, like a buffer in its stub."""
+        return replace(
+            self,
+            start=self.start + by,
+            base=self.base + by,
+            children=tuple(child.shifted(by) for child in self.children),
+        )
+
+
+class FieldMap(Struct, frozen=True):
+    """The fields of a buffer or stub, the first damage met, and the readings that were chosen."""
+
+    root: Field
+    problem: DecodeError | None
+    notes: tuple[str, ...]
+
+
+def map_fields(
+    kind: BufferKind | StubKind,
+    data: bytes,
+    *,
+    big_endian: bool | None = None,
+    status_name: StatusName | None = None,
+) -> FieldMap:
+    """The field tree. `status_name` turns Win32 codes into words."""
+    if isinstance(kind, StubKind):
+        return _map_stub(kind, data, status_name)
+    try:
+        plan = plan_for(kind, data, big_endian)
+    except DecodeError as error:
+        return FieldMap(Field(kind, "", "", 0, 0, None, None, (), "", data), error, ())
+    if (root := _root_of_blocks(plan, status_name)) is not None:
+        return FieldMap(root, None, ())
+    compiled, problem = parse_positions(plan)
+    mapper = _Mapper(data, compiled if problem else None, status_name, free=_V1_FREE if kind == "winperf" else None)
+    root = mapper.root(kind, compiled, plan.reading)
+    problem, others = mapper.damage(compiled, problem)
+    notes = (*notes_on(plan, compiled), *others)
+    # See `decode._damaged`.
+    vars(compiled).clear()
+    return FieldMap(root, problem, notes)
+
+
+def map_head(data: bytes) -> FieldMap:
+    """The fields of a PERF_DATA_BLOCK before its objects, which are nearly all of it."""
+    at, size = spans("winperf", "header_length")[0]
+    big_endian = plan_for("winperf", data, None).reading.big_endian
+    return map_fields("winperf", data[: int.from_bytes(data[at : at + size], "big" if big_endian else "little")])
+
+
+def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:
+    stub, problem, notes = parse_stub(
+        kind.interface, kind.opnum, kind.side, data, ndr64=kind.ndr64, big_endian=kind.big_endian
+    )
+    mapper = _Mapper(data, stub if problem else None, status_name)
+    root = mapper.root("stub", stub, Encoding(kind.big_endian))
+    # The stub's only child is the request or response itself.
+    return FieldMap(replace(root.children[0], name=kind.side) if root.children else root, problem, notes)
+
+
+class _Words(Struct, frozen=True):
+    """What the values of a field stand for."""
+
+    spec: FieldSpec
+    status_name: StatusName | None
+
+    @property
+    def has_any(self) -> bool:
+        """Whether any value stands for something."""
+        spec = self.spec
+        return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
+
+    def __call__(self, value: Any) -> str | None:
+        spec = self.spec
+        if value in spec.special:
+            return spec.special[value]
+        if spec.names is not None:
+            return spec.names[value][0] if value in spec.names else "unknown"
+        if spec.flags is not None:
+            known = [name for bit, (name, _) in spec.flags.items() if value & bit]
+            rest = value & ~sum(spec.flags)
+            return " | ".join(known + ([f"{rest:#x}"] if rest else [])) or "none"
+        if spec.meaning == "filetime":
+            return iso_time(filetime_ns(value))
+        if spec.meaning == "win32" and self.status_name is not None:
+            return self.status_name(value)
+        return None
+
+
+def _reads(kind: str, value: JsonValue, reading: Encoding) -> Reads:
+    """How the value of a field that decides on no other follows from its bytes."""
+    if kind == "bytes":
+        return "bytes"
+    if kind in _GUIDS:
+        return "guid-be" if reading.big_endian else "guid-le"
+    if isinstance(value, int) and kind[0] in "us":
+        return _number_order(reading, is_signed=kind[0] == "s")
+    return ""
+
+
+def _number_order(reading: Encoding, *, is_signed: bool = False) -> Reads:
+    if is_signed:
+        return "signed-be" if reading.big_endian else "signed-le"
+    return "be" if reading.big_endian else "le"
+
+
+class _Mapper:
+    """Makes fields of compiled objects. Reading on demand may run into damage, which ends the tree there."""
+
+    def __init__(
+        self,
+        data: bytes,
+        compiled: Any,
+        status_name: StatusName | None,
+        *,
+        free: Collection[str] | None = None,
+    ) -> None:
+        self._data = data
+        self._unfinished = set(unfinished_in(compiled) if compiled else ())
+        self._status_name = status_name
+        # The readers of performance data of the first version look at many fields by themselves: only these decide on no other.
+        self._free = free
+        # What ended the tree, and what ended parts of it whose damage is contained.
+        self._lazy: LazyError | None = None
+        self._damage: list[LazyError] = []
+
+    def damage(self, compiled: Any, problem: DecodeError | None) -> tuple[DecodeError | None, tuple[str, ...]]:
+        """The first damage and a sentence for each other one; `problem` is what ended reading the root."""
+        found = self._damage if self._lazy is None else [*self._damage, self._lazy]
+        return damage_of(compiled, problem, found, len(self._data))
+
+    def root(self, name: str, compiled: Any, reading: Encoding) -> Field:
+        children = tuple(self._children(compiled, 0, reading))
+        return self._node(name, type_of(compiled).spelling or name, compiled, 0, _end(children, 0), children, reading)
+
+    def _node(
+        self,
+        name: str,
+        spelling: str,
+        compiled: Any,
+        start: int,
+        stop: int,
+        children: tuple[Field, ...],
+        reading: Encoding,
+    ) -> Field:
+        kind = type_of(compiled)
+        of = {child.name: child.value for child in children} if kind.path.endswith(".systemtime") else {}
+        is_date = "milliseconds" in of
+        return Field(
+            name,
+            spelling,
+            kind.path,
+            start,
+            stop - start,
+            None,
+            _date(of) if is_date else None,
+            children,
+            kind.doc_ref,
+            self._data,
+            words=_DATES[reading.big_endian] if is_date else None,
+        )
+
+    def _children(self, compiled: Any, base: int, reading: Encoding, outer: FieldSpec | None = None) -> Iterator[Field]:
+        """The fields of an object whose stream starts at `base`, in the order of the specification.
+
+        `outer` is the field that holds the object: its encoding and value table apply to what the object wraps.
+        """
+        reading = reading_of(compiled, reading)
+        kind = type_of(compiled)
+        if kind.path == "winperf.counter_values" and hasattr(compiled, "raw"):
+            try:
+                check_overlap(compiled, len(compiled.raw))
+            except DecodeError as error:
+                self._stop(compiled, "values", error)
+                return
+        made: list[Field] = []
+        around: list[tuple[FieldSpec, Any]] = []
+        for spec in kind.fields:
+            if self._lazy is not None:
+                break
+            if outer is not None and spec.name in ("value", "data"):
+                spec = replace(spec, encoding=outer.encoding, names=outer.names or spec.names)
+            place = compiled._debug.get(spec.name)
+            if spec.is_contained:
+                made.extend(self._contained(spec, compiled, base, reading))
+                continue
+            if spec.lazy:
+                cut = id(compiled) in self._unfinished
+                value = on_demand(compiled, spec.name) if cut else self._demand(compiled, spec.name)
+                place = compiled._debug.get(f"_m_{spec.name}")
+            else:
+                value = getattr(compiled, spec.name, None)
+            if place is None or "start" not in place or value is None:
+                continue
+            if spec.around:
+                around.append((spec, place))
+                continue
+            made.extend(self._field(spec, value, place, compiled, base, reading))
+        for spec, place in around:
+            made.extend(self._gaps(spec, base + place["start"], base + place["end"], made))
+        if around:
+            made.sort(key=lambda item: item.start)
+        yield from made
+
+    def _contained(self, spec: FieldSpec, compiled: Any, base: int, reading: Encoding) -> Iterator[Field]:
+        """The fields of a structure whose damage is contained."""
+        value, error = contained(compiled, spec.name)
+        if error is not None:
+            self._damage.append(error)
+        if value is None:
+            return
+        if error is not None:
+            self._unfinished.update(unfinished_in(value))
+        yield from self._one(spec, spec.name, value, compiled._debug[f"_m_{spec.name}"], compiled, base, reading)
+        if self._lazy is not None:
+            self._damage.append(self._lazy)
+            self._lazy = None
+
+    def _demand(self, compiled: Any, name: str) -> Any:
+        try:
+            return getattr(compiled, name)
+        except PARSER_ERRORS as error:
+            self._stop(compiled, name, error)
+            return None
+
+    def _stop(self, compiled: Any, name: str, cause: Exception) -> None:
+        self._lazy = LazyError(compiled, name)
+        self._lazy.__cause__ = cause
+
+    def _field(
+        self, spec: FieldSpec, value: Any, place: Any, owner: Any, base: int, reading: Encoding
+    ) -> Iterator[Field]:
+        if isinstance(value, list):
+            for number, (item, item_place) in enumerate(zip(value, place["arr"], strict=False)):
+                if self._lazy is not None:
+                    return
+                yield from self._one(spec, f"{spec.name}[{number}]", item, item_place, owner, base, reading)
+        else:
+            yield from self._one(spec, spec.name, value, place, owner, base, reading)
+
+    def _one(
+        self, spec: FieldSpec, name: str, value: Any, place: Any, owner: Any, base: int, reading: Encoding
+    ) -> Iterator[Field]:
+        start = base + place["start"]
+        if isinstance(value, KaitaiStruct):
+            yield from self._object(spec, name, value, start, place, base if value._io is owner._io else start, reading)
+            return
+        if "end" not in place:
+            return  # cut off inside the field
+        stop = base + place["end"]
+        if isinstance(value, bytes):
+            yield from self._bytes(spec, name, value, start, stop, reading)
+            return
+        yield self._leaf(spec, name, start, stop, value if isinstance(value, str) else int(value), reading)
+
+    def _object(
+        self, spec: FieldSpec, name: str, value: Any, start: int, place: Any, base: int, reading: Encoding
+    ) -> Iterator[Field]:
+        if is_guid(value):
+            if "end" in place:
+                yield self._leaf(spec, name, start, start + 16, guid_of(value), reading, kind=type_of(value).path)
+            return
+        if type_of(value).path == "winperf.counter_value":
+            raw = self._demand(value, "value")
+            at = value._debug.get("_m_value")
+            if raw is not None and at is not None:
+                shown = v1_value(value.definition, raw, reading)
+                index = f"counter {value.definition.counter_name_title_index}"
+                start, stop = base + at["start"], base + at["end"]
+                leaf = self._leaf(spec, name, start, stop, shown, reading, kind="winperf.counter_value")
+                reads = _number_order(reading) if isinstance(shown, int) else ""
+                yield replace(leaf, meaning=index, reads=reads, words=None)
+            return
+        wraps = type_of(value).path in _WRAPPERS
+        children = tuple(self._children(value, base, reading, spec if wraps else None))
+        stop = start + place["end"] - place["start"] if "end" in place else _end(children, start)
+        if stop > start or children:
+            yield self._node(name, spec.spelling, value, start, stop, children, reading)
+
+    def _bytes(
+        self, spec: FieldSpec, name: str, value: bytes, start: int, stop: int, reading: Encoding
+    ) -> Iterator[Field]:
+        if stop == start:
+            return
+        shown = scalar_of(spec, value, reading)
+        end = stop
+        if spec.encoding is not None:
+            # Text ends with its NUL; what follows is padding.
+            wide = spec.encoding != "code-page" or not reading.code_page
+            used = (
+                min(utf16_length(value) + 2, len(value))
+                if wide
+                else min(value.find(b"\0") + 1 or len(value), len(value))
+            )
+            end = start + used
+        yield self._leaf(spec, name, start, end, shown, reading)
+        if end < stop:
+            yield self._filler(f"{name}_padding", "(padding)", end, stop, value[end - start :])
+
+    def _leaf(
+        self, spec: FieldSpec, name: str, start: int, stop: int, value: JsonValue, reading: Encoding, *, kind: str = ""
+    ) -> Field:
+        shown = kind or (spec.type if isinstance(value, str | int) and spec.type in _NUMBERS else f"u{stop - start}")
+        if not kind and isinstance(value, str):
+            shown = "text" if spec.encoding or spec.meaning == "counter-value" else "bytes"
+        words = _Words(spec, self._status_name)
+        return Field(
+            name,
+            spec.spelling,
+            shown,
+            start,
+            stop - start,
+            value,
+            words(value) if isinstance(value, int) else None,
+            (),
+            "",
+            self._data,
+            reads=_reads(shown, value, reading) if self._is_free(spec) else "",
+            words=words if words.has_any else None,
+        )
+
+    def _is_free(self, spec: FieldSpec) -> bool:
+        """Whether no other field depends on a field."""
+        return not spec.decides and (self._free is None or spec.name in self._free)
+
+    def _gaps(self, spec: FieldSpec, start: int, stop: int, made: list[Field]) -> list[Field]:
+        """What of the bytes around fields with positions of their own no such field covers."""
+        gaps = []
+        at = start
+        leaves = [leaf for item in made for leaf in item.leaves()]
+        for item in sorted(leaves, key=lambda leaf: leaf.start):
+            if item.stop <= at or item.start >= stop:
+                continue
+            if item.start > at:
+                gaps.append((at, item.start))
+            at = max(at, item.stop)
+        if at < stop:
+            gaps.append((at, stop))
+        names = [f"{spec.name}[{number}]" for number in range(len(gaps))] if len(gaps) > 1 else [spec.name]
+        return [
+            self._filler(name, "(between)", begin, end, self._data[begin:end])
+            for name, (begin, end) in zip(names, gaps, strict=False)
+        ]
+
+    def _filler(self, name: str, spelling: str, start: int, stop: int, raw: bytes) -> Field:
+        return Field(name, spelling, "bytes", start, stop - start, raw.hex(), None, (), "", self._data)
+
+
+# Performance data of fewer blocks is read as a whole; a block that is longer is compared with no other.
+_MANY_BLOCKS, _LONG_BLOCK = 64, 1024
+
+
+def _root_of_blocks(plan: ParsePlan, status_name: StatusName | None) -> Field | None:
+    """The fields of undamaged performance data of many blocks; None for all else.
+
+    A compiled object takes three kilobytes for the smallest block. So each block is read alone behind the header, and one that
+    differs from a block before it only in fields that decide on no other is not read, but is that block with other values.
+    """
+    data = plan.data
+    if plan.kind != "perf-data" or plan.notes or int.from_bytes(data[4:8], "little") < _MANY_BLOCKS:
+        return None
+    read = read_regular(data)
+    if read is None:
+        return None
+    starts = read.layout.starts
+    known: dict[tuple[int, int, int], Field] = {}
+    masks: dict[int, list[int]] = {}
+    head: Field | None = None
+    blocks = []
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        length = stop - start
+        bits = int.from_bytes(data[start:stop], "little") if length <= _LONG_BLOCK else 0
+        keys = [(length, mask, bits & mask) for mask in masks.get(length, ())]
+        block = next((known[key] for key in keys if key in known), None)
+        if block is None:
+            compiled, problem = parse_positions(replace(plan, data=data[: starts[0]] + data[start:stop]))
+            head = _Mapper(data, compiled if problem else None, status_name).root(plan.kind, compiled, plan.reading)
+            block = head.children[-1]
+            if length <= _LONG_BLOCK:
+                spans = [(leaf.start - starts[0], leaf.stop - starts[0], bool(leaf.reads)) for leaf in block.leaves()]
+                mask = int.from_bytes(deciding(spans, length), "little")
+                known[length, mask, bits & mask] = block
+                if mask not in masks.setdefault(length, []):
+                    masks[length].append(mask)
+        blocks.append(replace(_read_again(block, data, start - starts[0]), name=f"blocks[{number}]"))
+    assert head is not None
+    return replace(head, length=starts[-1], children=(*head.children[:-1], *blocks))
+
+
+def _read_again(field: Field, data: bytes, by: int) -> Field:
+    """A field of a block as it is in another one, so many bytes further on."""
+    children = tuple([_read_again(child, data, by) for child in field.children])
+    start, words = field.start + by, field.words
+    value, meaning = field.value, field.meaning
+    if field.reads:
+        raw = data[start : start + field.length]
+        value = _value_of(raw, field.reads)
+        meaning = words(value) if words is not None and isinstance(value, int) else None
+    elif children and words is not None:
+        meaning = words(data[start : start + field.length])
+    return replace(field, start=start, value=value, meaning=meaning, children=children, data=data, base=0)
+
+
+def _value_of(raw: bytes, reads: Reads) -> str | int:
+    """The value of a field as it follows from its bytes."""
+    match reads:
+        case "guid-le" | "guid-be":
+            return guid_text(raw, "little" if reads == "guid-le" else "big")
+        case "bytes":
+            return raw.hex()
+        case _:
+            return number_read(raw, reads)
+
+
+def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
+    """The bytes that decide on a layout, as a mask; `spans` are its fields, first byte and end, and whether they decide on no
+    other."""
+    mask = bytearray(b"\xff") * length
+    # Fields may lie in bytes of others.
+    for is_free in (True, False):
+        for start, stop, frees in spans:
+            if frees is is_free:
+                size = max(min(stop, length) - start, 0)
+                mask[start:stop] = bytes(size) if is_free else b"\xff" * size
+    return bytes(mask)
+
+
+# What of performance data of the first version decides on no other field, beside the values of counters.
+_V1_FREE = frozenset({*CLOCK, "perf_time", "perf_freq", "perf_time_100ns"})
+# Types whose `value` or `data` is what the field that has them is about.
+_WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4", "ms_scmr_stubs.optional_u4"}
+_GUIDS = {"ms_dtyp.guid", "ndr.uuid"}
+_NUMBERS = {"u1", "u2", "u4", "u8", "s4", "s8"}
+
+
+def _end(children: tuple[Field, ...], start: int) -> int:
+    return max((child.stop for child in children), default=start)
+
+
+def _date(of: dict[str, Any]) -> str:
+    """The fields of a SYSTEMTIME, which read better as one value: date and time."""
+    date = f"{of['year']:04}-{of['month']:02}-{of['day']:02}"
+    return f"{date}T{of['hour']:02}:{of['minute']:02}:{of['second']:02}.{of['milliseconds']:03}Z"
+
+
+def _read_date(raw: bytes, *, big_endian: bool) -> str:
+    """The bytes of a SYSTEMTIME as date and time."""
+    width = len(raw) // len(CLOCK)
+    order: Literal["little", "big"] = "big" if big_endian else "little"
+    numbers = [int.from_bytes(raw[at : at + width], order) for at in range(0, len(raw), width)]
+    return _date(dict(zip(CLOCK, numbers, strict=True)))
+
+
+_DATES: dict[bool, Words] = {order: partial(_read_date, big_endian=order) for order in (False, True)}

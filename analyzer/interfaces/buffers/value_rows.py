@@ -1,0 +1,343 @@
+"""Performance data as rows, for whoever wants values rather than trees: buffers in, one row a value out.
+
+Regular performance data is read on the fast path (`regular`), anything else by the compiled parsers. What stands before damage is
+returned, the damage is `problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from analyzer.core.errors import DecodeError
+from analyzer.interfaces.buffers._compiled import type_of
+from analyzer.interfaces.buffers.adapt import (
+    PARSER_ERRORS,
+    Encoding,
+    LazyError,
+    check_overlap,
+    contained,
+    counter_value,
+    damage_of,
+    v1_value,
+)
+from analyzer.interfaces.buffers.decode import notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.derived import PerfColumns, RawRow, regular_columns, rows_of
+from analyzer.interfaces.buffers.layout import DATA_HEADER
+from analyzer.interfaces.buffers.objects_v1 import CounterDefinition, WinPerfInstance, WinPerfObject
+from analyzer.interfaces.buffers.regular import read_regular
+from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
+
+
+class SystemTime(Struct, frozen=True):
+    """SYSTEMTIME ([MS-DTYP] 2.3.13), with its fields in their encoded form."""
+
+    year: int
+    month: int
+    day_of_week: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    milliseconds: int
+
+
+class PerfRow(Struct, frozen=True):
+    """A value of performance data, or the error block in its place.
+
+    `block` is the position of its block in the answer. `counter_id` is None where the block has none (types 1 and 4; then the
+    query's identifier at that index does), `instance` and `instance_id` where there is none. `data` is the value's bytes, None for
+    an error block.
+    """
+
+    block: int
+    block_type: int
+    status: int
+    counter_id: int | None
+    instance: str | None
+    instance_id: int | None
+    data: bytes | None
+
+    @property
+    def value(self) -> int | str | None:
+        """4 or 8 bytes as an unsigned integer, anything else as text (MS-PCQ 2.2.4.9)."""
+        return None if self.data is None else counter_value(self.data)
+
+
+class PerfData(Struct, frozen=True):
+    """What PerflibV2QueryCounterData answered (MS-PCQ 2.2.4.7). The header's numbers are None where it was cut off."""
+
+    total_size: int | None
+    num_blocks: int | None
+    perf_time_stamp: int | None
+    perf_time_100ns: int | None
+    perf_freq: int | None
+    system_time: SystemTime | None
+    rows: tuple[PerfRow, ...]
+    problem: DecodeError | None
+    notes: tuple[str, ...]
+
+
+def perf_data_rows(data: bytes) -> PerfData:
+    """The rows of a performance data buffer, in the order of the buffer."""
+    regular = read_regular(data)
+    if regular is None:
+        return plain_perf_data_rows(data)
+    rows = tuple(PerfRow(*row) for row in rows_of(data, regular.layout))
+    size, count, stamp, time_100ns, freq, *clock = DATA_HEADER.unpack_from(data)
+    return PerfData(size, count, stamp, time_100ns, freq, SystemTime(*clock), rows, None, ())
+
+
+def perf_data_columns(data: bytes) -> PerfColumns:
+    """The values of a performance data buffer as columns; of a damaged one, those before the damage."""
+    columns = regular_columns(data)
+    if columns is not None:
+        return columns
+    read = perf_data_rows(data)
+    return columns_of([astuple(row) for row in read.rows], read.problem)
+
+
+def columns_of(rows: Sequence[RawRow], problem: DecodeError | None = None) -> PerfColumns:
+    """Columns from rows, value by value."""
+    names: dict[str, int] = {}
+    texts: dict[int, str] = {}
+    entries = []
+    for at, (block, kind, status, counter, name, instance_id, raw) in enumerate(rows):
+        value = counter_value(raw) if raw is not None else None
+        if isinstance(value, str):
+            texts[at] = value
+        entries.append(
+            (
+                *(block, kind, status, -1 if counter is None else counter),
+                -1 if instance_id is None else instance_id,
+                -1 if raw is None else len(raw),
+                value if isinstance(value, int) else 0,
+                isinstance(value, int),
+                -1 if name is None else names.setdefault(name, len(names)),
+            )
+        )
+    columns = zip(*entries, strict=True) if entries else [()] * len(_DTYPES)
+    arrays: list[Any] = [np.array(column, dtype) for column, dtype in zip(columns, _DTYPES, strict=True)]
+    block, kind, status, counter, number, held, value, is_int, instance = arrays
+    return PerfColumns(
+        block, kind, status, counter, number, held, value, is_int, texts, tuple(names), instance, problem
+    )
+
+
+_DTYPES = (np.uint32, np.uint32, np.uint32, np.int64, np.int64, np.int64, np.uint64, np.bool_, np.int64)
+
+
+def plain_perf_data_rows(data: bytes) -> PerfData:
+    """Returns what `perf_data_rows` does, read by the plain parser alone."""
+    plan = plan_for("perf-data", data, None)
+    problem: DecodeError | None = None
+    try:
+        compiled = plan.fresh("plain")
+    except PARSER_ERRORS:
+        compiled, problem = parse_positions(plan)
+    rows: list[PerfRow] = []
+    for number, block in enumerate(getattr(compiled, "blocks", ())):
+        rows.extend(_block_rows(number, block))
+    size, count, stamp, time_100ns, freq = (getattr(compiled, name, None) for name in PerfData.__struct_fields__[:5])
+    clock, notes = _system_time(compiled), notes_on(plan, compiled)
+    return PerfData(size, count, stamp, time_100ns, freq, clock, tuple(rows), problem, notes)
+
+
+def _system_time(header: Any) -> SystemTime | None:
+    clock = getattr(header, "system_time", None)
+    if clock is None or not hasattr(clock, "milliseconds"):
+        return None
+    return SystemTime(*(int(getattr(clock, name)) for name in SystemTime.__struct_fields__))
+
+
+def _block_rows(number: int, block: Any) -> Iterator[PerfRow]:
+    """The rows of one block, which may have been cut off at any field."""
+    body = getattr(block, "body", None)
+    if body is None:
+        return
+    kind, status = int(block.block_type), block.status
+    if kind == 0:
+        yield PerfRow(number, kind, status, None, None, None, None)
+        return
+    if kind == 1:
+        if hasattr(body, "data") and hasattr(body.data, "value"):
+            yield PerfRow(number, kind, status, None, None, None, body.data.value)
+        return
+    ids: list[int | None] = [None]
+    if kind != 4:
+        ids = list(getattr(getattr(body, "counters", None), "counter_ids", ()))
+    if kind == 2:
+        yield from _value_rows(number, kind, status, ids, None, None, body)
+        return
+    for instance in getattr(getattr(body, "instances", None), "instances", ()):
+        header = getattr(instance, "header", None)
+        if header is not None and hasattr(header, "name"):
+            yield from _value_rows(number, kind, status, ids, utf16_text(header.name), header.instance_id, instance)
+
+
+def _value_rows(
+    number: int, kind: int, status: int, ids: list[int | None], name: str | None, instance_id: int | None, holder: Any
+) -> Iterator[PerfRow]:
+    for counter_id, data in zip(ids, getattr(holder, "data", ()), strict=False):
+        if hasattr(data, "value"):
+            yield PerfRow(number, kind, status, counter_id, name, instance_id, data.value)
+
+
+class WinPerf(Struct, frozen=True):
+    """PERF_DATA_BLOCK (winperf.h). The header's numbers are None where it was cut off.
+
+    For a damaged object, what stands before its damage is there; the first damage is `problem`, others are among the notes.
+    """
+
+    big_endian: bool
+    total_byte_length: int | None
+    num_object_types: int | None
+    default_object: int | None
+    system_time: SystemTime | None
+    perf_time: int | None
+    perf_freq: int | None
+    perf_time_100ns: int | None
+    system_name: str | None
+    objects: tuple[WinPerfObject, ...]
+    problem: DecodeError | None
+    notes: tuple[str, ...]
+
+
+def winperf_rows(data: bytes) -> WinPerf:
+    """The objects of a performance data block, in the order of the block."""
+    plan = plan_for("winperf", data, None)
+    problem: DecodeError | None = None
+    try:
+        compiled = plan.fresh("plain")
+    except PARSER_ERRORS:
+        compiled, problem = parse_positions(plan)
+    objects, damage, name = _objects(compiled)
+    if damage:
+        # The same with recorded positions, which keeps what was read of a damaged object.
+        compiled, problem = parse_positions(plan)
+        objects, damage, name = _objects(compiled)
+    problem, others = damage_of(compiled, problem, damage, len(data))
+    return WinPerf(
+        compiled.big_endian,
+        getattr(compiled, "total_byte_length", None),
+        getattr(compiled, "num_object_types", None),
+        getattr(compiled, "default_object", None),
+        _system_time(compiled),
+        getattr(compiled, "perf_time", None),
+        getattr(compiled, "perf_freq", None),
+        getattr(compiled, "perf_time_100ns", None),
+        name,
+        tuple(objects),
+        problem,
+        (*notes_on(plan, compiled), *others),
+    )
+
+
+def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str | None]:
+    """The objects as far as they could be read, what ended reading each damaged one, and the name of the system."""
+    objects: list[WinPerfObject] = []
+    damage: list[LazyError] = []
+    order = Encoding(compiled.big_endian)
+    name: str | None = None
+    if hasattr(compiled, "header_rest"):
+        try:
+            name = _text(compiled, "system_name", order)
+        except LazyError as error:
+            damage.append(error)
+    for item in getattr(compiled, "objects", ()):
+        body, ended = contained(item, "body")
+        if ended is not None:
+            damage.append(ended)
+        if body is not None and hasattr(body, "header_rest"):
+            try:
+                _read_object(objects, body, order)
+            except LazyError as error:
+                damage.append(error)
+    return objects, damage, name
+
+
+def _text(compiled: Any, field_name: str, reading: Encoding) -> str | None:
+    """A name that is read on demand, None for none."""
+    try:
+        raw = getattr(compiled, field_name)
+    except PARSER_ERRORS as error:
+        raise LazyError(compiled, field_name) from error
+    if raw is None:
+        return None
+    encoding = next(field.encoding for field in type_of(compiled).fields if field.name == field_name)
+    if encoding == "code-page" and reading.code_page:
+        return code_page_text(raw, reading.code_page)
+    return utf16_text(raw, big_endian=reading.big_endian)
+
+
+def _read_object(objects: list[WinPerfObject], body: Any, order: Encoding) -> None:
+    reading = Encoding(order.big_endian, body.code_page)
+    instances: list[WinPerfInstance] = []
+    definitions = tuple(
+        CounterDefinition(
+            item.counter_name_title_index,
+            item.counter_help_title_index,
+            item.default_scale,
+            int(item.detail_level),
+            int(item.counter_type),
+            item.counter_size,
+            item.counter_offset,
+        )
+        for item in getattr(body, "counters", ())
+        if hasattr(item, "counter_offset")
+    )
+    try:
+        block = getattr(body, "counter_block", None)
+        if block is not None:
+            instances.append(WinPerfInstance(None, None, None, None, _values(block, reading)))
+        for instance in getattr(body, "instances", None) or ():
+            definition = getattr(instance, "definition", None)
+            if definition is None or not hasattr(definition, "name_length"):
+                continue
+            block = getattr(instance, "counter_block", None)
+            instances.append(
+                WinPerfInstance(
+                    _text(definition, "name", reading),
+                    None if definition.unique_id == -1 else definition.unique_id,
+                    definition.parent_object_title_index,
+                    definition.parent_object_instance,
+                    () if block is None else _values(block, reading),
+                )
+            )
+    finally:
+        objects.append(
+            WinPerfObject(
+                body.object_name_title_index,
+                body.object_help_title_index,
+                int(body.detail_level),
+                body.default_counter,
+                body.num_instances,
+                body.code_page,
+                body.perf_time,
+                body.perf_freq,
+                definitions,
+                tuple(instances),
+            )
+        )
+
+
+def _values(block: Any, reading: Encoding) -> tuple[int | str | None, ...]:
+    """The values of one counter block, all of them or (where it was cut off) none."""
+    body = getattr(block, "body", None)
+    if body is None or not hasattr(body, "raw"):
+        return ()
+    try:
+        check_overlap(body, len(body.raw))
+    except DecodeError as error:
+        raise LazyError(body, "values") from error
+    values = []
+    for item in body.values:
+        try:
+            values.append(v1_value(item.definition, item.value, reading))
+        except PARSER_ERRORS as error:
+            raise LazyError(item, "value") from error
+    return tuple(values)

@@ -1,0 +1,75 @@
+"""What the machines of a capture are called: every address with the names the traffic gives it, and where each name was stated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from analyzer.interfaces.pcq.naming_exchanges import NAMING
+from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.security import Identity
+
+_GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+# A name and what stated it.
+Named = tuple[str, str]
+
+
+def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
+    """The names of each address that has any, in the order they were stated in the whole capture, whatever part is shown."""
+    found: dict[str, dict[Named, None]] = {}
+
+    def note(ip: str, names: Iterator[Named]) -> None:
+        for one in names:
+            found.setdefault(ip, {})[one] = None
+
+    known: set[tuple[str, str, Identity]] = set()
+
+    def note_ends(client: str, server: str, identity: Identity) -> None:
+        # Call after call has the same.
+        if (client, server, identity) not in known:
+            known.add((client, server, identity))
+            note(client, _of_client(identity))
+            note(server, _of_server(identity))
+
+    for session in analysis.sessions:
+        for identity in session.identities:
+            note_ends(session.client.ip, session.server.ip, identity)
+        for ip, name, source in session.hosts:
+            note(ip, iter(((name, source),)))
+    calls = analysis.calls
+    shared = set(calls.first_of_contexts(range(1, len(calls) + 1)))
+    for number, call in Selected(
+        calls, sorted(shared.union(calls.first_by_text(calls.of_perflib(NAMING), "szMachine")))
+    ):
+        if number in shared and call.security.identity is not None:
+            note_ends(call.client.ip, call.server.ip, call.security.identity)
+        if call.is_perflib and call.request is not None:
+            machine = call.request.params.get("szMachine")
+            if isinstance(machine, str) and (name := machine.lstrip("\\")) not in ("", call.server.ip):
+                note(call.server.ip, iter(((name, "szMachine of a PerflibV2 call"),)))
+    for ip, name in analysis.capture.names.items():
+        note(ip, iter(((name, "name resolution in the capture file"),)))
+    return {ip: list(names) for ip, names in found.items()}
+
+
+def machine_names(analysis: Analysis) -> dict[str, tuple[str, ...]]:
+    """All names of each address that has any."""
+    return {ip: tuple(name for name, _ in names) for ip, names in names_stated(analysis).items()}
+
+
+def _of_client(identity: Identity) -> Iterator[Named]:
+    if identity.workstation:
+        yield identity.workstation, "NTLM workstation"
+
+
+def _of_server(identity: Identity) -> Iterator[Named]:
+    if identity.server_name:
+        yield identity.server_name, "NTLM target information, NetBIOS name"
+    if identity.server_dns_name:
+        yield identity.server_dns_name, "NTLM target information, DNS name"
+    # A service principal is class/host, or class/host/name; that of directory replication names no host, but a GUID
+    # ([MS-DRSR] section 2.2.3.2).
+    _, _, rest = (identity.service or "").partition("/")
+    host = rest.partition("/")[0].partition(":")[0]
+    if host and not _GUID.fullmatch(host):
+        yield host, "Kerberos service principal"

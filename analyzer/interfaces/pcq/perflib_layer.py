@@ -1,0 +1,239 @@
+"""Calls of PerflibV2: exchanges in, decoded calls out ([MS-PCQ] section 3.1.4); everything else passes unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.events import Event, Moment
+from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
+from analyzer.results.call import Call, Side, StubProblem
+from analyzer.results.catalog import Catalogs
+from analyzer.results.perflib import (
+    BUFFER_KIND_OF_CODE,
+    BUFFER_KIND_OF_METHOD,
+    INTERFACE,
+    Opnum,
+    RequestCode,
+)
+from analyzer.results.query import Identifier
+from analyzer.transport.channel.channel_events import ChannelGap
+from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.plain_call import decoded_call, plain_call, trimmed_length
+
+_OPNUMS = frozenset(Opnum)
+
+
+_BEFORE_ALL: Moment = (-1, -1)
+
+
+class Loss(Struct, frozen=True):
+    """Requests may have been lost on a channel, after the end of the call that `after` describes."""
+
+    after: Moment
+    channel: int
+
+
+def _begin(side: Side) -> Moment:
+    return side.first_time_ns, side.first_frame
+
+
+class PerflibLayer:
+    """Decodes PerflibV2 exchanges, has what they say of countersets learnt, and notes where requests were lost.
+
+    What the calls say of query handles can only be known when all are there, in their order: that is `pcq.follow`.
+    """
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange, ChannelGap})
+
+    def __init__(self, learner: CatalogLearner | None = None, *, learning: bool = True) -> None:
+        """Unless it is `learning`, who takes the calls has them learnt."""
+        self.losses: list[Loss] = []
+        self._learning = learning
+        self.learner = learner or CatalogLearner()
+        # When the answer of each channel began to come that did so last.
+        self._last: dict[int, Moment] = {}
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Exchange):
+            if (answer := event.response) is not None:
+                begin = _begin(answer)
+                if begin > self._last.get(event.channel.number, _BEFORE_ALL):
+                    self._last[event.channel.number] = begin
+            if event.interface == INTERFACE:
+                call = perflib_call(plain_call(event))
+                if self._learning:
+                    self.learner.learn(call)
+                yield call
+                return
+        elif isinstance(event, ChannelGap) and event.from_client:
+            self.losses.append(Loss(self._last.get(event.channel.number, _BEFORE_ALL), event.channel.number))
+        yield event
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
+
+
+class Lesson(Struct, frozen=True):
+    """What a call can teach of a counterset: of which server and set, what was asked (None: for its instances), and the digest of
+    the answer."""
+
+    server: str
+    counterset: str
+    asked: tuple[int, int] | None
+    digest: bytes
+
+
+class CatalogLearner:
+    """Notes what calls say of countersets, in `catalogs`."""
+
+    def __init__(self) -> None:
+        self.catalogs = Catalogs()
+        # What would teach nothing, by server and counterset: code and language that were asked with, and a hash of the answer.
+        self._known: dict[tuple[str, str], set[tuple[tuple[int, int], bytes]]] = {}
+        # The list of instances that was answered last: once more it says nothing new.
+        self._listed: dict[tuple[str, str], bytes] = {}
+
+    def learn(self, call: Call) -> None:
+        if (lesson := lesson_of(call)) is None or self.knows(lesson):
+            return
+        assert call.response is not None
+        kind, data = call.response.buffer_kind, call.response.buffer_data
+        assert kind is not None
+        decoded = decode_buffer(kind, data)
+        if decoded.problem is not None:
+            return
+        catalog, place = self.catalogs.of(call.server), (lesson.server, lesson.counterset)
+        if lesson.asked is None:
+            catalog.learn_instances(lesson.counterset, decoded.tree)
+            self._listed[place] = lesson.digest
+            return
+        known = self._known.setdefault(place, set())
+        if catalog.learn(lesson.counterset, *lesson.asked, decoded.tree):
+            known.clear()
+        known.add((lesson.asked, lesson.digest))
+
+    def knows(self, lesson: Lesson) -> bool:
+        """Whether it would teach nothing: a server sends every client the same, and the answers in `_known` changed nothing."""
+        place = lesson.server, lesson.counterset
+        if lesson.asked is None:
+            return self._listed.get(place) == lesson.digest
+        return (lesson.asked, lesson.digest) in self._known.get(place, ())
+
+
+def lesson_of(call: Call) -> Lesson | None:
+    """What a call can teach; None for nothing."""
+    guid = call.counterset
+    if guid is None or call.state != "complete" or call.status != 0:
+        return None
+    assert call.response is not None
+    kind, data = call.response.buffer_kind, call.response.buffer_data
+    if kind is None:
+        return None
+    asked = None
+    if kind != "instances":
+        code = call.request_code
+        assert code is not None
+        assert call.request is not None
+        # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
+        asked = code, call.request.params["RequestLCID"]
+    return Lesson(call.server.ip, guid, asked, sha256(data).digest())
+
+
+def perflib_call(call: Call) -> Call:
+    """A call that is taken for one of PerflibV2, decoded ([MS-PCQ] section 3.1.4)."""
+    request = _side(call.request, call, "request")
+    code = request.params.get("RequestCode") if request is not None else None
+    response = _side(call.response, call, "response", request_code=code) if call.fault is None else call.response
+    return decoded_call(call, request, response)
+
+
+def _side(
+    side: Side | None, call: Call, name: Literal["request", "response"], *, request_code: int | None = None
+) -> Side | None:
+    opnum = call.opnum
+    if side is None or side.missing is not None or opnum is None or opnum not in _OPNUMS:
+        return side
+    stub = side.stub
+    assert not isinstance(stub, Missing)
+    try:
+        decoded = stub_places("perflib-v2", opnum, name, stub, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
+    except DecodeError as error:
+        return replace(side, params=error.params, problem=StubProblem.of(error))
+    params = decoded.params
+    if decoded.status is not None:
+        params["ReturnValue"] = decoded.status
+    length = trimmed_length(side, side.stub_length, decoded.consumed)
+    if decoded.data is None or decoded.data[0] == decoded.data[1]:
+        return replace(side, params=params, stub_length=length)
+    if decoded.status:
+        # What comes with an error is not laid out as an answer is ([MS-PCQ] section 3.1.4.1).
+        return replace(side, params=params, stub_length=length, buffer_span=decoded.data)
+    kind = BUFFER_KIND_OF_METHOD.get((opnum, name))
+    if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
+        kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]
+    return replace(side, params=params, stub_length=length, buffer_span=decoded.data, buffer_kind=kind)
+
+
+def may_answer_validate_counters(call: Call) -> bool:
+    """Whether an answer whose request was lost can be one of ValidateCounters that changed something."""
+    if call.fault is not None:
+        return False
+    side = call.response
+    if side is None or isinstance(side.stub, Missing):
+        return True
+    stub = side.stub.data
+    try:
+        decoded = decode_stub(
+            "perflib-v2",
+            Opnum.VALIDATE_COUNTERS,
+            "response",
+            stub,
+            ndr64=call.syntax == "ndr64",
+            big_endian=side.big_endian,
+        )
+    except DecodeError:
+        return False
+    # Some stacks pad a sealed stub to 8 bytes without counting it (RFC 1964), so up to 7 may follow.
+    if len(stub) - decoded.consumed >= 8:
+        return False
+    return decode_buffer("identifiers", decoded.data or b"").problem is None
+
+
+def identifiers_of(side: Side | None) -> Sequence[Identifier] | None:
+    """The identifiers of a side; None where its buffer is damaged, so that they may be others or more."""
+    if side is None or side.buffer is None:
+        return ()
+    data = side.buffer.data
+    return _known_identifiers(data) if len(data) <= _SHORT_LIST else _identifiers(data)
+
+
+def _identifiers(data: bytes) -> Sequence[Identifier] | None:
+    decoded = decode_buffer("identifiers", data)
+    if decoded.problem is not None:
+        return None
+    return tuple(
+        [
+            Identifier(
+                item["counterset_guid"],
+                item["status"],
+                item["counter_id"],
+                item["instance_id"],
+                item["index"],
+                item["name"],
+            )
+            for item in decoded.tree["identifiers"]
+        ]
+    )
+
+
+# Clients of one kind ask for the same counters.
+_SHORT_LIST = 4096
+_known_identifiers = lru_cache(maxsize=256)(_identifiers)

@@ -1,0 +1,145 @@
+"""The values of a PerflibV2QueryCounterData answer, each with its metadata from the capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.core.naming import SampleNames
+from analyzer.interfaces.buffers import PerfData, PerfRow, perf_data_rows
+from analyzer.interfaces.buffers.windows_text import utf16_text
+from analyzer.results.call import Call
+from analyzer.results.catalog import Catalog
+from analyzer.results.perflib import NONE_ID
+from analyzer.results.query import Identifier, QueryView
+from analyzer.results.sample import IdSource
+
+# Counterset, counter, instance by name and number.
+Shown = tuple[str, int, str, int | None]
+_TYPE_CLASS_MASK = 0x00000C00
+_TYPE_CLASS_TEXT = 0x00000800
+
+
+class PerflibSample(Struct, frozen=True):
+    """One raw value. `counterset`, `counter_id`, names and type are None where they are not in the capture.
+
+    `id_source` is what states which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
+    `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those of
+    the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since the year 1601
+    began. It is `repeated` where an earlier block of the answer has the same counter of the same instance: both were added to the
+    query.
+    """
+
+    query: str | None
+    block: int
+    block_type: int
+    block_status: int
+    counterset: str | None
+    counterset_name: str | None
+    counter_id: int | None
+    counter_name: str | None
+    counter_type: int | None
+    instance: str | None
+    instance_id: int | None
+    raw: int | str | None
+    data_size: int | None
+    perf_time_stamp: int | None
+    perf_time_100ns: int | None
+    perf_freq: int | None
+    id_source: IdSource | None = None
+    names: SampleNames | None = None
+    repeated: bool = False
+
+
+def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
+    """The values a call was answered with, in the order of the buffer; nothing for calls that carry none."""
+    side = call.response
+    if side is None or side.buffer is None or side.buffer_kind != "perf-data":
+        return
+    yield from samples_of(perf_data_rows(side.buffer.data), call.query, catalog)
+
+
+def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> Iterator[PerflibSample]:
+    """The values of a decoded answer; `query` names those of its blocks that are known."""
+    blocks: dict[Shown, int] = {}
+    for row in answer.rows:
+        known = query.blocks.get(row.block) if query is not None else None
+        counterset, counter_id = counter_of(query, row.block, row.counter_id)
+        entry = catalog.counter(counterset, counter_id)
+        counter_type = entry.type if entry is not None else None
+        instance, instance_id = _instance_of(row, known, catalog)
+        yield PerflibSample(
+            query.handle if query is not None else None,
+            row.block,
+            row.block_type,
+            row.status,
+            counterset,
+            catalog.label(counterset),
+            counter_id,
+            entry.label if entry is not None else None,
+            counter_type,
+            instance,
+            instance_id,
+            _raw(row, counter_type),
+            len(row.data) if row.data is not None else None,
+            answer.perf_time_stamp,
+            answer.perf_time_100ns,
+            answer.perf_freq,
+            query.id_source if known is not None and query is not None else None,
+            catalog.names(counterset, counter_id),
+            row.data is not None
+            and (what := shown(counterset, counter_id, instance, instance_id, catalog)) is not None
+            and blocks.setdefault(what, row.block) != row.block,
+        )
+
+
+def shown(
+    counterset: str | None, counter_id: int | None, instance: str | None, instance_id: int | None, catalog: Catalog
+) -> Shown | None:
+    """What a value belongs to, whichever block it stands in; None where the capture does not state it. The instance of a set that
+    has one only means nothing.
+    """
+    if counterset is None or counter_id is None:
+        return None
+    if catalog.is_single(counterset):
+        return counterset, counter_id, "", None
+    return counterset, counter_id, (instance or "").casefold(), instance_id
+
+
+def counterset_of(query: QueryView | None, block: int) -> str | None:
+    """The counterset of a block: that of its identifier, or the only one the query holds counters of."""
+    if query is None:
+        return None
+    known = query.blocks.get(block)
+    return known.counterset if known is not None else query.counterset
+
+
+def counter_of(query: QueryView | None, block: int, counter_id: int | None) -> tuple[str | None, int | None]:
+    """The counterset and the counter of a value of a block: the counter that the block states, else that of its identifier."""
+    known = query.blocks.get(block) if query is not None else None
+    if counter_id is None and known is not None and known.names_one_counter:
+        counter_id = known.counter_id
+    return counterset_of(query, block), counter_id
+
+
+def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tuple[str | None, int | None]:
+    """The instance as the block names it, else as the identifier does that the block answers. One that only gives a number has
+    the name in the answer of EnumerateCounterSetInstances."""
+    if row.instance is not None or row.instance_id is not None or known is None:
+        return row.instance, row.instance_id
+    instance = known.instance if known.names_one_instance else None
+    number = None if known.instance_id == NONE_ID else known.instance_id
+    if not instance and number is not None:
+        instance = catalog.instance(known.counterset, number) or instance
+    return instance, number
+
+
+def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
+    """The value; text of 4 or 8 bytes differs from a number only by the counter's declared type."""
+    return utf16_text(row.data) if row.data is not None and is_text(counter_type) else row.value
+
+
+def is_text(counter_type: int | None) -> bool:
+    """Whether values of a declared type are text."""
+    return counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT

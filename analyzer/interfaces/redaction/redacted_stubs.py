@@ -1,0 +1,189 @@
+"""Stubs and buffers in, the same without names out: every byte of which it is not known what it holds becomes zero.
+
+Numbers, GUIDs and the vocabulary of counters (names and help texts of countersets and counters) stay as they are. Names of
+machines, instances, keys and values, and texts, become pseudonyms of the same length. Bytes that belong to no field are not copied.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.interfaces.buffers import StubKind, map_fields
+from analyzer.interfaces.buffers.field_map import Field
+from analyzer.interfaces.pcq.perflib_layer import perflib_call
+from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+from analyzer.interfaces.svcctl.service_layer import service_call
+from analyzer.interfaces.winperf.winreg_layer import winreg_call
+from analyzer.results import perflib, scmr, winreg
+from analyzer.results.buffer import BufferKind
+from analyzer.results.call import Call, Side
+from analyzer.results.name_tables import is_index
+from analyzer.transport.rpc.plain_call import interface_facts
+
+SideName = Literal["request", "response"]
+# Buffers whose texts are the vocabulary of counters.
+_VOCABULARY = frozenset(("string", "string-table", "name-table", "counterset-info", "counter-info"))
+# Values of HKEY_PERFORMANCE_DATA (winperf): what is asked for, not how anybody calls it; and the keys of the name tables.
+_PERFORMANCE_VALUE = re.compile(r"(?i)(global|costly|(counter|explain|help)( ?[0-9a-f]{3})?|[\d ]+)\0*")
+_PERFORMANCE_KEY = re.compile(
+    r"(?i)\\?software\\microsoft\\windows nt\\currentversion\\perflib(\\[0-9a-f]{3}|\\currentlanguage)?\0*"
+)
+_TABLE_VALUE = re.compile(r"(?i)(counter|explain|help)( ?[0-9a-f]{3})?\0*")
+_REG_TEXT, _REG_NUMBERS = (1, 2, 6, 7), (4, 5, 11)
+
+
+def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]:
+    """The stubs of a call that has not been decoded, as far as they are there. In stubs of other interfaces nothing is known but
+    the status that a response ends with: the rest becomes zeros.
+    """
+    candidates = [call]
+    if call.interface.uuid is None:
+        # Which interface it is, is found out from the stubs later: what has the method and reads them as a whole decides here too.
+        known = [interface for interface in (perflib.INTERFACE, winreg.INTERFACE) if call.opnum in _STUBS[interface][1]]
+        candidates = [_as(call, interface, syntax) for syntax in _SYNTAXES for interface in known]
+    for candidate in candidates:
+        if (decode := _DECODERS.get(candidate.interface.uuid or "")) is not None:
+            decoded = decode(candidate)
+            sides = (decoded.request, decoded.response)
+            if candidate is call or all(side is None or side.problem is None for side in sides):
+                return {
+                    "request": _stub(decoded, decoded.request, "request", names),
+                    "response": _stub(decoded, decoded.response, "response", names),
+                }
+    return {"request": _zeros(call.request), "response": _with_status(_zeros(call.response), call)}
+
+
+# What decodes the calls of an interface.
+_DECODERS = {perflib.INTERFACE: perflib_call, winreg.INTERFACE: winreg_call, scmr.INTERFACE: service_call}
+
+
+_SYNTAXES: tuple[Literal["ndr", "ndr64"], ...] = ("ndr", "ndr64")
+
+
+def _as(call: Call, interface: str, syntax: Literal["ndr", "ndr64"]) -> Call:
+    return replace(call, interface=interface_facts(interface, (1, 0), is_recognised=True), syntax=syntax)
+
+
+def _zeros(side: Side | None) -> bytes | None:
+    return bytes(len(side.stub)) if side is not None and not isinstance(side.stub, Missing) else None
+
+
+def _with_status(stub: bytes | None, call: Call) -> bytes | None:
+    """The zeros of a response, with the status at their end, where the method returns one."""
+    if stub is None or call.status is None or call.response is None:
+        return stub
+    return stub[:-4] + call.status.to_bytes(4, "big" if call.response.big_endian else "little")
+
+
+# What their stubs are called, and the methods that are described.
+_STUBS: dict[str, tuple[Literal["perflib-v2", "winreg", "svcctl"], frozenset[int]]] = {
+    perflib.INTERFACE: ("perflib-v2", frozenset(perflib.Opnum)),
+    winreg.INTERFACE: ("winreg", frozenset(winreg.WinregOpnum)),
+    scmr.INTERFACE: ("svcctl", frozenset(scmr.ScmrOpnum)),
+}
+
+
+def _stub(call: Call, side: Side | None, name: SideName, names: Pseudonyms) -> bytes | None:
+    if side is None or isinstance(side.stub, Missing):
+        return None
+    stub = side.stub.data
+    out = bytearray(len(stub))
+    if call.opnum is None or (name == "response" and call.fault is not None):
+        return bytes(out)
+    interface, opnums = _STUBS[call.interface.uuid or ""]
+    if call.opnum in opnums:
+        kind = StubKind(interface, call.opnum, name, call.syntax == "ndr64", side.big_endian)
+        root = map_fields(kind, stub).root
+        if call.is_winreg and (value := _value_name(call)) is not None and _PERFORMANCE_VALUE.fullmatch(value):
+            _copy(root, out, stub, names, keep=_PERFORMANCE_VALUE, big_endian=side.big_endian)
+        else:
+            _copy(root, out, stub, names, keep=_PERFORMANCE_KEY, big_endian=side.big_endian)
+    if not call.is_perflib and name == "response":
+        # Every method of [MS-RRP] and [MS-SCMR] returns a Win32 code, the last thing in its response.
+        end = side.stub_length
+        out[max(end - 4, 0) : end] = stub[max(end - 4, 0) : end]
+    if side.buffer_span is not None:
+        start, stop = side.buffer_span
+        out[start:stop] = _content(call, side, stub[start:stop], names)
+    return bytes(out)
+
+
+def _content(call: Call, side: Side, data: bytes, names: Pseudonyms) -> bytes:
+    """What a buffer parameter holds."""
+    if call.is_perflib:
+        return (
+            redacted_buffer(side.buffer_kind, data, names, big_endian=side.big_endian)
+            if side.buffer_kind
+            else bytes(len(data))
+        )
+    value = _value_name(call)
+    if data[:8] in winreg.SIGNATURES:
+        return redacted_buffer("winperf", data, names)
+    kind = side.params.get("lpType", call.request.params.get("dwType") if call.request is not None else None)
+    if value is not None and _TABLE_VALUE.fullmatch(value) and _is_name_table(data):
+        return data
+    if kind in _REG_NUMBERS:
+        return data
+    if kind in _REG_TEXT and len(data) % 2 == 0:
+        return _pseudonym(data.decode("utf-16-le", "surrogatepass"), len(data), names, "utf-16-le")
+    return bytes(len(data))
+
+
+def _is_name_table(data: bytes) -> bool:
+    """Whether it is pairs of an index and a name of a counter, and so holds no names of anybody."""
+    indices = data.decode("utf-16-le", "replace").split("\0")[::2]
+    return all(not index or is_index(index) for index in indices)
+
+
+def _value_name(call: Call) -> str | None:
+    value = call.request.params.get("lpValueName") if call.request is not None else None
+    return value if isinstance(value, str) else None
+
+
+def redacted_buffer(kind: BufferKind, data: bytes, names: Pseudonyms, *, big_endian: bool | None = None) -> bytes:
+    """A buffer of this kind without names."""
+    out = bytearray(len(data))
+    root = map_fields(kind, data, big_endian=big_endian).root
+    _copy(root, out, data, names, keep=_EVERYTHING if kind in _VOCABULARY else _NOTHING, big_endian=bool(big_endian))
+    return bytes(out)
+
+
+_EVERYTHING, _NOTHING = re.compile(r"(?s).*"), re.compile(r"(?!)")
+
+
+def _copy(
+    field: Field, out: bytearray, data: bytes, names: Pseudonyms, *, keep: re.Pattern[str], big_endian: bool
+) -> None:
+    """Copies the values of a field and those below it; a text that `keep` does not fit as a pseudonym."""
+    for leaf in field.leaves():
+        start, stop = leaf.start, leaf.start + leaf.length
+        if leaf.type == "bytes" or leaf.children:
+            continue
+        value = leaf.value
+        if (
+            isinstance(value, str)
+            and not leaf.type.endswith(("guid", "uuid"))
+            and value != "PERF"
+            and not keep.fullmatch(value)
+        ):
+            raw = data[start:stop]
+            encoding = next(
+                (one for one in _encodings(big_endian) if raw.startswith(value.encode(one, "surrogatepass"))), None
+            )
+            if encoding is not None:
+                out[start:stop] = _pseudonym(value, leaf.length, names, encoding)
+        else:
+            out[start:stop] = data[start:stop]
+
+
+def _encodings(big_endian: bool) -> tuple[str, ...]:
+    return ("utf-16-be", "utf-16-le", "utf-8") if big_endian else ("utf-16-le", "utf-16-be", "utf-8")
+
+
+def _pseudonym(text: str, length: int, names: Pseudonyms, encoding: str) -> bytes:
+    """The pseudonym of a text in a field of so many bytes, filled up with zeros."""
+    return names.name(text).encode(encoding, "surrogatepass")[:length].ljust(length, b"\0")

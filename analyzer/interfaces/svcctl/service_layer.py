@@ -1,0 +1,102 @@
+"""Calls of the service control manager: exchanges in, decoded calls out ([MS-SCMR] section 3.1.4); all else passes unchanged.
+
+They share the SMB session with performance calls, and are what a responder asks for next: which service was created, from which
+file, and started by whom. Handles are followed to the names of their services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.core.events import Event
+from analyzer.core.guid import guid_text
+from analyzer.core.numbers import Numbers
+from analyzer.interfaces.buffers import StubDecode, decode_stub
+from analyzer.results.call import Call, Side, handle_of
+from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum
+from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.plain_call import decoded_call, decoded_side, plain_call
+
+# A context handle: attributes and a UUID (C706 appendix N).
+_HANDLE_BYTES = 20
+# A client that opens services without end must not make us hold all their names; the oldest is forgotten.
+MAX_HANDLES = 65_536
+
+
+class ServiceLayer:
+    """Decodes svcctl exchanges, and follows their handles to the names of services."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange})
+
+    def __init__(self, numbers: Numbers | None = None) -> None:
+        """`numbers` numbers handles."""
+        # By server and handle: the number of the handle, and the name of its service (the manager's has none).
+        self._handles: dict[tuple[str, str], tuple[int, str | None]] = {}
+        self._numbers = (numbers or Numbers()).services
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Exchange) and event.interface == INTERFACE:
+            yield self._followed(service_call(plain_call(event)))
+        else:
+            yield event
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
+
+    def _followed(self, call: Call) -> Call:
+        """The call with the name of its service and the number of its handle."""
+        server, opnum = call.server.ip, call.opnum
+        given = handle_of(call.response, "lpServiceHandle") or handle_of(call.response, "lpScHandle")
+        used = handle_of(call.request, "hService") or handle_of(call.request, "hSCObject")
+        if opnum not in DECODED:
+            used = self._first_handle(call)
+        number, name = self._handles.get((server, used), (None, None)) if used is not None else (None, None)
+        if used is not None and number is None:
+            number = self._learn((server, used), None)
+        if opnum in OPENING or opnum in CREATING:
+            named = call.request.params.get("lpServiceName") if call.request is not None else None
+            name = named if isinstance(named, str) else None
+        if call.status == ERROR_SUCCESS and given is not None and (opnum in OPENING_MANAGER or name is not None):
+            number = self._learn((server, given), name)
+        if opnum == ScmrOpnum.CLOSE_SERVICE_HANDLE and used is not None and call.status == ERROR_SUCCESS:
+            self._handles.pop((server, used), None)
+        return replace(call, path=name, key_number=number)
+
+    def _first_handle(self, call: Call) -> str | None:
+        """The handle that a request which is not decoded begins with, where it is one that was given out."""
+        side = call.request
+        if side is None or side.missing is not None or side.big_endian:
+            return None
+        stub = side.stub
+        if isinstance(stub, Missing) or len(stub) < _HANDLE_BYTES:
+            return None
+        handle = guid_text(stub.part(4, _HANDLE_BYTES))
+        return handle if (call.server.ip, handle) in self._handles else None
+
+    def _learn(self, place: tuple[str, str], name: str | None) -> int:
+        """A handle is known from now on, by a number of its own."""
+        self._handles.pop(place, None)
+        if len(self._handles) >= MAX_HANDLES:
+            del self._handles[next(iter(self._handles))]
+        number = next(self._numbers)
+        self._handles[place] = number, name
+        return number
+
+
+def service_call(call: Call) -> Call:
+    """A call of the service control manager, decoded."""
+    request = _side(call.request, call, "request")
+    response = _side(call.response, call, "response") if call.fault is None else call.response
+    return decoded_call(call, request, response)
+
+
+def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -> Side | None:
+    def decode(stub: bytes, ndr64: bool, big_endian: bool) -> StubDecode:
+        assert call.opnum is not None
+        return decode_stub("svcctl", call.opnum, name, stub, ndr64=ndr64, big_endian=big_endian)
+
+    return decoded_side(side, call, DECODED, decode)[0]

@@ -1,0 +1,307 @@
+"""One run of the probe: a server in; what was sent and received as pcapng, and the list of what it triggered out.
+
+The list is JSON of format 1: `server`, `begun`, `calls`, `failures`, and `triggered`, which holds for each requirement of the
+catalogue the steps that brought its trigger about. `pcq audit --triggered` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from struct import pack
+from types import FrameType
+from typing import Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+from analyzer.auth.keys import nt_hash
+from analyzer.core.dcerpc import NDR, NDR64
+from analyzer.core.discreet import Discreet
+from analyzer.core.errors import InputError
+from analyzer.probe.bound_stream import BoundStream, Credentials, OfferedContext, Reply
+from analyzer.probe.connect import PipeConnector, TcpConnector
+from analyzer.probe.recording import Relay, captured_by, pcapng
+from analyzer.probe.request_stubs import context_handle
+from analyzer.probe.script import STEPS, Options, Script
+from analyzer.probe.talk import Impersonation, Lab, LogEntry
+from analyzer.questions.audit.requirements import catalogue
+from analyzer.questions.audit.triggered import FORMAT
+from analyzer.results import perflib
+
+Program = Literal["auto", "dumpcap", "tcpdump", "own"]
+
+
+class Target(Struct, frozen=True):
+    """The server that the user named: its port of SMB, or (without a pipe) of DCERPC over TCP."""
+
+    name: str
+    port: int
+    is_pipe: bool
+
+    @property
+    def words(self) -> str:
+        return f"{self.name}, {'pipe winreg over SMB at' if self.is_pipe else 'TCP'} port {self.port}"
+
+    def address(self) -> tuple[str, int]:
+        """Raises `InputError` where the name has no address."""
+        try:
+            found = socket.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise InputError(f"{self.name} has no address: {error.strerror or error}") from None
+        return str(found[0][4][0]), self.port
+
+
+class ProbeOutcome(Discreet, frozen=True):
+    """What a run came to, as the files to be written hold it; `number` of the `causable` requirements were triggered."""
+
+    hidden = ("keys", "capture")
+
+    capture: bytes
+    triggered: bytes
+    keys: bytes
+    calls: int
+    number: int
+    causable: int
+    captured_by: str
+    failures: tuple[str, ...]
+
+
+class Pace(Struct, frozen=True):
+    """How a run goes: calls a second at most, how long each answer is waited for, and who is told what happens meanwhile."""
+
+    rate: float
+    timeout_s: float
+    tell: Callable[[str], None] = lambda line: None
+
+
+def run_probe(target: Target, credentials: Credentials, options: Options, pace: Pace, program: Program) -> ProbeOutcome:
+    """Runs the whole script, or as much of it as a signal leaves time for: what was captured by then is whole. Raises `InputError`
+    where there is no server."""
+    with _until_a_signal() as script_ended:
+        return _probed(target, credentials, options, pace, program, script_ended)
+
+
+@contextmanager
+def _until_a_signal() -> Iterator[Callable[[], None]]:
+    """The first signal that asks for an end ends the script alone. Once that has ended (which the caller says), signals wait no
+    longer than it takes to write what was captured: they are passed over."""
+    has_ended = False
+
+    def end() -> None:
+        nonlocal has_ended
+        has_ended = True
+
+    def taken(number: int, frame: FrameType | None) -> None:
+        if not has_ended:
+            end()
+            before = known[number]
+            if callable(before):
+                before(number, frame)
+
+    known = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in known.items():
+        if callable(handler):
+            signal.signal(number, taken)
+    try:
+        yield end
+    finally:
+        for number, handler in known.items():
+            signal.signal(number, handler)
+
+
+def _probed(
+    target: Target,
+    credentials: Credentials,
+    options: Options,
+    pace: Pace,
+    program: Program,
+    script_ended: Callable[[], None],
+) -> ProbeOutcome:
+    server = target.address()
+    programs: tuple[str, ...] = {"auto": ("dumpcap", "tcpdump"), "own": ()}.get(program, (program,))
+    for name in programs:
+        with captured_by(name, server) as captured:
+            lab = _run(target, server, credentials, options, pace, script_ended) if captured is not None else None
+        if captured is not None and lab is not None:
+            return _done(lab, captured.data, target, credentials, options, name)
+    if program not in ("auto", "own"):
+        raise InputError(f"{program} is not installed, or may not capture", hint="--capture-with own needs no rights")
+    relay = Relay(server, pace.timeout_s)
+    try:
+        lab = _run(target, relay.address, credentials, options, pace, script_ended)
+    finally:
+        relay.close()
+    data = pcapng(relay.packets, f"pcq-analyzer {version('pcq-analyzer')} probe")
+    return _done(lab, data, target, credentials, options, "its own record")
+
+
+def _run(
+    target: Target,
+    address: tuple[str, int],
+    credentials: Credentials,
+    options: Options,
+    pace: Pace,
+    script_ended: Callable[[], None],
+) -> Lab:
+    kept = pace.timeout_s
+    connector = PipeConnector(target.name, address, kept) if target.is_pipe else TcpConnector(address, kept)
+    lab = Lab(connector, credentials, lambda: time.sleep(1 / pace.rate), pace.tell)
+    try:
+        Script(lab, options, time.sleep).run()
+    except KeyboardInterrupt:
+        lab.fail("the run was ended here")
+    finally:
+        script_ended()
+        connector.close()
+    return lab
+
+
+def _done(
+    lab: Lab, capture: bytes, target: Target, credentials: Credentials, options: Options, captured: str
+) -> ProbeOutcome:
+    return ProbeOutcome(
+        capture=capture,
+        triggered=list_document(lab, target.words),
+        keys=_keys(credentials, *([options.other] if options.other is not None else [])),
+        calls=lab.calls,
+        number=len(set(triggered(lab.log)) & causable()),
+        causable=len(causable()),
+        captured_by=captured,
+        failures=tuple(lab.failures),
+    )
+
+
+def _keys(*accounts: Credentials) -> bytes:
+    """What decrypts the capture, as `--secrets` reads it."""
+    users = [
+        {"username": one.username, "domain": one.domain, "nt_hash": one.nt_hash or nt_hash(one.password).hex()}
+        for one in accounts
+    ]
+    return json.dumps({"users": users}, indent=1).encode() + b"\n"
+
+
+def rehearse(options: Options) -> Lab:
+    """The script against nobody: answers are made up, and nothing is sent."""
+    lab = Lab(Rehearsal(), Credentials("nobody", ""), lambda: None)
+    Script(lab, options, lambda seconds: None).run()
+    return lab
+
+
+def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
+    """Requirements whose trigger was brought about, each with the steps that did so."""
+    steps: dict[str, dict[str, None]] = {}
+    for entry in log:
+        for trigger in entry.triggers:
+            steps.setdefault(trigger, {})[entry.step] = None
+    return {
+        name: list(steps[requirement.trigger])
+        for name, requirement in catalogue().items()
+        if requirement.trigger in steps
+    }
+
+
+def list_document(lab: Lab, server: str) -> bytes:
+    """The list in its written form."""
+    document = {
+        "format": FORMAT,
+        "server": server,
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+        "calls": lab.calls,
+        "failures": lab.failures,
+        "triggered": triggered(lab.log),
+    }
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def script_lines(log: list[LogEntry]) -> Iterator[str]:
+    """What is sent, step by step."""
+    about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
+    step = ""
+    for entry in log:
+        if entry.step != step:
+            step = entry.step
+            yield f"{step}: {about[step]}"
+        yield f"  level {entry.level}  association {entry.association}  {entry.words}"
+
+
+def causable() -> frozenset[str]:
+    """The requirements whose trigger a client can bring about."""
+    return frozenset(name for name, requirement in catalogue().items() if requirement.caused_by == "client")
+
+
+_SETS = (("00000000-0000-4000-8000-000000000001", 2), ("00000000-0000-4000-8000-000000000002", 0))
+_HANDLE = context_handle("00000000-0000-4000-8000-0000000000aa")
+
+
+class _Nothing:
+    """A stream that carries nothing."""
+
+    def send(self, data: bytes) -> None:
+        raise AssertionError("a rehearsal sends nothing")
+
+    def receive(self) -> bytes:
+        raise AssertionError("a rehearsal receives nothing")
+
+    def close(self) -> None:
+        return
+
+
+class _Answers(BoundStream):
+    """An association whose answers are made up."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        super().__init__(_Nothing(), credentials)
+        self._offered: list[OfferedContext] = []
+
+    def bind(self, context: OfferedContext, level: int = 6) -> int | None:
+        if context.transfer not in (NDR, NDR64):
+            return None
+        self._offered.append(context)
+        return len(self._offered) - 1
+
+    def is_ndr64(self, context: int) -> bool:
+        return self._offered[context].transfer == NDR64
+
+    def call(self, context: int, opnum: int, stub: bytes) -> Reply:
+        ndr64 = self.is_ndr64(context)
+        if self._offered[context].interface[0] != perflib.INTERFACE:
+            return Reply(_HANDLE + bytes(4), opnum=opnum, ndr64=ndr64)
+        return Reply(_answer(opnum, stub, ndr64), opnum=opnum, ndr64=ndr64)
+
+
+class Rehearsal:
+    """Nobody, as the probe sees a server: every call succeeds, so that a dry run comes by everything the script would send."""
+
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
+        return _Answers(credentials)
+
+
+def _answer(opnum: int, stub: bytes, ndr64: bool) -> bytes:
+    """What a server with two countersets answers."""
+    data, size = b"", 1
+    match opnum:
+        case 0:
+            data, size = b"".join(UUID(guid).bytes_le for guid, _ in _SETS), 16
+        case 1:
+            guid, kind = next((one for one in _SETS if UUID(one[0]).bytes_le in stub), _SETS[0])
+            counter = pack("<IIQIiIIIIII", 1, 0x10000, 0, 100, 0, 0, 0, 0, 0, 0, 0)
+            data = UUID(guid).bytes_le + pack("<4I", 0, 100, 1, kind) + counter
+        case 2:
+            data = pack("<II", 16, 0) + "a\0".encode("utf-16-le") + bytes(4)
+        case 3 | 4:
+            return _HANDLE + bytes(4)
+        case 6:
+            data = pack("<IIQQQ16x", 48, 0, 0, 0, 1)
+        case 7:
+            return bytes(12 if ndr64 else 8)
+        case _:
+            pass
+    counts = pack("<QQQ" if ndr64 else "<III", len(data) // size, 0, len(data) // size)
+    return pack("<II", len(data) // size, len(data) // size) + counts + data + bytes(-len(data) % 4 + 4)

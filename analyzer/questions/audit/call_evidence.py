@@ -1,0 +1,469 @@
+"""What rules see: calls with their decoded parts, each decoded once, and where in the captured bytes a field stands."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Hashable, Iterator, Sequence
+from heapq import merge
+from typing import Any
+
+from msgspec import Struct
+
+from analyzer.core.absence import Missing
+from analyzer.core.cached import cached_property
+from analyzer.core.errors import DecodeError
+from analyzer.core.traced import FrameExtent, TracedBytes
+from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
+from analyzer.interfaces.contents.damages import decoded_buffer
+from analyzer.interfaces.contents.side_fields import buffer_fields, stub_fields
+from analyzer.questions.audit.data_answers import AnswerReader, DataAnswer
+from analyzer.questions.audit.identifier_lists import IdentifierList, read_identifiers
+from analyzer.questions.audit.knowledge import STATING, Knowledge
+from analyzer.questions.audit.verdicts import At, SideName
+from analyzer.questions.statistics.handle_lifetimes import HandleLifetime, handle_lifetimes
+from analyzer.results import perflib as pcq
+from analyzer.results import winreg
+from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.call import Call, Side
+from analyzer.results.call_table import OrderedCalls
+from analyzer.results.catalog import Catalog
+from analyzer.results.pdus import pdu_at
+
+
+class Place(Struct, frozen=True, dict=True):
+    """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured.
+
+    `source` are the bytes of the part, `field` what stands there where that is described. `pdu` is the number of the PDU where the
+    part is one.
+    """
+
+    part: str
+    start: int
+    stop: int
+    source: TracedBytes
+    field: Field | None = None
+    pdu: int | None = None
+
+    @cached_property
+    def extents(self) -> tuple[FrameExtent, ...]:
+        """Where its bytes were captured."""
+        base, source = self.source.start, self.source.source
+        if (
+            self.stop <= len(self.source)
+            and (one := source.only_extent(base + self.start, base + self.stop)) is not None
+        ):
+            return (one,)
+        return self.source.origin(self.start, self.stop)
+
+    @cached_property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that carried them, ascending."""
+        extents = self.extents
+        return (extents[0].frame,) if len(extents) == 1 else tuple(sorted({extent.frame for extent in extents}))
+
+
+class SideEvidence:
+    """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
+
+    def __init__(self, call: Call, name: SideName, side: Side, answers: AnswerReader) -> None:
+        self.call, self.name, self.side, self._answers = call, name, side, answers
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.side.params
+
+    @cached_property
+    def captured(self) -> TracedBytes | Missing:
+        """The stub, or why there is none; read once, for it may lie in the spill file."""
+        return self.side.stub
+
+    @property
+    def is_readable(self) -> bool:
+        return self.side.missing is None and self.side.problem is None
+
+    @cached_property
+    def stub(self) -> bytes:
+        """The unsealed stub; only for sides that were captured and opened."""
+        assert self.side.missing is None
+        return self.side.stub_data
+
+    @cached_property
+    def data(self) -> bytes:
+        """What `lpData` holds; empty where there is none."""
+        span = self.side.buffer_span
+        return self.stub[span[0] : span[1]] if span is not None and self.side.missing is None else b""
+
+    @cached_property
+    def layout(self) -> StubDecode | None:
+        """How the stub is laid out (counts of the array, bytes consumed, notes); None where it does not decode."""
+        interface = _INTERFACES.get(self.call.interface.uuid or "")
+        if interface is None or self.call.opnum is None or isinstance(self.captured, Missing):
+            return None
+        if self.name == "response" and self.call.fault is not None:
+            return None
+        try:
+            return decode_stub(
+                interface,
+                self.call.opnum,
+                self.name,
+                self.captured.data,
+                ndr64=self.call.syntax == "ndr64",
+                big_endian=self.side.big_endian,
+            )
+        except DecodeError:
+            return None
+
+    @cached_property
+    def buffer(self) -> BufferDecode | None:
+        """The decoded `lpData`, as far as it decodes; None where there is none, or its layout is not known."""
+        return decoded_buffer(self.side)
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The decoded `lpData` by the ids of `ksy/`; empty where there is none."""
+        return self.buffer.tree if self.buffer is not None else {}
+
+    @cached_property
+    def answer(self) -> DataAnswer:
+        """`lpData` as an answer of QueryCounterData, damaged or not."""
+        return self._answers.read(self.data)
+
+    @cached_property
+    def identifiers(self) -> IdentifierList:
+        """`lpData` as a list of identifiers, damaged or not."""
+        return read_identifiers(self.data)
+
+    def place(self, path: str, span: tuple[int, int] | None = None) -> Place | None:
+        """Where the field at `path` stands (see `At`); the nearest field around it where it has no bytes of its own."""
+        if span is not None and self.side.buffer is not None:
+            return self._place_of_range("lpData", str(span[0]), str(span[1]))
+        if (named := _RANGE.fullmatch(path)) is not None:
+            return self._place_of_range(*named.groups())
+        if path.startswith("pdu"):
+            return self._place_in_pdu(path)
+        stub = self.captured
+        if isinstance(stub, Missing):
+            return None
+        head, _, rest = path.partition(".")
+        found: Field | None = None
+        if head == "lpData" and self.side.buffer is not None:
+            base = self.layout.data_start if self.layout is not None else None
+            if base is None:
+                return None
+            start, stop = base, base + len(self.side.buffer)
+            if rest and (found := self._buffer_field(rest)) is not None:
+                start, stop = base + found.start, base + found.stop
+        else:
+            start, stop = 0, len(stub)
+            root = self.stub_fields
+            if path and root is not None and (found := _find(root, path)) is not None:
+                start, stop = found.start, found.stop
+        return Place(f"{self.name} stub", start, stop, stub, found)
+
+    def _buffer_field(self, path: str) -> Field | None:
+        if self.side.buffer_kind == "winperf" and not path.startswith(_OBJECTS):
+            found = _find(self._head_fields, path)
+            if found is not None and path.rpartition(".")[2] in (found.name, found.spelling):
+                return found
+        return _find(self.buffer_fields, path)
+
+    def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
+        """`stub[8:12]` or `lpData[16:24]`: bytes that have no name of their own."""
+        stub = self.captured
+        if isinstance(stub, Missing) or (whole == "lpData" and self.layout is None):
+            return None
+        base = self.layout.data_start if whole == "lpData" and self.layout is not None else 0
+        return Place(f"{self.name} stub", base + int(first), min(base + int(stop), len(stub)), stub)
+
+    def _place_in_pdu(self, path: str) -> Place | None:
+        """`pdu`, or `pdu[2]` for the second fragment, whole; `pdu.8:16` for bytes 8 to 16 of it."""
+        fragments = self.side.pdus
+        head, _, span = path.partition(".")
+        number = int(head[4:-1]) if head != "pdu" else 1
+        if not 1 <= number <= len(fragments):
+            return None
+        pdu = pdu_at(fragments, number - 1)
+        start, stop = 0, len(pdu)
+        if span:
+            start, stop = (int(word) for word in span.split(":"))
+        return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu, pdu=number)
+
+    def place_as(self, part: str, start: int, stop: int, pdu: int | None) -> Place:
+        """The place that was found in a call that is alike."""
+        if pdu is not None:
+            return Place(part, start, stop, pdu_at(self.side.pdus, pdu - 1), None, pdu)
+        stub = self.captured
+        assert not isinstance(stub, Missing)
+        return Place(part, start, stop, stub)
+
+    @cached_property
+    def stub_fields(self) -> Field | None:
+        """The fields of the stub beside their bytes; None where its layout is not known."""
+        fields = stub_fields(self.call, self.name)
+        return fields.root if fields is not None else None
+
+    @cached_property
+    def buffer_fields(self) -> Field:
+        """The fields of `lpData` beside their bytes; only for sides that have a buffer of a known layout."""
+        fields = buffer_fields(self.side)
+        assert fields is not None
+        return fields.root
+
+    @cached_property
+    def _head_fields(self) -> Field:
+        """Those of a PERF_DATA_BLOCK that are of no object: most findings point at one of them, and few fields are."""
+        return map_head(self.side.buffer_data).root
+
+
+# What a PERF_DATA_BLOCK has many of.
+_OBJECTS = "objects"
+# Of calls that are alike, so many things are shared at most.
+_MOST_SHARED = 256
+# The places of so many sorts of calls are remembered.
+_MOST_PLACES = 1024
+_RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
+_INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
+
+
+def _find(root: Field, path: str) -> Field | None:
+    """The field a path leads to, by ids or the specification's spelling; levels that only wrap others may be left out.
+
+    Of a path that leads further than the bytes do, the last field that is there.
+    """
+    at, found = root, None
+    for word in path.split("."):
+        below = _below(at, word)
+        if below is None:
+            return found
+        at = found = below
+    return found
+
+
+def _below(field: Field, word: str) -> Field | None:
+    for child in field.children:
+        if word in (child.name, child.spelling):
+            return child
+    for child in field.children:
+        if child.children and (found := _below(child, word)) is not None:
+            return found
+    return None
+
+
+class AskedEvidence:
+    """What a client sent: the request of one call, without anything of its answer.
+
+    `security` is that of the association, `handle` the number of the query handle, `catalog` what the server reported about its
+    countersets and `knowledge` what servers stated, both over the whole capture. `whole` is for the audit, not for rules.
+    """
+
+    # Where a finding stands whose path names no side.
+    judged_side: SideName = "request"
+
+    def __init__(self, call: CallEvidence) -> None:
+        self.number, self.opnum, self.server = call.number, call.opnum, call.server
+        self.request, self.asked = call.request, call.asked
+        self.security, self.time_ns = call.decoded.security, call.decoded.time_ns
+        self.handle = call.query.number if call.query is not None else None
+        self.whole = call
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.whole.catalog
+
+    @property
+    def knowledge(self) -> Knowledge:
+        return self.whole.knowledge
+
+    @property
+    def sent(self) -> SideEvidence:
+        """The request, for looks that read it."""
+        return self.whole.sent
+
+
+class CallEvidence:
+    """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it.
+
+    `query` is the query handle that it works on, where that is known.
+    """
+
+    # Where a finding stands whose path names no side.
+    judged_side: SideName = "response"
+
+    def __init__(self, number: int, call: Call, capture: Evidence | None = None) -> None:
+        self.number, self.decoded, self._capture = number, call, capture
+        self.opnum, self.status, self.fault = call.opnum, call.status, call.fault
+        self.server = call.server.ip
+        self.query = call.query if call.is_perflib else None
+        answers = capture.answers if capture is not None else AnswerReader()
+        self.request = SideEvidence(call, "request", call.request, answers) if call.request is not None else None
+        self.response = SideEvidence(call, "response", call.response, answers) if call.response is not None else None
+        # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
+        self.unreadable: dict[tuple[str, bool], str | None] = {}
+        # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
+        self.shared: dict[Hashable, Any] = {}
+        # What one rule made of this very call, for the other rules.
+        self.made: dict[Hashable, Any] = {}
+        # Where fields stand that findings point at, as far as it was looked for in calls that are alike.
+        self.places: Places = {}
+        self._found: dict[At, Place | None] = {}
+
+    def __repr__(self) -> str:
+        return f"CallEvidence(#{self.number}, {self.method})"
+
+    @property
+    def method(self) -> str | None:
+        """The name of the method, None where the opnum is not known."""
+        return self.decoded.method
+
+    @property
+    def catalog(self) -> Catalog:
+        """What the server reported about its countersets, over the whole capture."""
+        return self._capture.analysis.catalogs.of(self.decoded.server) if self._capture is not None else Catalog()
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the servers stated, over the whole capture."""
+        return self._capture.knowledge if self._capture is not None else Knowledge(())
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The parameters of the request; empty where it is not to be had."""
+        return self.request.params if self.request is not None else {}
+
+    @property
+    def answered(self) -> dict[str, Any]:
+        """The parameters of the response, without its return value; empty where it is not to be had."""
+        return self.response.params if self.response is not None else {}
+
+    @property
+    def sent(self) -> SideEvidence:
+        """The request, for looks that read it."""
+        assert self.request is not None
+        return self.request
+
+    @property
+    def reply(self) -> SideEvidence:
+        """The response, for looks that read it."""
+        assert self.response is not None
+        return self.response
+
+    def side(self, name: SideName) -> SideEvidence | None:
+        return self.request if name == "request" else self.response
+
+    def place(self, at: At) -> Place | None:
+        """The place of a field: its bytes, and its description where there is one."""
+        side = self.side(at.side)
+        return side.place(at.path, at.span) if side is not None else None
+
+    def find(self, at: At) -> Place | None:
+        """Returns the place of a field like `place`, perhaps without the description. It is looked for once in calls that are
+        alike, and once in a call."""
+        if at in self._found:
+            return self._found[at]
+        if at in self.places:
+            known, side = self.places[at], self.side(at.side)
+            place = side.place_as(*known) if side is not None and known is not None else None
+        else:
+            place = self.place(at)
+            if len(self.places) < _MOST_SHARED:
+                self.places[at] = (place.part, place.start, place.stop, place.pdu) if place is not None else None
+        self._found[at] = place
+        return place
+
+
+# A place without its bytes, by the field that stands there: what calls that are alike share.
+Places = dict[At, tuple[str, int, int, int | None] | None]
+
+
+class CallIndex:
+    """Numbers of calls by what they are, found in one pass: rules about few calls need not go through all of them.
+
+    `first` has the first PerflibV2 call of each channel, `nameless` by channel and presentation context the calls of interfaces
+    that this program has no name for.
+    """
+
+    def __init__(self, calls: OrderedCalls) -> None:
+        self._methods: dict[tuple[str | None, int | None], array[int]] = {}
+        self.first: dict[int, int] = {}
+        self.nameless: dict[tuple[int, int], array[int]] = {}
+        contexts = calls.table.contexts
+        columns = (calls.column(name).tolist() for name in ("context", "opnum", "context_id"))
+        for number, (row, opnum, context_id) in enumerate(zip(*columns, strict=True), 1):
+            context = contexts[row]
+            interface = context.interface
+            method = interface.uuid, opnum if opnum >= 0 else None
+            if method not in self._methods:
+                self._methods[method] = array("q")
+            self._methods[method].append(number)
+            if interface.uuid == pcq.INTERFACE:
+                self.first.setdefault(context.channel, number)
+            elif interface.name is None and interface.uuid is not None:
+                self.nameless.setdefault((context.channel, context_id), array("q")).append(number)
+
+    def numbers(self, interface: str, *opnums: int) -> Sequence[int]:
+        """The calls of some methods of an interface (all, if none are named), ascending."""
+        found = (
+            of_method
+            for (uuid, opnum), of_method in self._methods.items()
+            if uuid == interface and (not opnums or opnum in opnums)
+        )
+        return array("q", merge(*found))
+
+
+class Evidence:
+    """The whole capture, as rules that remember see it."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.answers = AnswerReader()
+        # The places that each call shares with others, by their number; 0 for calls that were not met yet, or are like none.
+        self._shares = array("H", bytes(2 * (len(analysis.calls) + 1)))
+        self._places: list[Places] = [{}]
+        self._number_of: dict[int, int] = {}
+
+    @cached_property
+    def index(self) -> CallIndex:
+        """Which calls are there."""
+        return CallIndex(self.analysis.calls)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What the servers stated, over the whole capture."""
+        return Knowledge(Selected(self.analysis.calls, self.index.numbers(pcq.INTERFACE, *STATING)))
+
+    @cached_property
+    def lifetimes(self) -> tuple[HandleLifetime, ...]:
+        """The lifetime of every query handle."""
+        return handle_lifetimes(self.analysis)
+
+    @cached_property
+    def unbound(self) -> tuple[CallEvidence, ...]:
+        """The first PerflibV2 call of each channel whose bind was not captured, so that its calls showed the interface."""
+        bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
+        return tuple(self.call(number) for channel, number in self.index.first.items() if channel not in bound)
+
+    def call(self, number: int) -> CallEvidence:
+        """The call of this number."""
+        made = CallEvidence(number, self.analysis.calls[number - 1], self)
+        if (share := self._shares[number]) > 0:
+            made.places = self._places[share]
+        return made
+
+    def note_places(self, call: CallEvidence) -> None:
+        """Remembers the places that a call shares with others, for rules that come back to it."""
+        share = self._number_of.get(id(call.places))
+        if share is None and len(self._places) < _MOST_PLACES:
+            share = self._number_of[id(call.places)] = len(self._places)
+            self._places.append(call.places)
+        if share is not None:
+            self._shares[call.number] = share
+
+    def calls(self) -> Iterator[CallEvidence]:
+        """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
+        for number in merge(self.index.numbers(pcq.INTERFACE), self.index.numbers(winreg.INTERFACE)):
+            yield self.call(number)
+
+    def calls_of(self, interface: str, *opnums: int) -> Iterator[CallEvidence]:
+        """Those of an interface, or of some of its methods."""
+        return map(self.call, self.index.numbers(interface, *opnums))

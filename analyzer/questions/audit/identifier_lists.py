@@ -1,0 +1,172 @@
+"""Lists of counter identifiers as rules see them: the `lpData` of QueryCounterInfo and ValidateCounters in, its blocks out.
+What keeps the blocks from filling it comes along ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3.1.4.1.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from msgspec import Struct, field
+
+from analyzer.core.guid import guid_text
+from analyzer.interfaces.buffers.layout import IDENTIFIER
+from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.questions.audit.verdicts import Violation
+from analyzer.results.perflib import NONE_ID
+
+ByteOrder = Literal["little", "big"]
+HEADER = IDENTIFIER.size
+# Offsets of the numbers in a block, 4 bytes each.
+OFFSETS = {"status": 16, "size": 20, "counter_id": 24, "instance_id": 28, "index": 32, "reserved": 36}
+STATUS, SIZE = OFFSETS["status"], OFFSETS["size"]
+
+
+class IdentifierBlock(NamedTuple):
+    """One _PERF_COUNTER_IDENTIFIER with what follows it: `position` is its Index, `room` everything after its 40 bytes."""
+
+    number: int
+    at: int
+    counterset: str
+    status: int
+    size: int
+    counter_id: int
+    instance_id: int
+    position: int
+    reserved: int
+    room: bytes
+
+    @property
+    def path(self) -> str:
+        return f"lpData.identifiers[{self.number}]"
+
+    def wrong(self, name: str, expected: object, seen: object) -> Violation:
+        """One of its numbers, where another is expected."""
+        at = self.at + OFFSETS[name]
+        return Violation(f"{self.path}.{name}", (at, at + 4), str(expected), str(seen))
+
+    @property
+    def name(self) -> str | None:
+        """The name up to its NUL, None where nothing follows the structure."""
+        if not self.room:
+            return None
+        return self.room[: utf16_length(self.room)].decode("utf-16-le", "backslashreplace")
+
+    @property
+    def has_nul(self) -> bool:
+        return utf16_length(self.room) + 2 <= len(self.room)
+
+    @property
+    def name_span(self) -> tuple[int, int]:
+        """Where the name and its NUL begin and end."""
+        return self.at + HEADER, self.padding[0]
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Where it begins and ends."""
+        return self.at, self.at + self.size
+
+    @property
+    def room_span(self) -> tuple[int, int]:
+        """Where everything after its 40 bytes begins and ends."""
+        return self.at + HEADER, self.at + self.size
+
+    @property
+    def described(self) -> str:
+        """Which counter it asks for, in words."""
+        return f"counter {self.counter_id} of {self.counterset}, instance {self.name!r}"
+
+    @property
+    def padding(self) -> tuple[int, int]:
+        """Where the bytes after the name's NUL begin and end."""
+        return self.at + HEADER + min(utf16_length(self.room) + 2, len(self.room)), self.at + HEADER + len(self.room)
+
+    @property
+    def natural_size(self) -> int:
+        """What Size would be by the name alone, rounded up to 8."""
+        taken = utf16_length(self.room) + 2 if self.room else 0
+        return HEADER + taken + -taken % 8
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """What makes two identifiers the same one; that a name is empty or absent makes no difference."""
+        return self.counterset, self.counter_id, self.instance_id, (self.name or "").casefold()
+
+    @property
+    def asks_all_counters(self) -> bool:
+        return self.counter_id == NONE_ID
+
+    @property
+    def asks_all_instances(self) -> bool:
+        return self.name == "*"
+
+
+class IdentifierList(Struct):
+    """The blocks of a list, up to the one that does not lead on."""
+
+    blocks: list[IdentifierBlock] = field(default_factory=list)
+    flaw: Violation | None = None
+
+
+def read_identifiers(data: bytes) -> IdentifierList:
+    """Reads a list as far as its sizes lead."""
+    found = IdentifierList()
+    at = 0
+    while at < len(data):
+        number = len(found.blocks)
+        path = f"lpData.identifiers[{number}]"
+        if at + HEADER > len(data):
+            flaw = Violation(path, (at, len(data)), f"{HEADER} bytes", f"{len(data) - at} bytes")
+            found.flaw = _first_cause(found.blocks) or _cut_short(data, found.blocks) or flaw
+            return found
+        guid, status, size, counter, instance, position, reserved = IDENTIFIER.unpack_from(data, at)
+        if size < HEADER or size > len(data) - at:
+            flaw = Violation(f"{path}.size", (at + SIZE, at + SIZE + 4), f"{HEADER} to {len(data) - at}", f"{size}")
+            found.flaw = _first_cause(found.blocks) or _cut_short(data, found.blocks) or flaw
+            return found
+        room = data[at + HEADER : at + size]
+        found.blocks.append(
+            IdentifierBlock(number, at, guid_text(guid), status, size, counter, instance, position, reserved, room)
+        )
+        at += size
+    return found
+
+
+def _first_cause(blocks: list[IdentifierBlock]) -> Violation | None:
+    """Where a list derails, the cause is an earlier block whose Size is not that of its name."""
+    for block in blocks:
+        if block.size != block.natural_size or (block.room and not block.has_nul):
+            wanted = f"{block.natural_size}" if block.has_nul else "room for the name and its NUL"
+            return block.wrong("size", wanted, block.size)
+    return None
+
+
+def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
+    """Where a list derails behind an identifier without a name, its Size is the cause if the list leads on behind a name."""
+    if not blocks or blocks[-1].room:
+        return None
+    last = blocks[-1]
+    taken = utf16_length(data[last.at + HEADER :]) + 2
+    size = HEADER + taken + -taken % 8
+    if not tiles(data, SIZE, HEADER, start=last.at + size):
+        return None
+    return last.wrong("size", size, last.size)
+
+
+def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> Iterator[tuple[int, int]]:
+    """Yields where structures begin, and their sizes, which stand at `at` of a header of `head` bytes, as long as there is room for
+    one; a size below `head` leads nowhere and is the last."""
+    while start + head <= len(data):
+        size = int.from_bytes(data[start + at : start + at + 4], order)
+        yield start, size
+        if size < head:
+            return
+        start += size
+
+
+def tiles(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> bool:
+    """Whether such structures fill the buffer from `start` on."""
+    for begin, size in chained(data, at, head, order, start):
+        if size < head:
+            return False
+        start = begin + size
+    return start == len(data)

@@ -1,0 +1,103 @@
+"""Answers of QueryCounterSetRegistrationInfo as rules see them ([MS-PCQ] sections 2.2.4.1 to 2.2.4.4 and 3.1.4.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from analyzer.interfaces.buffers.ambiguities import string_table_base
+from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.questions.audit.call_evidence import CallEvidence
+from analyzer.questions.audit.checks import counters_of_set
+from analyzer.questions.audit.rule import Reads
+from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
+
+_METHOD = (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,)
+_SET = (RequestCode.COUNTERSET_STRUCT,)
+_BOTH = (RequestCode.COUNTERSET_STRUCT, RequestCode.COUNTER_STRUCT)
+
+# Answers with the record of a counterset and of its counters: as they decode, whatever they are, and together with their request.
+COUNTERSET = Reads(_METHOD, ("response.lpData",), success=True, codes=_SET)
+COUNTERSET_DAMAGED = Reads(_METHOD, ("response.lpData",), success=True, codes=_SET, damaged=True)
+COUNTERSET_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, codes=_SET)
+# Answers with records of counters: all of a set, or one.
+COUNTERS = Reads(_METHOD, ("response.lpData",), success=True, codes=_BOTH)
+COUNTERS_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, codes=_BOTH)
+
+
+def answers_to(*codes: RequestCode) -> Reads:
+    """Successful answers to these request codes, whether they decode or not."""
+    return Reads(_METHOD, ("response.lpData",), success=True, codes=codes, damaged=True)
+
+
+def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of counters in an answer, each with its path."""
+    tree = call.reply.tree
+    if "counter" in tree:
+        yield "lpData.counter", tree["counter"]
+    for number, record in enumerate(tree.get("counters", ())):
+        yield f"lpData.counters[{number}]", record
+
+
+def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
+    """The ids of the counters of the set a call asks about; None where the capture has no registration of it."""
+    return counters_of_set(call, call.asked.get("CounterSetGuid", ""))
+
+
+def types_of_set(call: CallEvidence) -> dict[int, int] | None:
+    """Returns the types of the counters of the set that an answer is about, by id. They come from the answer where it describes
+    the whole set, else from the capture's other answers. None: the capture has no registration of the set."""
+    if "counters" in call.reply.tree:
+        return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    ids = ids_of_set(call)
+    if ids is None:
+        return None
+    counters = call.catalog.countersets[call.asked["CounterSetGuid"]].counters
+    types = {number: counters[number].info for number in ids}
+    return {number: info["counter_type"] & 0xFFFFFFFF for number, info in types.items() if info is not None}
+
+
+def text_flaw(data: bytes) -> tuple[str, int, int] | None:
+    """What keeps bytes from being one UTF-16 string with its NUL and less than 8 bytes of padding, an even number of
+    them, and where; None for nothing."""
+    end = utf16_length(data) + 2
+    if end > len(data):
+        return "has no NUL", max(0, len(data) - 2), len(data)
+    if len(data) - end >= 8:
+        return "goes on behind its NUL", end, len(data)
+    if len(data) % 2:
+        return "has half a character behind its NUL", len(data) - 1, len(data)
+    return None
+
+
+class StringOffsets(NamedTuple):
+    """Where the offsets of a string table count from (0: its start, else the end of its headers); which lead to no string."""
+
+    base: int
+    lost: list[int]
+
+    @property
+    def counts_from_start(self) -> bool:
+        return not self.base
+
+
+def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffsets:
+    """The base that loses fewer strings; where neither loses one, the one that decoding takes. `head` bytes are headers."""
+    taken, _ = string_table_base(data)
+    bases = (taken, 0 if taken else head)
+    return min(
+        (StringOffsets(base, _lost_strings(data, offsets, head, base)) for base in bases), key=lambda one: len(one.lost)
+    )
+
+
+def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> list[int]:
+    """The offsets that lead to no UTF-16 string with a NUL behind the headers. 0xFFFFFFFF leads to none on purpose."""
+    # Characters take two bytes, and all that precedes the first string a multiple of that: no string begins at an odd place.
+    last = data.rfind(b"\0\0")
+    while last > 0 and last % 2:
+        last = data.rfind(b"\0\0", 0, last + 1)
+    return [
+        number
+        for number, offset in enumerate(offsets)
+        if offset != NONE_ID and ((base + offset) % 2 or not head <= base + offset <= last)
+    ]

@@ -1,0 +1,290 @@
+"""Which rules look at a call, and what those that judge it alone answer: worked out once for calls that are alike.
+
+Each call is shown to the rules that read calls like it. What a rule needs and the capture does not hold makes its requirements
+inconclusive there, with the reason; a rule is only asked about what can be read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Places, SideEvidence
+from analyzer.questions.audit.findings import FindingPattern, actor_of
+from analyzer.questions.audit.likeness import likeness_of
+from analyzer.questions.audit.rule import Look, Part, Reads, Rule, Watch
+from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome
+from analyzer.results import perflib as pcq
+from analyzer.results import winreg
+from analyzer.results.query import QueryView
+
+# Methods of PerflibV2 whose buffer is never empty on success; the rules about layouts say so where it is.
+_NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)
+
+INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
+# Plans of so many answers are kept, and of so many bytes of them: a plan holds what the answer was read into.
+_MOST_PLANS, _MOST_BYTES = 1024, 4 << 20
+
+
+# What a rule answered of calls that are alike, or what to ask it of each.
+Step = tuple[Judgement, ...] | Callable[[CallEvidence], Iterable[Judgement]]
+# Lists of a handle's counters up to this length are compared, longer ones are alike where they are the same object.
+_MOST_HELD = 64
+
+
+class Plan(Struct, frozen=True, eq=False):
+    """How a call is judged: `steps` are rules in their order, each with what it answered, or with what to ask about this very call.
+
+    `passed` counts by requirement what else was as required, and `unknown` by requirement and reason what cannot be stated. With
+    `names_handle`, an answer names the query handle, so that it serves for calls on this one alone. `shared`, `places` and `size`
+    are those of the first call that was judged so. With `is_displaced`, others follow from one of the answers, which are not
+    counted yet.
+    """
+
+    steps: tuple[tuple[Rule, Look[Any], Step], ...]
+    passed: tuple[tuple[str, int], ...]
+    unknown: tuple[tuple[tuple[str, str], int], ...]
+    names_handle: bool
+    shared: dict[Any, Any]
+    places: Places
+    size: int
+    is_displaced: bool
+    # By the identity of an answer, which `steps` keep.
+    _patterns: dict[int, tuple[FindingPattern, ...]] = field(default_factory=dict)
+
+    def patterns(
+        self, rule: Rule, found: tuple[Judgement, ...], make: Callable[[Rule, Judgement], FindingPattern | None]
+    ) -> tuple[FindingPattern, ...]:
+        """What findings of these answers have in common, made of the first call."""
+        made = self._patterns.get(id(found))
+        if made is None:
+            each = (make(rule, one) for one in found)
+            made = self._patterns[id(found)] = tuple(one for one in each if one is not None)
+        return made
+
+    def noting(self) -> Iterator[FindingPattern]:
+        """The patterns of which findings are not counted yet."""
+        return (one for made in self._patterns.values() for one in made if one.unnoted)
+
+
+class Plans:
+    """The plan of one call after the other."""
+
+    def __init__(self, rules: Sequence[Rule], watches: Mapping[int, Watch[Any]]) -> None:
+        """`watches` are those of looks, by their identity."""
+        self._watches = watches
+        self._looks: dict[tuple[str, int | None], list[tuple[Rule, Look[Any]]]] = {}
+        for rule in rules:
+            for look in rule.looks:
+                if (reads := look.reads) is not None:
+                    for opnum in reads.opnums or (None,):
+                        self._looks.setdefault((INTERFACES[reads.interface], opnum), []).append((rule, look))
+        self._known: dict[Hashable, Plan] = {}
+        self._size = 0
+        # Numbers for what query handles held, the same for handles that held the same.
+        self._held: dict[Hashable, int] = {}
+        # A state is held on to, so that no other has its identity.
+        self._held_by_view: dict[int, tuple[QueryView, int]] = {}
+
+    def of(self, call: CallEvidence) -> Plan:
+        likeness, query = likeness_of(call), call.decoded.query
+        if likeness is None:
+            return self._made(call)
+        key = likeness, self._held_of(query)
+        of_handle = (*key, query.handle if query is not None else None)
+        plan = self._known.get(key)
+        if plan is not None and plan.names_handle:
+            plan = self._known.get(of_handle)
+        if plan is not None:
+            call.shared, call.places = plan.shared, plan.places
+            return plan
+        plan = self._made(call)
+        self._keep(key, plan)
+        if plan.names_handle:
+            self._keep(of_handle, plan)
+        while len(self._known) > _MOST_PLANS or self._size > _MOST_BYTES:
+            self._forget(next(iter(self._known)))
+        return plan
+
+    def _held_of(self, query: QueryView | None) -> int:
+        """A number for what a query handle held, whichever it was."""
+        if query is None:
+            return -1
+        known = self._held_by_view.get(id(query))
+        if known is None:
+            key: Hashable = id(query)
+            if query.held is None or len(query.held) <= _MOST_HELD:
+                held = tuple(query.held) if query.held is not None else None
+                key = held, tuple(query.blocks.items()), query.counterset, query.id_source, query.unknown
+            known = self._held_by_view[id(query)] = query, self._held.setdefault(key, len(self._held))
+        return known[1]
+
+    def _keep(self, key: Hashable, plan: Plan) -> None:
+        self._forget(key)
+        self._known[key] = plan
+        self._size += plan.size
+
+    def _forget(self, key: Hashable) -> None:
+        if (plan := self._known.pop(key, None)) is not None:
+            self._size -= plan.size
+
+    def _made(self, call: CallEvidence) -> Plan:
+        passed: Counter[str] = Counter()
+        unknown: Counter[tuple[str, str]] = Counter()
+        steps: list[tuple[Rule, Look[Any], Step]] = []
+        interface, opnum = call.decoded.interface.uuid or "", call.decoded.opnum
+        for rule, look in (*self._looks.get((interface, opnum), ()), *self._looks.get((interface, None), ())):
+            assert look.reads is not None
+            if not _is_read(look.reads, call):
+                continue
+            if (reason := _why_unreadable(look.reads, call)) is not None:
+                unknown.update((requirement, reason) for requirement in look.concerning(opnum))
+                continue
+            if look.at_end is not None or (look.side == "request" and call.request is None):
+                continue
+            ask = look.check or self._watches[id(look)].feed
+            if rule.request is look:
+                ask = partial(_of_request, ask)
+            is_of_each = look.check is None or look.of_each
+            steps.append((rule, look, ask if is_of_each else tuple(answered_by(rule, look, ask(call), opnum))))
+        names_handle = _names_handle(call.decoded.query, steps, unknown)
+        is_displaced = any(one.displaces for *_, found in steps if not callable(found) for one in found)
+        if not is_displaced:
+            steps = [
+                (rule, look, found if callable(found) else _apart(found, passed, unknown))
+                for rule, look, found in steps
+            ]
+        size = sum(len(side.data) for side in (call.request, call.response) if side is not None)
+        return Plan(
+            tuple((rule, look, found) for rule, look, found in steps if found),
+            tuple(passed.items()),
+            tuple(unknown.items()),
+            names_handle,
+            call.shared,
+            call.places,
+            size,
+            is_displaced,
+        )
+
+
+def _of_request(ask: Callable[[Any], Iterable[Judgement]], call: CallEvidence) -> Iterable[Judgement]:
+    """Asks about a call, of which a look at requests is shown the request alone."""
+    return ask(AskedEvidence(call))
+
+
+def _names_handle(
+    query: QueryView | None, steps: Iterable[tuple[Rule, Look[Any], Step]], unknown: Iterable[tuple[str, str]]
+) -> bool:
+    """Whether an answer names the query handle, by its UUID or its number."""
+    if query is None:
+        return False
+    names = query.handle, f"q{query.number}"
+    found = [one for *_, found in steps if not callable(found) for one in found]
+    texts = [text for one in found for text in (one.message, one.expected, one.seen) if text]
+    return any(name in text for text in (*texts, *(reason for _, reason in unknown)) for name in names)
+
+
+def answered_by(
+    rule: Rule, look: Look[Any], judged: Iterable[Judgement], opnum: int | None = None
+) -> Iterator[Judgement]:
+    """What a look answered."""
+    return (checked(rule, look, one, opnum) for one in judged)
+
+
+def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> Judgement:
+    """Returns an answer of a look. A mistake of the rule ends the audit: for example, a rule must not accuse a client for what
+    its server answered.
+
+    A verdict that names no requirement is one on all that calls of this `opnum` are judged by.
+    """
+    if not one.requirements:
+        one = replace(one, requirements=look.concerning(opnum))
+    assert one.requirement in look.requirements, (rule.code, one.requirement)
+    if isinstance(one.call, AskedEvidence):
+        one = replace(one, call=one.call.whole)
+    if one.outcome in (Outcome.FAILED, Outcome.WARNED):
+        if rule.request is look:
+            assert actor_of(one) is Actor.CLIENT, f"{rule.code} judges a server by a request"
+        elif look.needs_answer is None:
+            assert actor_of(one) is not Actor.CLIENT, f"{rule.code} judges a client together with the answer"
+    return one
+
+
+def about(judgement: Judgement, call: CallEvidence) -> Judgement:
+    """Returns the verdict, on another call that is like the one it was given on."""
+    return judgement if judgement.call is None or judgement.call is call else replace(judgement, call=call)
+
+
+def _apart(
+    found: Iterable[Judgement], passed: Counter[str], unknown: Counter[tuple[str, str]]
+) -> tuple[Judgement, ...]:
+    """Counts what passed and what cannot be stated, and leaves what is wrong."""
+    wrong = []
+    for judgement in found:
+        if judgement.outcome is Outcome.PASSED:
+            for requirement in judgement.requirements:
+                passed[requirement] += judgement.count
+        elif judgement.outcome is Outcome.INCONCLUSIVE:
+            unknown.update((requirement, judgement.message) for requirement in judgement.requirements)
+        else:
+            wrong.append(judgement)
+    return tuple(wrong)
+
+
+def _is_read(reads: Reads, call: CallEvidence) -> bool:
+    """Whether a call is of the kind a rule reads, as far as that is known."""
+    if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
+        return False
+    if reads.success and (call.fault is not None or call.status not in (0, None)):
+        return False
+    if reads.failure and call.fault is None and call.status == 0:
+        return False
+    return call.fault is None or not any(part.startswith("response") for part in reads.parts)
+
+
+def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
+    """Why a call cannot be judged, in words; None where it can."""
+    if (reads.success or reads.failure) and call.status is None and call.fault is None:
+        return _missing(call, "response")
+    if reads.codes and "RequestCode" not in call.asked:
+        return _missing(call, "request")
+    for part in reads.parts:
+        key = part, reads.damaged
+        if key not in call.unreadable:
+            call.unreadable[key] = _why_part(part, call, damaged=reads.damaged)
+        if (reason := call.unreadable[key]) is not None:
+            return reason
+    return None
+
+
+def _why_part(part: Part, call: CallEvidence, *, damaged: bool) -> str | None:
+    name: Literal["request", "response"] = "request" if part.startswith("request") else "response"
+    side = call.side(name)
+    if side is None or isinstance(side.captured, Missing):
+        return _missing(call, name)
+    if damaged:
+        return None
+    if side.side.problem is not None:
+        return f"the {name} stub does not decode"
+    if part == "response.lpData" and side.side.buffer is None and call.opnum in _NEVER_EMPTY and call.status == 0:
+        return "the buffer of the response is empty"
+    if part.endswith("lpData") and side.buffer is not None and side.buffer.problem is not None:
+        return f"the buffer of the {name} is damaged"
+    return None
+
+
+def _missing(call: CallEvidence, name: str) -> str:
+    side: SideEvidence | None = call.request if name == "request" else call.response
+    if side is None:
+        return f"the {name} was not captured"
+    if side.captured is Missing.SEALED:
+        return f"the {name} is sealed and no key was given that opens it"
+    if isinstance(side.captured, Missing):
+        return f"bytes of the {name} are missing"
+    return f"the {name} stub does not decode"

@@ -1,0 +1,135 @@
+"""The account of a capture: all its observations, the gravest first, each made once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from analyzer.core.frame_ids import number_of
+from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.questions.observations.attack import note_attacks
+from analyzer.questions.observations.counter_drafts import counter_drafts
+from analyzer.questions.observations.deed_drafts import deed_drafts
+from analyzer.questions.observations.file_drafts import file_drafts
+from analyzer.questions.observations.logon_drafts import logon_drafts
+from analyzer.questions.observations.process_drafts import process_drafts
+from analyzer.questions.observations.program_drafts import program_drafts
+from analyzer.questions.observations.scene import Draft, Scene, listed
+from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
+
+# So many calls and frames stand for all of an observation.
+_MOST_NUMBERS = 16
+_LOSSES = ("gap", "truncated", "malformed", "limit")
+
+_RUNS = "it makes the machine run something new; so do installers and tools that distribute software"
+_PEOPLE = "it shows whom there is to be; domain members, file servers and tools of administrators ask too"
+# Why a kind matters, and what else does the same.
+_WHY: Mapping[ObservationKind, str] = {
+    "process-list": "it shows what runs on the machine; every monitor of performance reads it too",
+    "logged-on-sessions": "it shows who is logged on; monitors of terminal servers read it too",
+    "network": "it shows connections and interfaces; monitors read it too",
+    "attempt": "somebody asked and was shown nothing",
+    "enumeration": "a monitor knows which counters it wants; a person who browses them asks for as many",
+    "anonymous": "nobody had to say who he is",
+    "guest": "the name that was given did not matter",
+    "foreign-handle": "a client uses handles that it was given itself; parts of a capture that are missing look alike",
+    "irregular-polling": "a monitor polls like clockwork; a person, or a busy machine, does not",
+    "refused-logon": "many refusals are how passwords are guessed; an expired password of a service does the same",
+    "refused-call": "somebody asked who may not",
+    "encrypted": "what is in it is not known without keys",
+    "losses": "what was lost may hold anything",
+    "service": _RUNS,
+    "service-change": _RUNS,
+    "service-start": "a service that was made before runs from now on; administrators start services too",
+    "service-stop": "what protects a machine may be stopped; administrators and updates stop services too",
+    "service-delete": "what was made is removed again; uninstallers do so too",
+    "task": _RUNS,
+    "task-start": "a task that was made before runs from now on; administrators start tasks too",
+    "task-delete": "what was made is removed again; administrators delete tasks too",
+    "account-change": "it changes who may do what; administrators do so every day",
+    "account-list": _PEOPLE,
+    "account-query": _PEOPLE,
+    "session-list": _PEOPLE,
+    "share-change": "it changes what others reach; administrators do so too",
+    "replication": "it carries the secrets of a domain; domain controllers do so all day, others do not",
+    "coerced-access": "it makes the machine connect to a path that the caller names; backup and printing do so too",
+    "driver": "it makes the machine load code; so does adding a printer",
+    "shutdown": "the machine ends or begins anew; administrators do so too",
+    "log-cleared": "what was logged before is gone; administrators clear logs too",
+    "program-written": "services and tasks run programs that were brought so; tools that distribute software do the same",
+    "registry-write": "it changes what is configured, or what starts; management tools do so too",
+    "registry-delete": "it changes what is configured; management tools do so too",
+    "client-program": "who calls by it shows beside it; programs of which no capture was at hand may leave the same marks",
+    "registry-save": "a hive can be read elsewhere at leisure; backups save hives too",
+}
+
+
+def observations(scene: Scene, file: str) -> tuple[Observation, ...]:
+    """What happened, ranked."""
+    drafts = list(_drafts(scene))
+    note_attacks(drafts, scene)
+    listed_by_rank = sorted(drafts, key=lambda item: (SEVERITIES.index(item.severity), item.first_time_ns or 0))
+    return tuple(_observation(item, rank, file, scene) for rank, item in enumerate(listed_by_rank, 1))
+
+
+def _drafts(scene: Scene) -> Iterator[Draft]:
+    yield from counter_drafts(scene)
+    yield from process_drafts(scene)
+    yield from logon_drafts(scene)
+    yield from deed_drafts(scene)
+    yield from file_drafts(scene)
+    yield from program_drafts(scene)
+    yield from _losses(scene)
+
+
+def _losses(scene: Scene) -> Iterator[Draft]:
+    """What could not be read."""
+    lost = [one for one in all_problems(scene.analysis, scene.damages) if one.kind in _LOSSES]
+    if lost:
+        kinds = Counter(one.kind for one in lost)
+        # Behind what was lost may be what a selection asks for.
+        where = "" if scene.analysis.part is None else " in the whole capture"
+        counts = listed(f"{kind} {count:,}" for kind, count in kinds.most_common())
+        yield Draft(
+            severity="info",
+            kind="losses",
+            text=f"something could not be read{where}: {counts}",
+            command=scene.command("timeline", "--tail", "1"),
+            count=len(lost),
+            objects=[f"{kind} {count:,}" for kind, count in kinds.most_common()],
+            outcome="unreadable",
+            frames=[frame for problem in lost for frame in problem.frames[:1]],
+        )
+
+
+def _observation(item: Draft, rank: int, file: str, scene: Scene) -> Observation:
+    calls = tuple(item.calls[:_MOST_NUMBERS])
+    frames = item.frames
+    if frames is None:
+        frames = [frame for number in calls for frame in scene.analysis.calls[number - 1].frames]
+    return Observation(
+        file=file,
+        rank=rank,
+        severity=item.severity,
+        kind=item.kind,
+        text=item.text,
+        who=item.who,
+        server_name=scene.names.get(item.who.server_ip) if item.who is not None else None,
+        objects=tuple(item.objects[:_MOST_NUMBERS]),
+        object_count=len(item.objects),
+        detail=item.detail,
+        outcome=item.outcome,
+        reason=item.reason,
+        count=item.count,
+        call_numbers=calls,
+        frames=tuple(sorted({number_of(frame) for frame in frames}))[:_MOST_NUMBERS],
+        stub_bytes=item.stub_bytes,
+        logons=tuple(item.logons[:_MOST_NUMBERS]),
+        first_time_ns=item.first_time_ns,
+        last_time_ns=item.last_time_ns,
+        confidence=item.confidence,
+        why="; ".join(dict.fromkeys(item.whys)) or _WHY.get(item.kind),
+        techniques=item.techniques,
+        attacks=item.attacks,
+        command=item.command,
+    )

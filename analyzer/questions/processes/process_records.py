@@ -1,0 +1,274 @@
+"""The processes of machines: an analysis in, a `ProcessRecord` for each process that was to be seen in any answer out.
+
+That a process was there, and when, is what `activity.findings` sees in answers about Process; that it started or ended between
+two of them is what answers say that list processes without it. Parent, start, processor time and memory are displayed values of
+the instance (`series.readings`) in the answers in which its process id is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, UnsetType, field
+from msgspec.structs import replace
+
+from analyzer.core.arrays import distinct
+from analyzer.core.times import NS_PER_S
+from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.questions.processes.process_marks import name_marks, parent_marks
+from analyzer.questions.series.formatted_columns import CODES
+from analyzer.questions.series.readings import Batch, readings
+from analyzer.questions.series.series import Series
+from analyzer.questions.series.value_plans import ValuePlan
+from analyzer.questions.statistics.activity import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
+from analyzer.questions.statistics.summary import frames_of_calls
+from analyzer.results.analysis import Analysis
+from analyzer.results.process import Course, ProcessRecord
+from analyzer.results.sample import Why
+from analyzer.results.statistics import ImageRecord
+
+_PID, _PARENT, _ELAPSED, _CPU, _MEMORY = range(5)
+_COUNTERS = {
+    "id process": _PID,
+    "creating process id": _PARENT,
+    "elapsed time": _ELAPSED,
+    "% processor time": _CPU,
+    "working set": _MEMORY,
+}
+# Instances of Process V2 are called by name and process id.
+_WITH_PID = re.compile(r"(?P<name>.+):(?P<pid>\d+)", re.DOTALL)
+# Of Idle and System, Windows counts from the beginning of its own clock, 1601.
+_LONGEST_S = 100 * 366 * 86_400
+# An instance without a process id.
+_NO_PID = -1
+
+# Server, name and process id. Where nothing states the id, what the instance was seen as.
+_Key = tuple[str, str, int | None, tuple[str, str | int, int | None] | None]
+_FramesOfCalls = tuple[tuple[int, ...], tuple[int, ...] | UnsetType]
+_Floats = npt.NDArray[np.float64]
+
+
+class _Values(Struct):
+    """What the values of a process say, answer by answer."""
+
+    parent: int | None = None
+    started_ns: int | None = None
+    cpu: list[_Floats] = field(default_factory=list)
+    memory: list[_Floats] = field(default_factory=list)
+
+
+class _Sighted(Struct):
+    """The sightings of one process, through whatever counterset."""
+
+    images: list[ImageRecord]
+    first: ImageRecord
+    last: ImageRecord
+
+
+def process_records(analysis: Analysis, found: ActivityFindings | None = None) -> list[ProcessRecord]:
+    """The processes, machine by machine in the order of their first sightings. `found` are the findings, where these are
+    known."""
+    found = findings(analysis) if found is None else found
+    values = _values(readings(analysis, _OfProcesses())) if found.images else {}
+    names = {ip: names[0] for ip, names in machine_names(analysis).items()}
+    all_sighted = _sighted(found.images)
+    services: dict[str, frozenset[int]] = {}
+    for server, name, pid, _ in all_sighted:
+        if name.casefold() == "services" and pid is not None:
+            services[server] = services.get(server, frozenset()) | {pid}
+    # Many processes are seen first and last in the same two calls.
+    frames_of = cache(lambda *calls: frames_of_calls(analysis, calls))
+    nothing = _Values()
+    made = [
+        _record(key, sighted, values.get(key[:3], nothing), frames_of, found.lists, names, services)
+        for key, sighted in all_sighted.items()
+    ]
+    first_of = {one.server_ip: number for number, one in reversed([*enumerate(made)])}
+    return _with_parents(sorted(made, key=lambda one: first_of[one.server_ip]))
+
+
+def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, _Sighted]:
+    found: dict[_Key, _Sighted] = {}
+    for image in images:
+        name, pid = _named(image.name, image.pid)
+        other = (image.source, image.target, image.instance_id) if pid is None else None
+        key = image.server_ip, name, pid, other
+        if (one := found.get(key)) is None:
+            found[key] = _Sighted([image], image, image)
+            continue
+        one.images.append(image)
+        if image.first_call < one.first.first_call:
+            one.first = image
+        if image.last_call > one.last.last_call:
+            one.last = image
+    return found
+
+
+def _named(name: str, pid: int | None) -> tuple[str, int | None]:
+    """The name of a process without its id, and the id."""
+    match = _WITH_PID.fullmatch(name) if ":" in name else None
+    if match is not None and pid in (None, int(match["pid"])):
+        return match["name"], int(match["pid"])
+    return name, pid
+
+
+def _record(
+    key: _Key,
+    sighted: _Sighted,
+    values: _Values,
+    frames_of: Callable[[int, int], _FramesOfCalls],
+    lists: Mapping[ListKey, Sequence[tuple[int, int]]],
+    names: Mapping[str, str],
+    services: Mapping[str, frozenset[int]],
+) -> ProcessRecord:
+    server, name, pid, _ = key
+    first, last, images = sighted.first, sighted.last, sighted.images
+    frames, files = frames_of(first.first_call, last.last_call)
+    before = lists.get((server, first.source, first.target), ())
+    after = lists.get((server, last.source, last.target), ())
+    earlier = bisect_left(before, (first.first_call,))
+    later = bisect_left(after, (last.last_call + 1,))
+    return ProcessRecord(
+        server_ip=server,
+        server_name=names.get(server),
+        name=name,
+        pid=pid,
+        parent_pid=values.parent,
+        parent_name=None,
+        started_ns=values.started_ns,
+        started_after_ns=before[earlier - 1][1] if earlier else None,
+        ended_before_ns=after[later][1] if later < len(after) else None,
+        first_time_ns=first.first_time_ns,
+        last_time_ns=last.last_time_ns,
+        answers=sum(image.calls for image in images),
+        cpu=_course(values.cpu),
+        memory=_course(values.memory),
+        oddities=name_marks(name) + parent_marks(name, values.parent, services.get(server, frozenset())),
+        sources=tuple(dict.fromkeys(image.source for image in images)),
+        seen_by=tuple(dict.fromkeys(who for image in images for who in image.seen_by)),
+        first_call=first.first_call,
+        last_call=last.last_call,
+        frames=frames,
+        frame_files=files,
+    )
+
+
+def _with_parents(records: Sequence[ProcessRecord]) -> list[ProcessRecord]:
+    """The records with the names of parents that were seen."""
+    by_pid: dict[tuple[str, int | None], list[ProcessRecord]] = {}
+    for one in records:
+        by_pid.setdefault((one.server_ip, one.pid), []).append(one)
+
+    def parent_of(one: ProcessRecord) -> str | None:
+        if one.parent_pid is None:
+            return None
+        older = [
+            other
+            for other in by_pid.get((one.server_ip, one.parent_pid), ())
+            if other is not one and not (one.started_ns and other.started_ns and other.started_ns > one.started_ns)
+        ]
+        return older[0].name if len(older) == 1 else None
+
+    return [one if (name := parent_of(one)) is None else replace(one, parent_name=name) for one in records]
+
+
+def _course(parts: Sequence[_Floats]) -> Course | None:
+    values = np.concatenate(parts) if parts else np.zeros(0)
+    if not len(values):
+        return None
+    first, last = float(values[0]), float(values[-1])
+    return Course(len(values), first, last, float(values.min()), float(values.mean()), float(values.max()))
+
+
+# Values
+
+
+class _OfProcesses:
+    """The series that say something of a process."""
+
+    def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
+        return _kind_of(counters) is not None and any(IMAGES.match(name) is not None for name in objects)
+
+    def __call__(self, series: Series) -> bool:
+        return bool(series.instance)
+
+
+def _kind_of(counters: Sequence[str]) -> int | None:
+    """What a counter says of a process, None for nothing that is asked for."""
+    return next((_COUNTERS[name.casefold()] for name in counters if name.casefold() in _COUNTERS), None)
+
+
+def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Values]:
+    """What values say of each process, by server, name and process id."""
+    found: dict[tuple[str, str, int | None], _Values] = {}
+    for batch in batches:
+        for plan, rows in batch.plans:
+            if len(rows):
+                _take(found, batch, _Instances(plan), rows)
+    return found
+
+
+class _Instances:
+    """The instances of a plan: of each place, which instance it is of, and what it says of it."""
+
+    def __init__(self, plan: ValuePlan) -> None:
+        numbers: dict[tuple[str, str, str | None, int | None], int] = {}
+        self.kinds = np.full(len(plan), -1, np.int64)
+        self.numbers = np.zeros(len(plan), np.int64)
+        self.names: list[tuple[str, str]] = []
+        for place, (series, sample) in enumerate(zip(plan.series, plan.samples, strict=True)):
+            kind = _kind_of(series.counters)
+            if sample is None or sample.instance is None or kind is None:
+                continue
+            key = series.server.ip, series.objects[0], series.instance, sample.instance_id
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                self.names.append((series.server.ip, sample.instance))
+            self.kinds[place], self.numbers[place] = kind, numbers[key]
+
+
+def _take(
+    found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
+) -> None:
+    """Takes the values in some rows of a batch, which are those of all answers of a plan."""
+    places = batch.place[rows]
+    kinds, why = instances.kinds[places], batch.why[rows]
+    is_id = (kinds == _PID) | (kinds == _PARENT)
+    is_wanted = (kinds >= 0) & ((why == 0) | (is_id & (why == CODES[Why.TYPE_UNKNOWN])))
+    rows, places, is_id = rows[is_wanted], places[is_wanted], is_id[is_wanted]
+    if not len(rows):
+        return
+    # An id is what it is, whatever type its counter has.
+    shown = np.where(is_id, batch.raw[rows].astype(np.float64), batch.value[rows])
+    shown[is_id & (shown > MAX_PROCESS_ID)] = np.nan
+    which = batch.answer[rows]
+    answers = distinct(which)
+    at = np.searchsorted(answers, which)
+    table = np.full((len(_COUNTERS), len(answers), len(instances.names)), np.nan)
+    table[instances.kinds[places], at, instances.numbers[places]] = shown
+    times = np.array([batch.answers[answer].time_ns for answer in answers.tolist()], np.int64)
+    pids = np.where(np.isnan(table[_PID]), _NO_PID, table[_PID]).astype(np.int64)
+    for number, (server, name) in enumerate(instances.names):
+        for pid in dict.fromkeys(pids[:, number].tolist()):
+            is_its = pids[:, number] == pid
+            key = server, *_named(name, pid if pid != _NO_PID else None)
+            _note(found.setdefault(key, _Values()), table[:, is_its, number], times[is_its])
+
+
+def _note(one: _Values, table: _Floats, times: npt.NDArray[np.int64]) -> None:
+    """Notes the values of one process in some answers."""
+    parents, elapsed = table[_PARENT], table[_ELAPSED]
+    if one.parent is None and not np.isnan(parents).all():
+        one.parent = int(parents[~np.isnan(parents)][0])
+    if one.started_ns is None and not np.isnan(elapsed).all():
+        at = int(np.flatnonzero(~np.isnan(elapsed))[0])
+        if elapsed[at] < _LONGEST_S:
+            one.started_ns = int(times[at]) - round(float(elapsed[at]) * NS_PER_S)
+    for parts, values in ((one.cpu, table[_CPU]), (one.memory, table[_MEMORY])):
+        if not np.isnan(values).all():
+            parts.append(values[~np.isnan(values)])

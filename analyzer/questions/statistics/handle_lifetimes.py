@@ -1,0 +1,384 @@
+"""The lifetime of each query handle, from its opening to its end: every call on it, and what the handle held at that time.
+
+In: an analysis. Out: `HandleLifetime` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
+counters with each handle. `pcq.queries` follows what the calls say of it; here it is put in order and judged. Was the handle used
+after it was closed, or outside the association group that it was given out in, or without ever having been given out? [MS-RPCE]
+section 3.1.1.5 ties a context handle to the association group it was made in.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.cached import once_for_each
+from analyzer.interfaces.buffers.layout import DATA_HEADER
+from analyzer.interfaces.pcq.perflib_layer import identifiers_of
+from analyzer.interfaces.pcq.query_handles import promised_blocks
+from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.results import perflib
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, CallState, Side
+from analyzer.results.call_rows import Context
+from analyzer.results.call_table import OrderedCalls
+from analyzer.results.connection import Bound
+from analyzer.results.handle import End, EventKind, Origin, Violation
+from analyzer.results.perflib import Opnum
+from analyzer.results.query import Identifier, QueryView
+from analyzer.results.record import Endpoint
+
+if TYPE_CHECKING:
+    from analyzer.questions.statistics.shown import Numbers
+
+
+class HandleCall(Struct, frozen=True):
+    """One call on a handle. `call` is its number in the timeline.
+
+    `view` is the handle as it stood when the call was made. `identifiers` are those of the answer of an add, a remove or an
+    info, each with its own `status`, None where there is no answer or it is damaged; `asked` those of the request. `blocks`
+    is the number of blocks of a poll's answer, as its header says.
+    """
+
+    kind: EventKind
+    call: int
+    time_ns: int
+    client: Endpoint
+    channel: int
+    state: CallState
+    status: int | None
+    fault: int | None
+    view: QueryView
+    asked: tuple[Identifier, ...] | None = None
+    identifiers: tuple[Identifier, ...] | None = None
+    blocks: int | None = None
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == "complete" and self.status == 0
+
+
+class HandleEvents(Sequence[HandleCall]):
+    """Calls on a handle in order, in columns: polls are alike but for number and time. An event is made when it is looked at."""
+
+    def __init__(self, events: Iterable[HandleCall] = ()) -> None:
+        self._calls, self._times, self._kinds = array("q"), array("q"), array("I")
+        # What else there is of each event, without number and time; of polls once for all that are alike.
+        self._alike: list[HandleCall] = []
+        self._numbers: dict[tuple[object, ...], int] = {}
+        for event in events:
+            self.append(event)
+
+    def append(self, event: HandleCall) -> None:
+        key: tuple[object, ...] = (len(self._alike),)
+        if event.kind == "poll":
+            key = (event.client, event.channel, event.state, event.status, event.fault, id(event.view), event.blocks)
+            key = (*key, event.violations)
+        self.append_alike(event.call, event.time_ns, key, lambda: event)
+
+    def append_alike(self, call: int, time_ns: int, key: tuple[object, ...], make: Callable[[], HandleCall]) -> None:
+        """Appends an event that differs from others of its key in number and time alone; the first one is made."""
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._alike)
+            self._alike.append(make())
+        self._calls.append(call)
+        self._times.append(time_ns)
+        self._kinds.append(number)
+
+    @property
+    def calls(self) -> Sequence[int]:
+        """The numbers of the calls."""
+        return self._calls
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._calls))
+
+    def __iter__(self) -> Iterator[HandleCall]:
+        return map(self.__getitem__, range(len(self._calls)))
+
+    @overload
+    def __getitem__(self, where: int) -> HandleCall: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[HandleCall]: ...
+
+    def __getitem__(self, where: int | slice) -> HandleCall | Sequence[HandleCall]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        alike = self._alike[self._kinds[where]]
+        return replace(alike, call=self._calls[where], time_ns=self._times[where])
+
+
+class HandleLifetime(Struct, frozen=True):
+    """One query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
+
+    `opened` and `closed` are the numbers of the calls that did so, None where no such call was captured with success.
+    `clients` and `channels` are all that used it, in the order of their first use. `reason` is a sentence for an origin or
+    end that is not plain.
+    """
+
+    server: Endpoint
+    handle: str
+    number: int
+    clients: tuple[Endpoint, ...]
+    channels: tuple[int, ...]
+    origin: Origin
+    opened: int | None
+    end: End
+    closed: int | None
+    reason: str | None
+    events: Sequence[HandleCall]
+
+    @property
+    def polls(self) -> tuple[HandleCall, ...]:
+        return tuple(event for event in self.events if event.kind == "poll")
+
+
+_KINDS: dict[int, EventKind] = {
+    Opnum.OPEN_QUERY_HANDLE: "open",
+    Opnum.CLOSE_QUERY_HANDLE: "close",
+    Opnum.QUERY_COUNTER_INFO: "info",
+    Opnum.QUERY_COUNTER_DATA: "poll",
+}
+_ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
+
+
+@once_for_each
+def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
+    """Every handle that a call of the capture names, in the order of their numbers."""
+    groups = {
+        bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
+    }
+    lifetimes: dict[int, _Lifetime] = {}
+    unread: dict[int, int] = {}
+    calls = analysis.calls
+    contexts, states, log = calls.table.contexts, calls.states, calls.table.log
+    every = ShownCalls(replace(analysis, part=None))
+    is_perflib = every.is_of(perflib.INTERFACE)
+    columns = [every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")]
+    columns += [every.views, every.is_one("state", "complete"), every.answered, *_polls(every)]
+    for (
+        number,
+        context,
+        opnum,
+        time_ns,
+        state,
+        status,
+        fault,
+        view,
+        is_complete,
+        is_answered,
+        is_poll,
+        place,
+        length,
+    ) in zip(*(column[is_perflib].tolist() for column in (every.numbers, *columns)), strict=True):
+        if view < 0:
+            if not is_complete:
+                unread[contexts[context].channel] = number
+        elif opnum in _ON_A_HANDLE:
+            query = states[view]
+            lifetime = lifetimes.get(query.number)
+            if lifetime is None:
+                lifetime = lifetimes[query.number] = _Lifetime(contexts[context].server, query, calls, groups)
+            lifetime.use(contexts[context], is_answered=is_answered)
+            if not is_poll:
+                lifetime.take(number)
+                continue
+            blocks = promised_blocks(log.read(place, length)) if length else None
+            lifetime.take_poll(number, time_ns, (context, state, status, fault, view, blocks))
+    evidence = _Evidence(analysis, unread)
+    return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
+
+
+def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
+    """The handles that the calls asked for name, with these calls alone; what became of a handle is judged by all of its calls."""
+    lifetimes = handle_lifetimes(analysis)
+    if analysis.part is None:
+        return lifetimes
+    shown = analysis.shown
+    found = (
+        replace(one, events=HandleEvents(event for event in one.events if shown.holds(event.call))) for one in lifetimes
+    )
+    return tuple(lifetime for lifetime in found if lifetime.events)
+
+
+def _polls(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
+    """Which calls are polls of which columns state everything; where the header of the answer lies, and how long it is."""
+    places, lengths = calls.buffers("response")
+    has_blocks = calls.is_one("response_buffer_kind", "perf-data") & (calls.column("response_buffer_start") >= 0)
+    is_poll = (calls.column("opnum") == Opnum.QUERY_COUNTER_DATA) & (calls.column("request_buffer_kind") < 0)
+    is_poll &= calls.is_one("response_buffer_kind", "perf-data", None) & (~has_blocks | (places >= 0))
+    return is_poll, places, np.where(has_blocks, np.minimum(lengths, DATA_HEADER.size), 0)
+
+
+class _Evidence:
+    """What the capture lacks, for judging what is not in it.
+
+    `unread` is by channel the last call that may have been any call on any handle, `lost_frame` the last frame of a loss.
+    """
+
+    def __init__(self, analysis: Analysis, unread: Mapping[int, int]) -> None:
+        # Channels whose handles can only have been given out in the capture: it shows them begin, and the association group too.
+        joined = {bound.channel.number for bound in analysis.bounds if bound.joins_group}
+        groups = {_group(bound) for bound in analysis.bounds if bound.channel.number not in joined}
+        self.bound = {
+            bound.channel.number
+            for bound in analysis.bounds
+            if bound.channel.number not in joined or _group(bound) in groups
+        }
+        self.unread = unread
+        self.lost_frame = max(
+            (max(problem.frames) for problem in analysis.problems if problem.kind == "gap" and problem.frames),
+            default=-1,
+        )
+
+
+class _Lifetime:
+    def __init__(self, server: Endpoint, query: QueryView, calls: OrderedCalls, groups: dict[int, int]) -> None:
+        self._server, self._query, self._calls, self._groups = server, query, calls, groups
+        self._clients: dict[Endpoint, None] = {}
+        self._channels: dict[int, None] = {}
+        self._events = HandleEvents()
+        self._opened: int | None = None
+        self._closed: int | None = None
+        self._tried_to_close = False
+        # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
+        self._home: int | None = None
+        # What is wrong with its last use.
+        self._violations: tuple[Violation, ...] = ()
+
+    def use(self, context: Context, *, is_answered: bool) -> None:
+        """Notes one more use."""
+        channel = context.channel
+        if self._home is None and is_answered:
+            self._home = channel
+        self._clients[context.client] = None
+        self._channels[channel] = None
+        violations: list[Violation] = []
+        if self._closed is not None:
+            violations.append("after-close")
+        if self._home not in (None, channel):
+            here, there = self._groups.get(channel), self._groups.get(self._home)
+            # A context handle is valid on all associations of its group ([MS-RPCE] section 3.1.1.5).
+            if here is None or there is None:
+                violations.append("other-channel")
+            elif here != there:
+                violations.append("other-association")
+        self._violations = tuple(violations)
+
+    def take_poll(self, number: int, time_ns: int, what: tuple[int | None, ...]) -> None:
+        """A poll; those of which the same is stated are alike."""
+        self._events.append_alike(number, time_ns, (*what, self._violations), lambda: self._event(number))
+
+    def take(self, number: int) -> None:
+        """Any other call."""
+        event = self._event(number)
+        self._events.append(event)
+        if event.kind == "open":
+            self._opened = number
+        elif event.kind == "close" and self._closed is None:
+            if event.succeeded:
+                self._closed = number
+            self._tried_to_close |= event.state != "complete"
+
+    def _event(self, number: int) -> HandleCall:
+        call = self._calls[number - 1]
+        assert call.query is not None
+        return HandleCall(
+            _kind(call),
+            number,
+            call.time_ns,
+            call.client,
+            call.channel,
+            call.state,
+            call.status,
+            call.fault,
+            call.query,
+            asked=_identifiers(call.request),
+            identifiers=_identifiers(call.response),
+            blocks=_blocks(call.response),
+            violations=self._violations,
+        )
+
+    @property
+    def _last_frame(self) -> int:
+        """The last frame of all its calls."""
+        calls = (self._calls[number - 1] for number in self._events.calls)
+        return max(side.last_frame for call in calls for side in (call.request, call.response) if side is not None)
+
+    def lifetime(self, evidence: _Evidence) -> HandleLifetime:
+        origin, end = self._origin(evidence), self._end(evidence)
+        reasons = [reason for _, reason in (origin, end) if reason is not None]
+        return HandleLifetime(
+            self._server,
+            self._query.handle,
+            self._query.number,
+            tuple(self._clients),
+            tuple(self._channels),
+            origin[0],
+            self._opened,
+            end[0],
+            self._closed,
+            "; ".join(reasons) or None,
+            self._events,
+        )
+
+    def _origin(self, evidence: _Evidence) -> tuple[Origin, str | None]:
+        if self._opened is not None:
+            return "opened", None
+        channel, first = next(iter(self._channels)), self._events[0].call
+        if channel not in evidence.bound:
+            return "not captured", "the beginning of the channel, or of its association group, is not in the capture"
+        if evidence.unread.get(channel, first) < first or evidence.lost_frame >= 0:
+            return "not captured", "a call that was not read may have opened it"
+        return "never opened", "no call gave this handle out, and nothing of its channel is missing"
+
+    def _end(self, evidence: _Evidence) -> tuple[End, str | None]:
+        if self._closed is not None:
+            return "closed", None
+        if self._tried_to_close:
+            return "unknown", "whether CloseQueryHandle succeeded is not in the capture"
+        last = self._events[-1].call
+        if any(evidence.unread.get(channel, last) > last for channel in self._channels):
+            return "unknown", "a call that was not read may have closed it"
+        if evidence.lost_frame >= 0 and evidence.lost_frame > self._last_frame:
+            return "unknown", "bytes were lost after its last use"
+        return "never closed", None
+
+
+def _group(bound: Bound) -> tuple[str, int | None]:
+    return bound.channel.server.ip, bound.assoc_group_id
+
+
+def _kind(call: Call) -> EventKind:
+    opnum = call.opnum
+    assert opnum is not None
+    if opnum == Opnum.VALIDATE_COUNTERS:
+        added = call.request.params.get("dwAdd") != 0 if call.request is not None else True
+        return "add" if added else "remove"
+    return _KINDS[opnum]
+
+
+def _identifiers(side: Side | None) -> tuple[Identifier, ...] | None:
+    if side is None or side.buffer_kind != "identifiers":
+        return None
+    found = identifiers_of(side)
+    return tuple(found) if found is not None else None
+
+
+def _blocks(side: Side | None) -> int | None:
+    if side is None or side.buffer is None or side.buffer_kind != "perf-data":
+        return None
+    return promised_blocks(side.buffer.part(0, min(len(side.buffer), DATA_HEADER.size)))

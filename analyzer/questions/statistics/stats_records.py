@@ -1,0 +1,31 @@
+"""The records of `stats`, in the order it prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.programs import client_programs
+from analyzer.interfaces.contents.timeline_records import session_record
+from analyzer.questions.statistics.activity import activity_record, findings, omissions
+from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
+from analyzer.results.analysis import Analysis
+from analyzer.results.record import Record
+
+
+def stats_records(analysis: Analysis) -> Iterator[Record]:
+    """Everything `stats` says, one record a line of its text."""
+    # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+    damages = Damages()
+    found = findings(analysis, damages)
+    yield from method_stats(analysis, damages)
+    yield from poll_stats(analysis)
+    programs = client_programs(analysis)
+    for session in analysis.sessions:
+        yield session_record(session, analysis.capture, programs)
+    yield from identity_stats(analysis, damages)
+    yield from error_stats(analysis)
+    for activity in found.activities:
+        yield activity_record(activity, analysis)
+    yield from found.images
+    yield from omissions(found)

@@ -1,0 +1,132 @@
+"""The rows of the call list: one a call, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from msgspec.structs import replace
+
+from analyzer.core.frame_ids import file_of, number_of
+from analyzer.core.kept import Kept
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call import Call
+from analyzer.results.call_rows import NOTHING_RARE
+from analyzer.results.display import Outcome, Row
+from analyzer.results.held_call import HeldCall, HeldSide
+from analyzer.results.perflib import INTERFACE
+from analyzer.results.query import QueryView
+from analyzer.screens.viewmodel.words import KnownAnswers, answer_words, method_words, request_words, status_words
+
+
+def rows(analysis: Analysis) -> Iterator[Row]:
+    """Every call, in the order of the timeline."""
+    made, calls = _AlikeRows(analysis), analysis.calls
+    numbers = range(1, len(calls) + 1)
+    return (made.row(number, held) for number, held in zip(numbers, calls.held(numbers), strict=True))
+
+
+class _AlikeRows:
+    """Makes the rows of calls. Most calls are polls. A poll has the words of the poll before it."""
+
+    # Longer buffers are compared with no other, and so many bytes and rows are kept.
+    _LONGEST, _MOST_BYTES, _OF_A_ROW = 4 << 10, 4 << 20, 2 << 10
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis, self._calls, self._facts = analysis, analysis.calls, analysis.capture
+        self._contexts = analysis.calls.column("context")
+        self._known = KnownAnswers(analysis)
+        self._rows: Kept[Row] = Kept(self._MOST_BYTES)
+
+    def row(self, number: int, held: HeldCall | None) -> Row:
+        """The row of a call, and what is stated of it; None where it has to be looked at."""
+        view = self._calls.views[number - 1]
+        query = self._calls.states[view] if view >= 0 else None
+        key = self._alike(number, held, query) if held is not None else None
+        if held is None or key is None:
+            return self._looked_at(number)
+        first = self._rows.get(key, lambda: self._looked_at(number), lambda _: self._OF_A_ROW)
+        if first.number == number:
+            return first
+        frames = {frame for side in (held.request, held.response) if side is not None for frame in side.frames}
+        return replace(
+            first,
+            number=number,
+            time_ns=held.time_ns,
+            handle=f"q{query.number}" if query is not None else None,
+            latency_ns=held.latency_ns,
+            frames=tuple([frame_label(frame, self._facts) for frame in sorted(frames)]),
+        )
+
+    def _looked_at(self, number: int) -> Row:
+        return row_of(self._calls[number - 1], self._analysis, self._known)
+
+    def _alike(self, number: int, held: HeldCall, query: QueryView | None) -> Hashable | None:
+        """Equal for calls whose rows differ in number, time, handle and frames alone; None for one that has to be looked at."""
+        shared, request, response = held.shared, held.request, held.response
+        if held.rare is not NOTHING_RARE or shared.interface.uuid != INTERFACE or held.key_number is not None:
+            return None
+        if request is None or response is None or request.missing is not None or response.missing is not None:
+            return None
+        sides: list[Hashable] = []
+        for side in (request, response):
+            content = self._content(held, side, query)
+            if content is None or any(isinstance(value, list) for value in side.params.values()):
+                return None
+            sides += (content, side.wire_length, side.stub_length, side.buffer_span, side.buffer_kind, side.big_endian)
+            sides += [item for item in side.params.items() if not isinstance(item[1], dict)]
+        of_call = held.opnum, held.method, held.state, held.status, held.fault
+        return (int(self._contexts[number - 1]), *of_call, *sides)
+
+    def _content(self, held: HeldCall, side: HeldSide, query: QueryView | None) -> Hashable | None:
+        """What stands for the buffer of a side: what it is bound to, or its bytes. None where it has to be looked at."""
+        if side.buffer_span is None or side.buffer_kind is None:
+            return b""
+        if not isinstance(side.stub, bytes):
+            return None
+        data = side.stub[slice(*side.buffer_span)]
+        if side.buffer_kind == "perf-data":
+            found = self._known.bindings.perflib(held.shared.server, query, data)
+            return found[1] if found is not None else None
+        return data if len(data) <= self._LONGEST else None
+
+
+def row_of(call: Call, analysis: Analysis, known: KnownAnswers | None = None) -> Row:
+    """The row of a call. What was said of the same answer before is taken from `known`."""
+    return Row(
+        number=call.number,
+        time_ns=call.time_ns,
+        client=call.client,
+        server=call.server,
+        user=call.auth.user,
+        claimed_user=call.auth.claimed_user,
+        interface=call.interface.name or call.interface.uuid,
+        method=method_words(call),
+        handle=call.handle,
+        asked=request_words(call, analysis),
+        answered=answer_words(call, analysis, known=known),
+        status=status_words(call),
+        outcome=outcome_of(call),
+        state=call.state,
+        reason=call.reason,
+        latency_ns=call.latency_ns,
+        frames=tuple(frame_label(frame, analysis.capture) for frame in call.frames),
+    )
+
+
+def outcome_of(call: Call) -> Outcome:
+    """What became of a call, for its colour."""
+    match call.outcome:
+        case "answered":
+            return "ok"
+        case "refused":
+            return "size" if call.asks_size else "failed"
+        case _:
+            if call.state == "sealed":
+                return "sealed"
+            return "one-sided" if call.state in ("request-only", "response-only") else "damaged"
+
+
+def frame_label(frame: int, facts: CaptureFacts) -> str:
+    """A frame's name: `12`, `2:12` for frame 12 of the second of several files."""
+    number = str(number_of(frame))
+    return number if len(facts.files) <= 1 else f"{file_of(frame) + 1}:{number}"

@@ -1,0 +1,439 @@
+"""The calls of one association: fragments in, requests paired with their responses out (C706 12.6.4.9, 12.6.4.10; [MS-RPCE] 3.3).
+
+Calls of one association may overlap and their fragments interleave, so each is kept by its call id until it is emitted; an id may
+be used again afterwards. Each side of a call, request and response, goes through three states:
+
+    state      input                       next state
+    EMPTY      a fragment, not the last    PARTIAL
+    EMPTY      the last fragment           COMPLETE
+    PARTIAL    a fragment, not the last    PARTIAL
+    PARTIAL    the last fragment           COMPLETE
+
+The states of both sides decide when the call is emitted:
+
+    request    response    what is waited for
+    EMPTY      any         the request: the capture may have swapped frames (`_early`)
+    PARTIAL    COMPLETE    the rest of the request, unless a gap took a part of it
+    COMPLETE   EMPTY       the response, unless the call is of the kind that has none (maybe)
+    COMPLETE   PARTIAL     the rest of the response
+    COMPLETE   COMPLETE    nothing: emitted
+
+A gap marks every call it may have touched: requests half sent (client side), responses half sent or still awaited (server side).
+What a gap took stays missing, and the call states it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+
+from msgspec import Struct, field
+
+from analyzer.auth.security_context import Sender, Unprotected
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
+from analyzer.core.spill import Log
+from analyzer.core.times import earliest
+from analyzer.core.traced import TracedBytes, spanned
+from analyzer.results.pdus import Plain
+from analyzer.results.security import Decryption
+from analyzer.transport.channel.channel_events import SmbInfo
+from analyzer.transport.rpc.pdu import MAYBE, CallHead, PduHeader, Ptype, SecTrailer, Syntax
+from analyzer.transport.rpc.pdu_list import PduList
+from analyzer.transport.rpc.security_table import Security
+from analyzer.transport.rpc.syntaxes import NDR64
+
+# Memory of a call under way, and of each fragment of it beside the bytes, as measured.
+_CALL_COST, _FRAGMENT_COST = 2000, 400
+# Responses seen before their request (frames swapped by the capture) wait for it; more than a handful is no swap.
+_MAX_EARLY = 16
+# Plain numbers: members of an enumeration are slower to compare.
+_FAULT = int(Ptype.FAULT)
+
+
+class SideState(Enum):
+    """How much of a request or response has come."""
+
+    EMPTY = "empty"
+    PARTIAL = "partial"
+    COMPLETE = "complete"
+
+    # Of `_AFTER` it is asked for every fragment; that of a member's name is computed in Python.
+    __hash__ = object.__hash__
+
+
+_EMPTY, _PARTIAL, _COMPLETE = SideState.EMPTY, SideState.PARTIAL, SideState.COMPLETE
+# The state after a fragment, which is the last one or not.
+_AFTER: dict[tuple[SideState, bool], SideState] = {
+    (_EMPTY, False): _PARTIAL,
+    (_EMPTY, True): _COMPLETE,
+    (_PARTIAL, False): _PARTIAL,
+    (_PARTIAL, True): _COMPLETE,
+    # After a damaged fragment the flag may come twice.
+    (_COMPLETE, False): _COMPLETE,
+    (_COMPLETE, True): _COMPLETE,
+}
+
+
+class Presentation(Struct, frozen=True):
+    """The captured part of a presentation context. `transfer` is None where the answer was not captured."""
+
+    abstract: Syntax
+    transfer: Syntax | None
+
+    @property
+    def is_ndr64(self) -> bool:
+        return self.transfer is not None and self.transfer.uuid == NDR64
+
+
+class FragmentPart(Struct, frozen=True):
+    """One fragment: `length` bytes of `piece` from `at` on, and its stub from `start` to `stop` of them.
+
+    `plain` is what came of the stub, `step` what unsealed it; `cut` states why the fragment ends early, `bad` what is wrong
+    with it.
+    """
+
+    piece: TracedBytes
+    at: int
+    length: int
+    smb: SmbInfo | None
+    start: int
+    stop: int
+    plain: Plain
+    step: str = ""
+    security: Security | None = None
+    trailer: SecTrailer | None = None
+    unsealed: Unprotected | None = None
+    cut: str | None = None
+    bad: str | None = None
+
+    @property
+    def data(self) -> TracedBytes:
+        return self.piece if self.length == len(self.piece) else self.piece[self.at : self.at + self.length]
+
+
+class CallSide(Struct):
+    """The request or the response of a call while its fragments come.
+
+    `memory` is about how many bytes of memory its fragments take. `still_sealed` is the first of the fragments with a trailer that
+    stayed sealed.
+    """
+
+    pdus: PduList
+    state: SideState = _EMPTY
+    memory: int = 0
+    wire_length: int = 0
+    hint: int = 0
+    first_length: int = 0
+    damage: str | None = None
+    malformed: str | None = None
+    over_limit: bool = False
+    dropped_frames: set[int] = field(default_factory=set)
+    dropped_times: tuple[int, int] | None = None
+    order_big: bool = False
+    security: Security | None = None
+    trailer: SecTrailer | None = None
+    still_sealed: Unprotected | None = None
+    is_sealed: bool = False
+    verdicts: set[bool | None] = field(default_factory=set)
+    header_signed: set[bool] = field(default_factory=set)
+    is_bare: bool = False
+    smb: SmbInfo | None = None
+
+    def add(self, header: PduHeader, part: FragmentPart, max_stub: int) -> bool:
+        """Takes one fragment; False where the stub has just become longer than `max_stub` bytes, and is kept no more."""
+        length = part.stop - part.start
+        if self.state is _EMPTY:
+            self.smb = part.smb
+            self.order_big = header.order == "big"
+        self.state = _AFTER[self.state, header.last]
+        if part.cut is not None:
+            self.damage = self.damage or part.cut
+        if part.bad is not None:
+            self.malformed = self.malformed or part.bad
+        if part.unsealed is not None:
+            self._note(part, part.unsealed)
+        elif header.ptype != _FAULT:
+            self.is_bare = True
+        if not self.wire_length:
+            self.first_length = length
+        self.wire_length += length
+        if self.wire_length > max_stub:
+            was_within = not self.over_limit
+            self.over_limit = True
+            self._drop(part.data)
+            return not was_within
+        self.memory += _FRAGMENT_COST + (0 if self.pdus.ends_in(part.piece) else len(part.piece))
+        self.pdus.add(part.piece, part.at, part.length, part.start, part.stop, part.plain, part.step)
+        return True
+
+    def _note(self, part: FragmentPart, unsealed: Unprotected) -> None:
+        """What came of a fragment with a trailer."""
+        if self.security is None:
+            self.security, self.trailer = part.security, part.trailer
+        if unsealed.body is None and self.still_sealed is None:
+            self.still_sealed = unsealed
+        self.is_sealed |= unsealed.decryption is not Decryption.NOT_SEALED
+        self.verdicts.add(unsealed.verified)
+        if unsealed.header_signed is not None:
+            self.header_signed.add(unsealed.header_signed)
+
+    def _drop(self, last: TracedBytes) -> None:
+        """Keeps nothing of the fragments, `last` among them, but where they were."""
+        self.dropped_times = spanned([self.times, last.times])
+        self.pdus.note_frames(self.dropped_frames)
+        last.note_frames(self.dropped_frames)
+        self.pdus = PduList()
+        self.memory = 0
+
+    @property
+    def frames(self) -> set[int]:
+        found = set(self.dropped_frames)
+        self.pdus.note_frames(found)
+        return found
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Times of its earliest and its latest frame."""
+        return spanned([self.dropped_times, self.pdus.times])
+
+    @property
+    def whole(self) -> bool:
+        """All fragments are there.
+
+        The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no loss
+        where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them.
+        """
+        if self.state is not _COMPLETE or self.over_limit:
+            return False
+        if self.hint and self.wire_length == self.hint:
+            return True
+        return self.damage is None and not self.is_short
+
+    @property
+    def is_short(self) -> bool:
+        return self.wire_length > self.first_length and self.hint - self.wire_length >= self.first_length > 0
+
+
+class PendingCall(Struct):
+    """One remote call on its way."""
+
+    call_id: int
+    context_id: int
+    presentation: Presentation | None
+    request: CallSide
+    response: CallSide
+    opnum: int | None = None
+    object_uuid: str | None = None
+    drep: bytes = b""
+    maybe: bool = False
+    fault: int | None = None
+    cancelled: bool = False
+    orphaned: bool = False
+    answer_gap: tuple[int, ...] | None = None
+
+    @property
+    def has_request(self) -> bool:
+        return self.request.state is not _EMPTY
+
+    @property
+    def first_frame(self) -> int:
+        return min(self.request.frames or self.response.frames or {0})
+
+
+# Emits a call as far as it got, and why it has no response.
+Emit = Callable[[PendingCall, str, list[Event]], None]
+
+
+class CallPairing:
+    """Pairs requests and responses; `emit` is given each call that is over."""
+
+    def __init__(
+        self, presentations: dict[int, Presentation], limits: Limits, emit: Emit, spill: Log | None = None
+    ) -> None:
+        self._presentations, self._spill = presentations, spill
+        self._max_stub = limits.stub
+        # Calls whose responses a gap took are kept until the channel closes; beyond so many, the oldest is emitted early.
+        self._most = limits.calls_pending
+        self._has_reported_most = False
+        self._give = emit
+        # About how many bytes of memory the calls under way take.
+        self.memory = 0
+        self._calls: dict[int, PendingCall] = {}
+        self._early: dict[int, PendingCall] = {}
+        self._last_call_id: int | None = None
+        self._ids_step_by_one = True
+        self._gap_since_request = False
+
+    @property
+    def has_met_requests(self) -> bool:
+        return self._last_call_id is not None
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of the calls began that began at this time or later and are under way."""
+        times = (call.request.times for call in self._calls.values())
+        return earliest((both[0] for both in times if both is not None), since_ns)
+
+    def open_before(self, before_ns: int) -> Iterator[PendingCall]:
+        """The calls under way that began before this time; also those of which the request is not there."""
+        for call in (*self._early.values(), *self._calls.values()):
+            if (times := call.request.times or call.response.times) is not None and times[0] < before_ns:
+                yield call
+
+    def get(self, call_id: int) -> PendingCall | None:
+        """The call on its way that has this id."""
+        return self._calls.get(call_id)
+
+    def request(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
+        """Takes a fragment of a request."""
+        call = self._calls.get(header.call_id)
+        if call is not None and (header.first or call.request.state is _COMPLETE):
+            del self._calls[header.call_id]
+            self._emit(call, "its call id was used again before an answer came", out)
+            call = None
+        if call is None:
+            call = self._new_call(header, head, part, out)
+        if header.flags & MAYBE:
+            call.maybe = True
+        self._add(call.request, header, part, out)
+        if call.request.state is not _COMPLETE:
+            return
+        if call.maybe:
+            del self._calls[header.call_id]
+            self._emit(call, "", out)
+        elif call.response.state is _COMPLETE:
+            self._conclude(call, out)
+        elif self._early:
+            early = self._early.get(header.call_id)
+            if early is not None and _asked_before(call, early):
+                del self._early[header.call_id]
+                call.response, call.fault = early.response, early.fault
+                self.memory -= _CALL_COST
+                self._conclude(call, out)
+
+    def response(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
+        """Takes a fragment of a response or fault."""
+        call = self._calls.get(header.call_id)
+        if call is None or call.response.state is _COMPLETE:
+            call = self._early_call(header, head, out)
+        side = call.response
+        if side.state is _EMPTY:
+            side.hint = head.alloc_hint if header.first else 0
+            if not header.first:
+                side.damage = "the first fragment of the answer was not captured"
+        elif header.first:
+            side.malformed = "a first fragment comes in the middle of an answer"
+        if head.status is not None:
+            call.fault = head.status
+        self._add(side, header, part, out)
+        if side.state is _COMPLETE and call.has_request:
+            self._conclude(call, out)
+
+    def lost(self, sender: Sender, frames: tuple[int, ...], where: str) -> None:
+        """Bytes of this sender are missing: a fragment of what it was in the middle of may be among them, or a whole response."""
+        self.damage(sender, where)
+        if sender == "initiator":
+            self._gap_since_request = True
+            return
+        for call in self._calls.values():
+            if call.request.state is _COMPLETE and call.response.state is _EMPTY:
+                call.answer_gap = call.answer_gap or frames
+
+    def damage(self, sender: Sender, where: str) -> None:
+        """Marks what this sender was in the middle of: a fragment of it may be missing."""
+        for call in self._calls.values():
+            side = call.request if sender == "initiator" else call.response
+            if side.state is _PARTIAL and side.damage is None:
+                side.damage = where
+
+    def finish(self, why: str, out: list[Event]) -> None:
+        """The channel ends; `why` explains calls without a response."""
+        for call in sorted((*self._early.values(), *self._calls.values()), key=lambda call: call.first_frame):
+            self._emit(call, why, out)
+        self._early.clear()
+        self._calls.clear()
+
+    def _new_call(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> PendingCall:
+        self._note_skipped_ids(header, part, out)
+        call = self._begun(header, head)
+        call.drep = header.drep
+        call.opnum = head.opnum
+        call.object_uuid = head.object_uuid
+        if header.first:
+            call.request.hint = head.alloc_hint
+        else:
+            call.request.damage = "the first fragment of the request was not captured"
+        if len(self._calls) >= self._most:
+            self._emit_oldest(part, out)
+        self._calls[header.call_id] = call
+        self.memory += _CALL_COST
+        return call
+
+    def _begun(self, header: PduHeader, head: CallHead) -> PendingCall:
+        """A call of which nothing has come. What is long of it is spilled to the log."""
+        presentation = self._presentations.get(head.context_id)
+        request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
+        return PendingCall(header.call_id, head.context_id, presentation, request, response)
+
+    def _emit_oldest(self, part: FragmentPart, out: list[Event]) -> None:
+        """More calls are under way than are kept: the oldest has had no answer for long."""
+        if not self._has_reported_most:
+            self._has_reported_most = True
+            text = f"more than {self._most} calls of one association wait for answers; the oldest are given up"
+            out.append(Problem("limit", "rpc", part.data.frames, text))
+        oldest = self._calls.pop(next(iter(self._calls)))
+        self._emit(oldest, f"no answer among the {self._most} calls after it", out)
+
+    def _early_call(self, header: PduHeader, head: CallHead, out: list[Event]) -> PendingCall:
+        """The call of a response whose request was not met yet."""
+        call = self._early.get(header.call_id)
+        if call is not None and (call.response.state is _COMPLETE or header.first):
+            del self._early[header.call_id]
+            self._emit(call, "", out)
+            call = None
+        if call is None:
+            call = self._begun(header, head)
+            if len(self._early) >= _MAX_EARLY:
+                self._emit(self._early.pop(next(iter(self._early))), "", out)
+            self._early[header.call_id] = call
+            self.memory += _CALL_COST
+        return call
+
+    def _add(self, side: CallSide, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
+        """Adds a fragment to the request or the response of a call under way."""
+        before = side.memory
+        if not side.add(header, part, self._max_stub):
+            text = f"the stub of call {header.call_id} is larger than {self._max_stub} bytes"
+            out.append(Problem("limit", "rpc", part.data.frames, text))
+        self.memory += side.memory - before
+
+    def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
+        """A call is over; it was taken out of its table."""
+        self.memory -= _CALL_COST + call.request.memory + call.response.memory
+        self._give(call, why, out)
+
+    def _conclude(self, call: PendingCall, out: list[Event]) -> None:
+        """Emits a call whose response is there, unless more of its request may still come."""
+        if call.request.state is _COMPLETE or call.request.damage is not None:
+            if self._calls.get(call.call_id) is call:
+                del self._calls[call.call_id]
+            self._emit(call, "", out)
+
+    def _note_skipped_ids(self, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
+        """Clients count their calls; after a gap the count shows which ones are not there."""
+        last, self._last_call_id = self._last_call_id, header.call_id
+        if last is None:
+            return
+        skipped = header.call_id - last - 1
+        if self._gap_since_request and self._ids_step_by_one and 0 < skipped < self._most:
+            calls = f"call {last + 1}" if skipped == 1 else f"calls {last + 1} to {header.call_id - 1}"
+            out.append(Problem("gap", "rpc", part.data.frames, f"the requests of {calls} were not captured"))
+        elif not self._gap_since_request and skipped:
+            self._ids_step_by_one = False
+        self._gap_since_request = False
+
+
+def _asked_before(call: PendingCall, early: PendingCall) -> bool:
+    """Whether a request that was read later was sent earlier, by the capture's clock."""
+    asked, answered = call.request.times, early.response.times
+    return asked is not None and answered is not None and asked[1] <= answered[0]

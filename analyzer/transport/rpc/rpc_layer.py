@@ -1,0 +1,119 @@
+"""The RPC layer: channel bytes in, paired and opened calls out (C706; [MS-RPCE])."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import ClassVar
+
+from analyzer.auth import token_handshake
+from analyzer.auth.keyring import Keyring
+from analyzer.auth.security_context import Handshake, SearchBudget
+from analyzer.core.budget import MemoryBudget
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.spill import Log
+from analyzer.core.times import earliest
+from analyzer.results.connection import Channel
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.rpc.association import Association
+from analyzer.transport.rpc.events import OpenCall
+
+_CAPTURE_ENDS = "the capture ends before the answer"
+_GIVEN_UP = "the association was given up before the answer: too much was under way in all of them"
+
+
+class RpcLayer:
+    """Follows every channel; gaps, ends of channels and events it does not know pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset(
+        {ChannelBatch, ChannelGap, ChannelClosed, ClockSetBack, CaptureEnds}
+    )
+
+    def __init__(
+        self,
+        keyring: Keyring,
+        *,
+        limits: Limits = DEFAULTS,
+        begin: Callable[[Keyring, int | None], Handshake] = token_handshake.begin,
+        search: SearchBudget | None = None,
+        pdus: bool = True,
+        logons: Iterator[int] | None = None,
+        shares: int = 1,
+    ) -> None:
+        """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost. `logons` numbers
+        logons; from 0 if not given. So many layers share the limit of memory (`shares`).
+
+        [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much
+        for every call. A call beyond `limits.stub` is emitted without its stub.
+        """
+        self._begin = lambda auth_type: begin(keyring, auth_type)
+        self._search = search if search is not None else SearchBudget(limits.search_tries, limits.search_keystream)
+        self._limits = limits
+        self._memory = MemoryBudget(max(limits.rpc_memory, limits.stub + limits.stub // 2) // shares)
+        self._pdus = pdus
+        self._logons = count() if logons is None else logons
+        self._spill = Log(0)
+        self._associations: dict[int, Association] = {}
+        # The frames before which the clock of the capture went back, ascending.
+        self._set_back: list[int] = []
+        self._unanswered = "no answer was captured before the pipe or connection was closed"
+
+    def feed(self, event: Event) -> list[Event]:
+        """Takes one event; gives what it completed."""
+        if isinstance(event, ChannelBatch):
+            return self._take(event)
+        if isinstance(event, ChannelGap):
+            return [*self._take(event), event]
+        if isinstance(event, ChannelClosed):
+            self._memory.ends(event.channel.number)
+            association = self._associations.pop(event.channel.number, None)
+            return [*(association.finish(self._unanswered) if association is not None else ()), event]
+        if isinstance(event, ClockSetBack):
+            is_later = not self._set_back or event.frames[0] > self._set_back[-1]
+            self._set_back += event.frames
+            if not is_later:  # frames of several files come in turns
+                self._set_back.sort()
+            return []
+        if isinstance(event, CaptureEnds):
+            self._unanswered = _CAPTURE_ENDS
+        return [event]
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what began at this time or later, and is not complete, began."""
+        return earliest((each.open_since(since_ns) for each in self._associations.values()), since_ns)
+
+    def open_before(self, before_ns: int) -> Iterator[OpenCall]:
+        """The calls under way that began before this time."""
+        for channel, association in self._associations.items():
+            for call in association.open_before(before_ns):
+                times = call.request.times or call.response.times
+                assert times is not None
+                yield OpenCall(channel, call.call_id, (times[0], call.first_frame))
+
+    def finish(self) -> list[Event]:
+        """The capture ends: calls on their way are emitted as far as they got."""
+        out = [event for association in self._associations.values() for event in association.finish(_CAPTURE_ENDS)]
+        self._associations.clear()
+        if count := self._search.given_up:
+            text = "sealed messages were not looked for in their keystream to the end: all of an analysis share its searches"
+            out.append(Problem("limit", "rpc", (), f"{count} {text}"))
+        if count := self._memory.given_up:
+            text = f"more than {self._memory.most} bytes of memory for all DCERPC associations"
+            out.append(Problem("limit", "rpc", (), f"{text}; {count} times the one silent longest was given up"))
+        return out
+
+    def _take(self, event: ChannelBatch | ChannelGap) -> list[Event]:
+        association = self._association(event.channel)
+        out = association.feed(event)
+        for number in self._memory.holds(event.channel.number, association.memory):
+            out += self._associations.pop(number).finish(_GIVEN_UP)
+        return out
+
+    def _association(self, channel: Channel) -> Association:
+        association = self._associations.get(channel.number)
+        if association is None:
+            association = self._associations[channel.number] = Association(
+                channel, self._begin, self._search, self._limits, self._pdus, self._logons, self._spill, self._set_back
+            )
+        return association

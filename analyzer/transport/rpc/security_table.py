@@ -1,0 +1,350 @@
+"""Security contexts of one association: sec_trailers in, opened stubs out ([MS-RPCE] 3.3.1.5.2).
+
+A context is known by its auth_context_id. It begins with the first token of a bind or alter_context, grows with the tokens
+of both sides and AUTH3, and is asked for the first time when a PDU protected by it comes. Another first token under the same
+id begins a new authentication; a repeated last token does not. Each protected PDU passes through it in the order sent,
+also those whose stub is not needed, since sealing may be one stream per direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from analyzer.auth.security_context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.token_handshake import is_first_token
+from analyzer.core.events import Problem
+from analyzer.core.frame_ids import number_of
+from analyzer.core.printable import counted
+from analyzer.results.connection import Channel, Logon
+from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity, RefusedBy
+from analyzer.transport.rpc.pdu import SecTrailer
+from analyzer.transport.rpc.status import NOT_AUTHENTICATED, fault_name
+
+_MECHANISMS = {
+    AuthType.NONE: "none",
+    AuthType.GSS_NEGOTIATE: "spnego",
+    AuthType.WINNT: "ntlm",
+    AuthType.GSS_SCHANNEL: "schannel",
+    AuthType.GSS_KERBEROS: "krb5",
+    AuthType.NETLOGON: "netlogon",
+    AuthType.DEFAULT: "default",
+}
+# A plain number: members of an enumeration are slower to find and to compare.
+_PRIVACY = int(AuthLevel.PRIVACY)
+# A sealed association may span thousands of frames; a report is served by the first of them.
+_MAX_FRAMES = 64
+
+
+class Security:
+    """One security context of an association."""
+
+    def __init__(
+        self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget, logon: int | None = None
+    ) -> None:
+        """`logon` is the number of its logon, None where no message of its handshake was captured."""
+        self.logon = logon
+        self.auth_type = auth_type
+        self.level = level
+        self._handshake = handshake
+        self._search = search
+        self._context: SecurityContext | None = None
+        self._lost_before: list[tuple[Sender, int | None]] = []
+        self._heard: set[Sender] = set()
+        self._identity: Identity | None = None
+        self._step: str | None = None
+        self._sealed = 0
+        self._still_sealed = 0
+        self._sealed_frames: set[int] = set()
+        self._sealed_reason = ""
+        self._failed = 0
+        self._failed_frames: set[int] = set()
+        self._first_time_ns: int | None = None
+        self._last_time_ns = 0
+        self._frames: set[int] = set()
+        self._is_answered = False
+        # What refused it: the kind of message, its status, and words; and what was captured in place of an answer.
+        self._refusal: tuple[RefusedBy, int, str] | None = None
+        self._last_leg = ""
+        self._calls = 0
+        self._first_fault: str | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """Who authenticated, as far as the tokens show; it changes with tokens only."""
+        if self._identity is None:
+            self._identity = self._handshake.identity
+        return self._identity
+
+    @property
+    def decrypted_by(self) -> str | None:
+        """What opened the handshake, in words."""
+        return self._handshake.decrypted_by
+
+    @property
+    def mechanism(self) -> str:
+        """The provider by the name reports use."""
+        if (mechanism := self.identity.mechanism) is not None:
+            return mechanism
+        return (
+            _MECHANISMS.get(AuthType(self.auth_type), "")
+            if self.auth_type in set(AuthType)
+            else f"auth-{self.auth_type:#x}"
+        )
+
+    @property
+    def step(self) -> str:
+        """What opening a PDU is called among the steps of its bytes; it changes with tokens only."""
+        if self._step is None:
+            self._step = f"rpc-{self.mechanism}-seal"
+        return self._step
+
+    def problems(self) -> list[Problem]:
+        """What could not be verified or unsealed, each once for all PDUs it happened to."""
+        found: list[Problem] = []
+        if self._failed:
+            whose = f"{self._failed} signed PDU has" if self._failed == 1 else f"{self._failed} signed PDUs have"
+            text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
+            found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
+        if self.still_sealed:
+            text = f"{self._still_sealed} of {self._sealed} sealed PDUs stayed sealed: {self._sealed_reason}"
+            found.append(Problem("sealed", "rpc", tuple(sorted(self._sealed_frames)), text))
+        return found
+
+    @property
+    def still_sealed(self) -> bool:
+        """Whether any PDU stayed sealed."""
+        return bool(self._sealed_reason)
+
+    def failed_check(self, frames: tuple[int, ...]) -> None:
+        """Notes a PDU in clear whose checksum is wrong."""
+        self._failed += 1
+        self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
+
+    def stays_sealed(self, frames: tuple[int, ...], reason: str) -> None:
+        """Notes a PDU that stayed sealed."""
+        self._still_sealed += 1
+        self._sealed_reason = self._sealed_reason or reason
+        self._sealed_frames.update(frames[: max(_MAX_FRAMES - len(self._sealed_frames), 0)])
+
+    def carried(self, time_ns: int, frames: tuple[int, ...], leg: str | None = None) -> None:
+        """A message of its handshake was carried by these frames. `leg` names it, None where it is no leg but refuses it."""
+        if leg is not None and frames:
+            self._last_leg = f"{leg} in frame {number_of(frames[0])}"
+        self._first_time_ns = time_ns if self._first_time_ns is None else self._first_time_ns
+        self._last_time_ns = max(self._last_time_ns, time_ns)
+        self._frames.update(frames[: max(_MAX_FRAMES - len(self._frames), 0)])
+
+    def granted(self, until_ns: int) -> None:
+        """A call under it was answered at that time, so the server has let the client in."""
+        if until_ns > self._last_time_ns:
+            self._last_time_ns = until_ns
+        self._is_answered = True
+
+    def asked(self) -> None:
+        """A call under it has no answer in the capture."""
+        self._calls += 1
+
+    def faulted(self, until_ns: int, fault: int, frames: tuple[int, ...]) -> None:
+        """A call under it was answered with a fault that is not protected."""
+        self._last_time_ns = max(self._last_time_ns, until_ns)
+        if self._is_answered or self._refusal is not None:
+            return
+        words = f"fault {fault_name(fault) or hex(fault)}, frame {number_of(frames[0])}"
+        if fault in NOT_AUTHENTICATED:
+            self._refusal = ("fault", fault, f"refused by {words}")
+        elif self._first_fault is None:
+            self._first_fault = words
+
+    def refused(self, by: RefusedBy, status: int, words: str) -> None:
+        """The server refuses the message that carries its handshake."""
+        self._refusal = self._refusal or (by, status, words)
+
+    def _seen(self) -> tuple[bool, str]:
+        """Whether nothing shows what the server decided although its answers were captured, and what was seen in words."""
+        if self._is_answered:
+            return False, "a call under it was answered"
+        if self._refusal is not None:
+            return False, self._refusal[2]
+        if self._first_fault is not None:
+            words = (
+                f"a call under it got {self._first_fault}, which does not say whether the logon or the call was refused"
+            )
+            return True, words
+        if self._calls:
+            return False, f"of {counted(self._calls, 'call')} under it no answer was captured"
+        is_done = self._last_leg.startswith("auth3") or "acceptor" in self._heard
+        why = ", which has no answer of its own" if self._last_leg.startswith("auth3") else ""
+        return is_done, f"the last message of its handshake is {self._last_leg}{why}; no call under it was captured"
+
+    def stated(self, channel: Channel) -> Logon | None:
+        """Its logon, None where no message of its handshake was captured."""
+        if self.logon is None or self._first_time_ns is None:
+            return None
+        is_undecided, seen = self._seen()
+        refusal = None if self._is_answered else self._refusal
+        return Logon(
+            number=self.logon,
+            by="rpc",
+            session=channel.session,
+            channel=channel.number,
+            client=channel.client,
+            server=channel.server,
+            identity=self.identity,
+            first_time_ns=self._first_time_ns,
+            until_ns=self._last_time_ns,
+            frames=tuple(sorted(self._frames)),
+            refused=refusal[1] if refusal is not None else None,
+            is_answered=self._is_answered,
+            opened_by=self.decrypted_by,
+            refused_by=refusal[0] if refusal is not None else None,
+            is_undecided=is_undecided,
+            seen=seen,
+        )
+
+    def token(self, sender: Sender, token: bytes) -> None:
+        if token:
+            self._heard.add(sender)
+            self._identity = self._step = None
+            self._handshake.feed(sender, token)
+
+    def missed(self, sender: Sender) -> None:
+        if self._context is None:
+            self._handshake.missed(sender)
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        if self._context is not None:
+            self._context.lost(sender, length)
+        else:
+            self._lost_before.append((sender, length))
+
+    def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, start: int) -> Unprotected:
+        """Opens or checks one PDU with a trailer, whose body begins at `start`.
+
+        Below PRIVACY the body is handed up in the form on the wire, whatever came of its checksum.
+        """
+        context = self._context or self._established()
+        sealed = trailer.level >= _PRIVACY
+        self._sealed += sealed
+        result = context.open(sender, trailer.level, pdu, slice(start, trailer.start), trailer.value)
+        if sealed:
+            if result.body is not None and result.verified and len(result.body) == trailer.start - start:
+                return result
+            decryption = (
+                result.decryption
+                if result.decryption not in (Decryption.DECRYPTED, Decryption.NOT_SEALED)
+                else Decryption.WRONG_KEY
+            )
+            why = result.reason or self._handshake.reason
+            return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
+        verified = result.verified
+        # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
+        if self.level >= _PRIVACY and not verified:
+            doubt = "its level is below that of the bind, and nothing proves it"
+            return Unprotected(None, None, Decryption.WRONG_KEY, f"{Decryption.WRONG_KEY.value}: {doubt}")
+        if verified is None and result.body is None and self._handshake.decryption is Decryption.DECRYPTED:
+            verified = False
+        return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, None, result.header_signed)
+
+    def _established(self) -> SecurityContext:
+        """The context that the handshake has led to, when the first PDU asks for it."""
+        if self._heard == {"initiator"}:
+            # The client seals, so the server has answered.
+            self._handshake.missed("acceptor")
+        self._context = context = self._handshake.context(self._search)
+        for side, length in self._lost_before:
+            context.lost(side, length)
+        self._lost_before.clear()
+        return context
+
+
+class SecurityTable:
+    """The security contexts of one association by auth_context_id."""
+
+    def __init__(
+        self, begin: Callable[[int], Handshake], search: SearchBudget, most: int, logons: Iterator[int]
+    ) -> None:
+        """At most so many contexts are kept; `forgotten` counts those that had to go for it. `logons` numbers their logons."""
+        self._logons = logons
+        self._over: list[Security] = []
+        self.most = most
+        self.forgotten = 0
+        self._begin = begin
+        self._search = search
+        self._by_id: dict[int, Security] = {}
+        self._former: list[Security] = []
+        self._has_strangers = False
+        self._any: Security | None = None
+
+    def offered(
+        self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...], leg: str
+    ) -> Security:
+        """A token of bind, alter_context, their answers or AUTH3, which `leg` names."""
+        security = self._by_id.get(trailer.context_id)
+        first = sender == "initiator" and is_first_token(token)
+        if security is None or first:
+            security = self._new(trailer, next(self._logons))
+            if not first:
+                security.missed("initiator")
+        security.carried(time_ns, frames, leg)
+        security.token(sender, token)
+        return security
+
+    def used(self, trailer: SecTrailer) -> Security:
+        """The context a protected PDU names; one without keys where its handshake was not captured."""
+        security = self._by_id.get(trailer.context_id)
+        if security is None:
+            self._has_strangers = True
+            security = self._new(trailer)
+        return security
+
+    def known(self, context_id: int) -> Security | None:
+        """The context of that id, None where there is none yet."""
+        return self._by_id.get(context_id)
+
+    def was_never_offered(self, trailer: SecTrailer) -> bool:
+        """Whether a PDU names a context that is not there though the capture has the association's handshakes."""
+        return trailer.context_id not in self._by_id and bool(self._by_id) and not self._has_strangers
+
+    def __len__(self) -> int:
+        return len(self._by_id) + len(self._former)
+
+    def connect_level(self) -> Security | None:
+        """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only. If there are several
+        of different accounts, nothing says which: one of nobody.
+        """
+        found = [security for security in self._by_id.values() if security.level == AuthLevel.CONNECT]
+        if len(found) < 2 or len({security.identity.account for security in found}) == 1:
+            return found[0] if found else None
+        if self._any is None:
+            self._any = Security(found[0].auth_type, AuthLevel.CONNECT, self._begin(found[0].auth_type), self._search)
+        return self._any
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        for security in self._by_id.values():
+            security.lost(sender, length)
+
+    def current(self) -> tuple[Security, ...]:
+        """The contexts in force, in the order they came."""
+        return tuple(self._by_id.values())
+
+    def all(self) -> tuple[Security, ...]:
+        """Every context there was, in the order they came."""
+        return (*self._former, *self._by_id.values())
+
+    def take_over(self) -> list[Security]:
+        """Contexts that others took the place of since the last time."""
+        over, self._over = self._over, []
+        return over
+
+    def _new(self, trailer: SecTrailer, logon: int | None = None) -> Security:
+        former = self._by_id.pop(trailer.context_id, None)
+        if former is None and len(self._by_id) >= self.most:
+            former = self._by_id.pop(next(iter(self._by_id)))
+            self.forgotten += 1
+        if former is not None and former.still_sealed and len(self._former) < self.most:
+            self._former.append(former)
+        if former is not None:
+            self._over.append(former)
+        security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search, logon)
+        self._by_id[trailer.context_id] = security
+        return security

@@ -1,0 +1,403 @@
+"""Session framing: the bytes of one TCP direction in, SMB messages out ([MS-SMB2] section 2.1, RFC 1002 section 4.3).
+
+A direction is in one of three states:
+
+    state        input                                        output                 next state
+    AT_HEADER    a whole message                              Message                AT_HEADER
+    AT_HEADER    the header of a session message              -                      IN_MESSAGE (its length is known)
+    AT_HEADER    another NetBIOS packet                       names                  AT_HEADER
+    AT_HEADER    bytes that are no header, a gap              LostMessages           SEEKING
+    IN_MESSAGE   the rest of the message                      Message                AT_HEADER
+    IN_MESSAGE   a gap that ends inside the message           -                      IN_MESSAGE (the length gives the next header)
+    IN_MESSAGE   a gap that swallows the next header          Message, LostMessages  SEEKING
+    SEEKING      a header                                     Problem                AT_HEADER
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from msgspec import Struct
+
+from analyzer.core.events import Event, Problem
+from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
+from analyzer.transport.channel.channel_events import Span
+from analyzer.transport.tcp.recognition import (
+    HEADER_SPAN,
+    KEEPALIVE,
+    MAGICS,
+    NETBIOS_HEADER_LEN,
+    SESSION_MESSAGE,
+    SESSION_REQUEST,
+    find_header,
+)
+from analyzer.transport.tcp.stream_events import Gap
+
+HEADER_LEN = NETBIOS_HEADER_LEN
+# The longest NetBIOS session packet besides messages is a session request: two encoded names with scopes.
+_MAX_CONTROL_LEN = 1024
+# A message in more pieces than this is not worth keeping together: its holes would cost more than its bytes.
+_MAX_PIECES = 1024
+# Memory of a piece beside its bytes.
+_PIECE_COST = 300
+
+
+class FramingState(Enum):
+    """Where a direction stands; see the table above."""
+
+    AT_HEADER = "at header"
+    IN_MESSAGE = "in message"
+    SEEKING = "seeking"
+
+
+class Hole(Struct, frozen=True):
+    """Bytes of a message that were not captured, and the frames around them."""
+
+    length: int
+    frames: tuple[int, ...]
+
+
+class Message(Struct, frozen=True):
+    """The captured part of one SMB message of `length` bytes on the wire.
+
+    What was captured without a hole from its beginning lies in `data` from `start` to `stop`; what was captured behind holes is the
+    `rest`, each piece with its offset in the message. `reason` states why something is missing.
+    """
+
+    data: TracedBytes
+    start: int
+    stop: int
+    length: int
+    rest: tuple[tuple[int, TracedBytes], ...] = ()
+    reason: str = ""
+
+    @classmethod
+    def of(cls, data: TracedBytes) -> Message:
+        return cls(data, 0, len(data), len(data))
+
+    @classmethod
+    def of_pieces(cls, pieces: Sequence[tuple[int, TracedBytes]], length: int, reason: str = "") -> Message:
+        """Pieces with their offsets, the first of which may begin the message."""
+        if pieces and pieces[0][0] == 0:
+            head = pieces[0][1]
+            return cls(head, 0, len(head), length, tuple(pieces[1:]), reason)
+        return cls(EMPTY, 0, 0, length, tuple(pieces), reason)
+
+    @property
+    def whole(self) -> bool:
+        return self.stop - self.start == self.length
+
+    @property
+    def head(self) -> TracedBytes:
+        """What was captured without a hole from the beginning."""
+        data, start, stop = self.data, self.start, self.stop
+        return data if start == 0 and stop == len(data) else data[start:stop]
+
+    def begins_with(self, length: int) -> bytes:
+        """The first bytes, without joining the others."""
+        start, data = self.start, self.data
+        stop = start + length
+        if stop > self.stop:
+            stop = self.stop
+        return (data.data if type(data) is TracedBytes else data.lead(stop))[start:stop]
+
+    @property
+    def time_ns(self) -> int:
+        """The time of the first byte, 0 where it was not captured."""
+        return self.data.time_ns_at(self.start) if self.stop > self.start else 0
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        data, start, stop = self.data, self.start, self.stop
+        if not self.rest:
+            return data.source.frames(data.start + start, data.start + stop)
+        return tuple(sorted({frame for _, piece in self._pieces() for frame in piece.frames}))
+
+    def _pieces(self) -> list[tuple[int, TracedBytes]]:
+        return [(0, self.head), *self.rest] if self.stop > self.start else list(self.rest)
+
+    def part(self, start: int, stop: int) -> Message:
+        """The bytes `start` to `stop` as a message of their own."""
+        if stop <= self.stop - self.start:
+            return Message(
+                self.data, self.start + start, self.start + max(start, stop), max(stop - start, 0), (), self.reason
+            )
+        kept = []
+        for at, piece in self._pieces():
+            first, last = max(start, at), min(stop, at + len(piece))
+            if first < last:
+                kept.append((first - start, piece[first - at : last - at]))
+        return Message.of_pieces(kept, max(stop - start, 0), self.reason)
+
+    def spans(self, start: int, stop: int) -> Iterator[Span | Hole]:
+        """The bytes `start` to `stop`, captured runs and holes in their order."""
+        if stop <= self.stop - self.start:
+            if start < stop:
+                yield self.data, self.start + start, self.start + stop
+            return
+        pieces = self._pieces()
+        at, before = start, pieces[0][1][:1].frames if pieces else ()
+        for offset, piece in pieces:
+            first, last = max(start, offset), min(stop, offset + len(piece))
+            if first >= last:
+                if offset + len(piece) <= start and len(piece):
+                    before = piece[-1:].frames
+                continue
+            run = piece[first - offset : last - offset]
+            if first > at:
+                yield Hole(first - at, tuple(dict.fromkeys((*before, *run[:1].frames))))
+            yield run, 0, len(run)
+            at, before = last, run[-1:].frames
+        if at < stop:
+            yield Hole(stop - at, before)
+
+
+class NetbiosNames(Event, frozen=True):
+    """A NetBIOS session request: the names of the called and the calling end."""
+
+    called: str
+    calling: str
+
+
+class LostMessages(Event, frozen=True):
+    """The framing is out of step: unknown messages were lost here."""
+
+    length: int | None
+    frames: tuple[int, ...]
+    reason: str
+
+
+Framed = Message | NetbiosNames | LostMessages | Problem
+
+
+class Framing:
+    """Splits one direction of a connection into messages. `seeking`: the first byte need not be a header."""
+
+    def __init__(self, place: str, *, seeking: bool = False) -> None:
+        self._place = place
+        self._state = FramingState.SEEKING if seeking else FramingState.AT_HEADER
+        self._held = TracedBuffer()
+        # Of the message that is coming in: its length, how much of it is in `_pieces` (holes counted), and how many bytes of
+        # its framing header precede what is held.
+        self._total = 0
+        self._at = 0
+        self._prefix = 0
+        self._pieces: list[tuple[int, TracedBytes]] = []
+        self._pieces_length = 0
+        self._reason = ""
+        self._skipped = 0
+        self._lost: LostMessages | None = None
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory the message takes that is coming in."""
+        return self._held.length + self._pieces_length + _PIECE_COST * len(self._pieces)
+
+    @property
+    def since_ns(self) -> int | None:
+        """When the message began that is coming in; None where none is."""
+        if self._state is FramingState.SEEKING:
+            return None
+        return self._pieces[0][1].time_ns_at(0) if self._pieces else self._held.since_ns
+
+    def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
+        """Takes the bytes of `data` from `start` to `stop`, or that bytes are missing behind what was fed; gives the messages that
+        this completes."""
+        out: list[Framed] = []
+        if isinstance(data, Gap):
+            self._gap(data, out)
+            return out
+        stop = len(data) if stop is None else stop
+        at = start
+        while at < stop:
+            if self._state is FramingState.AT_HEADER and not self._held.length:
+                at = self._in_place(data, at, stop, out)
+                if at == stop:
+                    break
+            # What completes a message is joined with what is held of it, what follows stays where it is.
+            end = stop
+            if self._state is FramingState.IN_MESSAGE:
+                end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
+            self._held.append(data if at == 0 and end == len(data) else data[at:end])
+            at = end
+            while self._take_one(out):
+                pass
+        return out
+
+    def _in_place(self, data: TracedBytes, at: int, stop: int, out: list[Framed]) -> int:
+        """Takes the messages that are whole where they lie, and gives where they end."""
+        raw = data.data
+        while stop - at >= HEADER_LEN + 4:
+            length = int.from_bytes(raw[at : at + HEADER_LEN], "big")
+            end = at + HEADER_LEN + length
+            # The first byte of a session message is 0, so that a length beyond 16 MiB is another packet.
+            if length < 4 or end > stop or raw[at + HEADER_LEN : at + HEADER_LEN + 4] not in MAGICS:
+                break
+            out.append(Message(data, at + HEADER_LEN, end, length))
+            at = end
+        return at
+
+    def _take_one(self, out: list[Framed]) -> bool:
+        """Takes one step in what is held; False where more has to come for the next."""
+        if self._state is FramingState.SEEKING:
+            if not self._seek():
+                return False
+            self._resumed(out)
+        if self._state is FramingState.IN_MESSAGE:
+            need = self._prefix + self._total - self._at
+            if len(self._held) < need:
+                return False
+            self._take_piece(need)
+            out.append(self._message())
+            return True
+        head = self._held.peek(HEADER_LEN + 4)
+        if len(head) < HEADER_LEN:
+            return False
+        length = int.from_bytes(head[1:HEADER_LEN], "big")
+        if head[0] == SESSION_MESSAGE:
+            if length == 0:
+                self._held.take(HEADER_LEN)
+                return True
+            if length >= 4 and len(head) < HEADER_LEN + 4:
+                return False
+            if head[HEADER_LEN:] in MAGICS:
+                self._begin(length)
+                return True
+        elif SESSION_REQUEST <= head[0] <= KEEPALIVE and length <= _MAX_CONTROL_LEN:
+            if len(self._held) < HEADER_LEN + length:
+                return False
+            packet = self._held.take(HEADER_LEN + length)
+            if head[0] == SESSION_REQUEST:
+                out.extend(_read_names(packet.data[HEADER_LEN:]))
+            return True
+        frames = self._held.take(1).frames
+        self._skipped = 1
+        self._lose(LostMessages(0, frames, "no SMB header where one was due"), out)
+        return True
+
+    def _gap(self, gap: Gap, out: list[Framed]) -> None:
+        length, frames, reason = gap.length, gap.frames, gap.reason
+        if self._state is FramingState.SEEKING:
+            self._skip_held()
+            if self._lost is None:
+                self._lose(LostMessages(length, frames, reason), out)
+            else:
+                before = self._lost.length
+                total = None if before is None or length is None else before + length
+                self._lost = LostMessages(total, tuple(sorted({*self._lost.frames, *frames})), self._lost.reason)
+            return
+        over: int | None = length
+        if (
+            self._state is FramingState.AT_HEADER
+            and len(self._held) >= HEADER_LEN
+            and self._held.peek(1)[0] == SESSION_MESSAGE
+        ):
+            # The magic itself is cut; the length still gives where the message ends.
+            self._begin(int.from_bytes(self._held.peek(HEADER_LEN)[1:], "big"))
+        if self._state is FramingState.IN_MESSAGE:
+            self._reason = reason
+            self._take_piece(len(self._held))
+            left = self._total - self._at
+            if length is not None and length <= left and len(self._pieces) < _MAX_PIECES:
+                self._at += length
+                if self._at == self._total:
+                    out.append(self._message())
+                return
+            over = None if length is None else max(length - left, 0)
+            out.append(self._message())
+        else:
+            self._skip_held()
+        self._lose(LostMessages(over, frames, reason), out)
+
+    def finish(self) -> list[Framed]:
+        """The end of the stream: what was begun is handed over incomplete."""
+        out: list[Framed] = []
+        if self._state is FramingState.SEEKING:
+            self._skip_held()
+            if self._lost is not None:
+                self._resumed(out)
+        elif self._state is FramingState.IN_MESSAGE:
+            self._reason = self._reason or "the stream ends inside the message"
+            self._take_piece(len(self._held))
+            out.append(self._message())
+        return out
+
+    def _begin(self, length: int) -> None:
+        """A message of this length follows its framing header, which is held."""
+        self._state = FramingState.IN_MESSAGE
+        self._total, self._at, self._prefix = length, 0, HEADER_LEN
+
+    def _take_piece(self, length: int) -> None:
+        """Adds `length` bytes of what is held, the framing header among them, to the message."""
+        piece, prefix, self._prefix = self._held.take(length), self._prefix, 0
+        if len(piece) > prefix:
+            self._pieces.append((self._at - prefix, piece))
+            self._pieces_length += len(piece)
+            self._at += len(piece) - prefix
+
+    def _message(self) -> Message:
+        pieces, total, reason = self._pieces, self._total, self._reason
+        self._pieces, self._reason = [], ""
+        self._pieces_length = 0
+        self._state = FramingState.AT_HEADER
+        if pieces and pieces[0][0] < 0:
+            data = pieces[0][1]
+            return Message(data, HEADER_LEN, len(data), total, tuple(pieces[1:]), reason)
+        return Message.of_pieces(pieces, total, reason)
+
+    def _lose(self, lost: LostMessages, out: list[Framed]) -> None:
+        self._state = FramingState.SEEKING
+        self._lost = lost
+        out.append(lost)
+
+    def _skip_held(self) -> None:
+        self._skipped += len(self._held)
+        self._held.take_all()
+
+    def _seek(self) -> bool:
+        """Drops what precedes the next header; False while none is in sight."""
+        held = self._held.take_all()
+        found = find_header(held.data)
+        keep = found if found >= 0 else max(len(held) - HEADER_SPAN + 1, 0)
+        self._skipped += keep
+        self._held.append(held[keep:])
+        return found >= 0
+
+    def _resumed(self, out: list[Framed]) -> None:
+        """A header is in sight again, or the stream ends: reports what was lost."""
+        lost, skipped = self._lost, self._skipped
+        self._state, self._lost, self._skipped = FramingState.AT_HEADER, None, 0
+        if lost is None:
+            if skipped:
+                text = f"{self._place}: {skipped} bytes before the first SMB header passed over"
+                out.append(Problem("gap", "smb", (), text))
+            return
+        missing = "an unknown number of" if lost.length is None else str(lost.length)
+        kept = f", {skipped} more passed over to the next SMB header" if skipped else ""
+        if lost.length == 0:
+            text = f"{self._place}: {lost.reason}; {skipped} bytes passed over to the next one"
+            out.append(Problem("malformed", "smb", lost.frames, text))
+        else:
+            text = f"{self._place}: {missing} bytes of SMB messages not captured ({lost.reason}){kept}"
+            out.append(Problem("gap", "smb", lost.frames, text))
+
+
+def _read_names(body: bytes) -> Iterator[NetbiosNames]:
+    called, at = _netbios_name(body, 0)
+    calling, _ = _netbios_name(body, at)
+    if called or calling:
+        yield NetbiosNames(called, calling)
+
+
+def _netbios_name(body: bytes, at: int) -> tuple[str, int]:
+    """A first-level encoded name (RFC 1001 section 14.1) and the offset behind it; empty where it is none."""
+    if len(body) < at + 34 or body[at] != 32:
+        return "", len(body)
+    nibbles = [byte - 0x41 for byte in body[at + 1 : at + 33]]
+    if any(not 0 <= nibble < 16 for nibble in nibbles):
+        return "", len(body)
+    raw = bytes(high << 4 | low for high, low in zip(nibbles[::2], nibbles[1::2], strict=True))
+    behind = body.find(b"\0", at + 33)
+    # The sixteenth byte is the service's suffix.
+    return raw[:15].decode("latin-1").rstrip(" \0"), (behind + 1 if behind >= 0 else len(body))

@@ -1,0 +1,101 @@
+"""The SMB layer: streams that carry SMB in, the channels of named pipes and the sessions out."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from analyzer.auth.kdc import Tickets
+from analyzer.auth.keyring import Keyring
+from analyzer.core.budget import MemoryBudget
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.numbers import Numbers
+from analyzer.core.times import earliest
+from analyzer.transport.channel.channels import Channels
+from analyzer.transport.smb.reopening import DurableOpens
+from analyzer.transport.smb.smb_connection import SmbConnection
+from analyzer.transport.smb.state import KeyLog, KnownSessions, MessageLog, SharedState
+from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
+
+
+class SmbLayer:
+    """Follows every connection that carries SMB; other events pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed})
+
+    def __init__(
+        self,
+        keyring: Keyring,
+        channels: Channels | None = None,
+        *,
+        tickets: Tickets | None = None,
+        key_log: KeyLog | None = None,
+        message_log: MessageLog | None = None,
+        limits: Limits = DEFAULTS,
+        numbers: Numbers | None = None,
+        sessions: KnownSessions | None = None,
+        durable: DurableOpens | None = None,
+    ) -> None:
+        """`tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
+        was opened, `message_log` every message that can be read. `numbers`, `sessions` and `durable` are what connections share,
+        new ones if not given."""
+        numbers = numbers or Numbers()
+        channels = channels if channels is not None else Channels(numbers.channels)
+        self._shared = SharedState(
+            keyring,
+            tickets,
+            key_log,
+            message_log,
+            channels,
+            limits,
+            numbers,
+            sessions or KnownSessions(),
+            durable or DurableOpens(),
+        )
+        self._connections: dict[int, SmbConnection] = {}
+        self._memory = MemoryBudget(limits.smb_memory)
+        # Connections that were given up and are not closed: what comes of them is read from its middle on.
+        self._given_up: set[int] = set()
+
+    def feed(self, event: Event) -> list[Event]:
+        """Takes one event; gives what it completed."""
+        if isinstance(event, StreamBatch | Gap):
+            connection = self._connections.get(event.connection.number)
+            if connection is None and event.connection.number in self._given_up:
+                connection = self._begin(event.connection)
+            return self._take(connection, event) if connection is not None else [event]
+        if isinstance(event, Recognised) and event.protocol == "smb":
+            self._begin(event.connection)
+            return [event]
+        if isinstance(event, StreamClosed):
+            self._memory.ends(event.connection.number)
+            self._given_up.discard(event.connection.number)
+            closed = self._connections.pop(event.connection.number, None)
+            if closed is not None:
+                return closed.finish()
+        return [event]
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first message began that began at this time or later and is not whole."""
+        return earliest((each.open_since(since_ns) for each in self._connections.values()), since_ns)
+
+    def finish(self) -> list[Event]:
+        """The capture ends, and with it every connection."""
+        out = [event for connection in self._connections.values() for event in connection.finish()]
+        self._connections.clear()
+        out += self._shared.durable.finish()
+        if count := self._memory.given_up:
+            text = f"more than {self._memory.most} bytes of memory for all SMB connections"
+            out.append(Problem("limit", "smb", (), f"{text}; {count} times the one silent longest was given up"))
+        return out
+
+    def _begin(self, connection: Connection) -> SmbConnection:
+        begun = self._connections[connection.number] = SmbConnection(self._shared, connection)
+        return begun
+
+    def _take(self, connection: SmbConnection, event: StreamBatch | Gap) -> list[Event]:
+        out = connection.feed(event)
+        for number in self._memory.holds(event.connection.number, connection.memory):
+            self._given_up.add(number)
+            out += self._connections.pop(number).finish()
+        return out
