@@ -80,8 +80,6 @@ class Waiting(Protocol):
     def open_since(self, since_ns: int) -> int | None: ...
 
 
-# How many layers there are from segments to streams.
-_STREAMS = 2
 # A smaller capture is read by one process, whatever is in it.
 _LEAST_SHARED = 4 << 20
 
@@ -176,13 +174,13 @@ def analyze(
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
     is_named = pseudonyms is None
     is_plain = own and not pdus and is_named and in_sessions == "all" and not with_files
-    sharing = _sharing(sources, keyring, limits, jobs) if is_plain and jobs != 1 else None
+    sharing = _sharing(sources, bound, keyring, limits, jobs) if is_plain and jobs != 1 else None
     read = partial(
         _read, pdus=pdus, redactor=redactor, failed=failed, in_sessions=in_sessions, with_files=with_files and is_named
     )
     for shared in (sharing, None):
         found = (
-            _own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else _tshark_segments(sources)
+            own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else _tshark_segments(sources)
         )
         waiting, facts = [found[0]], found[1]
         del found
@@ -221,16 +219,14 @@ def analyze_frames(
 
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
     """The tickets whose issue is seen in frames with the traffic of KDCs."""
-    from analyzer.auth.kdc import KdcLayer
     from analyzer.transport.packet.dissector import Dissector
     from analyzer.transport.packet.tallies import Tallies
-    from analyzer.transport.tcp.reassembler import Reassembler
 
-    kdc = KdcLayer()
+    layers, tickets = stream_layers(limits)
     segments = _segments(frames, Dissector(limits=limits, tallies=Tallies()))
-    for _ in LayerChain([Reassembler(limits), kdc]).run(segments):
+    for _ in LayerChain(layers).run(segments):
         pass
-    return kdc.tickets
+    return tickets
 
 
 def _read(
@@ -260,21 +256,21 @@ def _read(
     above = (*redactor, *_decoders(pcq, follower))
     file_log = _file_log(limits) if with_files else None
     message_log = file_log.take if file_log is not None else None
-    known = sharing.tickets if sharing is not None else tickets
-    below, rpc = _layers(keyring, limits, pdus=pdus, tickets=known, message_log=message_log)
+    below, known = stream_layers(limits, tickets)
+    channels, rpc = _call_layers(keyring, limits, known, pdus=pdus, message_log=message_log)
     around_rpc: Mapping[InSessions, list[Layer]] = {
         "all": [rpc],
         "naming": [rpc, NamingExchanges()],
         "none": [MarksInSessions(), rpc],
     }
-    upper = [*around_rpc[in_sessions], *above]
+    upper = [*channels, *around_rpc[in_sessions], *above]
     if sharing is None:
         events: list[Iterator[Event]] = [LayerChain([*below, *upper]).run(waiting.pop())]
     else:
         from analyzer.pipeline.shards import FoundInShards
 
         try:
-            shared = sharing.read(LayerChain(below[:_STREAMS]).groups(waiting.pop()), facts, learner, follower)
+            shared = sharing.read(LayerChain(below).groups(waiting.pop()), known, facts, learner, follower)
         except Exception as error:
             if isinstance(error, InputError):
                 raise
@@ -287,7 +283,7 @@ def _read(
             collected.jobs = shared.jobs
             pcq.losses += shared.losses
         else:
-            events = [LayerChain([*below[_STREAMS:], *upper]).above(shared)]
+            events = [LayerChain(upper).above(shared)]
     _collect(events, collected, facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts, collected.late)
     collected.problems += notes
@@ -295,21 +291,23 @@ def _read(
     return analysis if file_log is None else replace(analysis, files=file_log.found(analysis.sessions))
 
 
-def _sharing(sources: Sequence[Source], keyring: Keyring, limits: Limits, jobs: int | None) -> Sharing | None:
+def _sharing(
+    sources: Sequence[Source], bound: ReadBound | None, keyring: Keyring, limits: Limits, jobs: int | None
+) -> Sharing | None:
     """How several processes share the reading of captures; None where one reads them alone."""
     from analyzer.capture.reader import expand
 
-    size = 0
-    for source in expand(sources, []):
-        # What is no file could not be read once more.
-        if not isinstance(source, Path) or not source.is_file():
-            return None
-        size += source.stat().st_size
+    expanded = expand(sources, [])
+    # What is no file could not be read by several.
+    files = [source for source in expanded if isinstance(source, Path) and source.is_file()]
+    if len(files) < len(expanded):
+        return None
+    size = sum(path.stat().st_size for path in files)
     if jobs is None and size < _LEAST_SHARED:
         return None
     from analyzer.pipeline.shards import Sharing  # few captures are large
 
-    return Sharing(keyring, limits, jobs, size)
+    return Sharing(files, size, bound, keyring, limits, jobs)
 
 
 def _file_log(limits: Limits) -> FileLog:
@@ -345,14 +343,15 @@ def stream(
 
     keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
     segments, facts = (
-        _own_segments(sources, progress, limits, hashing=hashing, bound=bound, streaming=True, block_bytes=block_bytes)
+        own_segments(sources, progress, limits, hashing=hashing, bound=bound, streaming=True, block_bytes=block_bytes)
         if engine == "own"
         else _tshark_segments(sources, streaming=True)
     )
     learner, follower = CatalogLearner(), KeyFollower(learning=False)
     pcq = PerflibLayer(learner, learning=False)
-    below, rpc = _layers(keyring, limits, pdus=False)
-    chain = LayerChain([*below, rpc, *_decoders(pcq, follower)])
+    below, tickets = stream_layers(limits)
+    channels, rpc = _call_layers(keyring, limits, tickets, pdus=False)
+    chain = LayerChain([*below, *channels, rpc, *_decoders(pcq, follower)])
     return Stream(
         chain.run(segments),
         chain.open_since,
@@ -435,23 +434,24 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
     return filled(analysis, metadata, instead)
 
 
-def _layers(
-    keyring: Keyring,
-    limits: Limits,
-    *,
-    pdus: bool,
-    tickets: Tickets | None = None,
-    message_log: MessageLog | None = None,
-) -> tuple[list[Layer], RpcLayer]:
-    """The layers from segments to fragments of PDUs, and the one from there to exchanges."""
-    from analyzer.auth import token_handshake
+def stream_layers(limits: Limits, tickets: Tickets | None = None) -> tuple[list[Layer], Tickets]:
+    """The layers from segments to streams, and the tickets whose issue they see, or which is known already."""
     from analyzer.auth.kdc import KdcLayer
-    from analyzer.transport.rpc.rpc_layer import RpcLayer
     from analyzer.transport.tcp.reassembler import Reassembler
 
     kdc = KdcLayer(tickets)
-    rpc = RpcLayer(keyring, limits=limits, begin=partial(token_handshake.begin, tickets=kdc.tickets), pdus=pdus)
-    return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets, message_log=message_log)], rpc
+    return [Reassembler(limits), kdc], kdc.tickets
+
+
+def _call_layers(
+    keyring: Keyring, limits: Limits, tickets: Tickets, *, pdus: bool, message_log: MessageLog | None = None
+) -> tuple[list[Layer], RpcLayer]:
+    """The layers from streams to channels, and the one from there to exchanges."""
+    from analyzer.auth import token_handshake
+    from analyzer.transport.rpc.rpc_layer import RpcLayer
+
+    rpc = RpcLayer(keyring, limits=limits, begin=partial(token_handshake.begin, tickets=tickets), pdus=pdus)
+    return _channels(keyring, limits, tickets=tickets, message_log=message_log), rpc
 
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
@@ -497,9 +497,7 @@ def smb_session_keys(
     """
     from analyzer.transport.tcp.reassembler import Reassembler
 
-    segments, _ = (
-        _own_segments(sources, progress, limits, bound=bound) if engine == "own" else _tshark_segments(sources)
-    )
+    segments, _ = own_segments(sources, progress, limits, bound=bound) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
     chain = LayerChain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
@@ -521,7 +519,7 @@ def follow_messages(
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.tcp.reassembler import Reassembler
 
-    segments, _ = _own_segments(sources, None, limits)
+    segments, _ = own_segments(sources, None, limits)
 
     def noted() -> Iterator[Event]:
         for event in segments:
@@ -696,7 +694,7 @@ def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
     return tuple(known.get(name) or digest_of(path_of_text(name)) for name in facts.files)
 
 
-def _own_segments(
+def own_segments(
     sources: Sequence[Source],
     progress: Callable[[int, int], None] | None,
     limits: Limits,

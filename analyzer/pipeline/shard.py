@@ -1,40 +1,43 @@
-"""A shard of a capture: the streams of some pairs of hosts in, what they carry out, as a process of its own reads it.
+"""A shard of a capture: the streams of some pairs of hosts in, what they carry out, as one of several processes reads it.
 
-What a shard hands back is numbered by itself; `pipeline.shards` gives it the numbers that it has in the whole capture. For that,
-each event has a moment, its place among all events of the capture, and all that comes of an event has its moment.
+Every process reads the whole capture up to the streams, which costs a tenth of the time, and takes those of its shard (`Dealer`):
+nothing has to be passed on. What a shard hands back is numbered by itself; `pipeline.shards` gives it the numbers that it has in
+the whole capture. For that, each event has a moment, its place among all events of the capture, and all that comes of an event has
+its moment.
 """
 
 from __future__ import annotations
 
 import gc
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth import token_handshake
-from analyzer.auth.kdc import Issued, Tickets
+from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_context import SearchBudget
 from analyzer.core.absence import Missing
-from analyzer.core.events import CaptureEnds, Event
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event
 from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
 from analyzer.core.numbers import Numbers
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
-from analyzer.pipeline.run import LayerChain
+from analyzer.pipeline.run import LayerChain, own_segments, stream_layers
 from analyzer.results import scmr, winreg
 from analyzer.results.call import Call, handle_of
 from analyzer.results.call_rows import SharedValues
 from analyzer.results.call_table import CallTable
-from analyzer.results.merged_calls import blocks_of
+from analyzer.results.merged_calls import MovedCalls, blocks_of
 from analyzer.results.name_tables import table_language
 from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.channel.channels import Channels, TcpChannels
@@ -44,9 +47,12 @@ from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.reopening import DurableKey, DurableOpens
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.smb.state import ConnectionState, KnownSessions, Open, Session
+from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection as Pipe
+
+    from analyzer.capture.reader import ReadBound
 
 # The moment of what only the end of the capture completes.
 AT_END = 1 << 62
@@ -62,11 +68,53 @@ _SHARED_LIMITS = ("opens_in_all", "smb_memory", "smb_decompressed_free", "search
 Place = tuple[str, str]
 
 
-class TicketIssued(Event, frozen=True):
-    """A KDC has issued a ticket: the digest of its bytes, and to whom."""
+class Dealer:
+    """Deals out the events of a capture to shards. Each process deals alike, and takes what is its own."""
 
-    key: bytes
-    issued: Issued
+    def __init__(self, count: int, *, by_connection: bool) -> None:
+        """So many shards are of pairs of hosts, or of connections."""
+        self._by_connection = by_connection
+        # Which shard each pair of hosts, or connection, is in, and how many bytes each shard had.
+        self._shards: dict[object, int] = {}
+        self._loads = [0] * count
+
+    def deal(self, groups: Iterable[Collection[Event]], number: int, shard: Shard) -> Iterator[tuple[int, Event]]:
+        """Feeds the shard of that number the events that belong to it; gives those that belong to no shard, with their moments."""
+        moment = 0
+        for group in groups:
+            for event in group:
+                moment += 1
+                match event:
+                    case StreamBatch(connection=connection, data=data, replies=replies):
+                        taker = self._shard_of(connection)
+                        self._loads[taker] += len(data) + 100 * len(replies)
+                        if taker == number:
+                            shard.feed(moment, event)
+                    case (
+                        Gap(connection=connection)
+                        | Recognised(connection=connection)
+                        | StreamClosed(connection=connection)
+                    ):
+                        if self._shard_of(connection) == number:
+                            shard.feed(moment, event)
+                    case ClockSetBack() | CaptureEnds():
+                        shard.feed(moment, event)
+                    case _:
+                        yield moment, event
+
+    def _shard_of(self, connection: Connection) -> int:
+        """The shard of a connection: of a new one that which had the fewest bytes."""
+        key = connection.number if self._by_connection else pair_of(connection)
+        if (shard := self._shards.get(key)) is None:
+            shard = self._shards[key] = self._loads.index(min(self._loads))
+            self._loads[shard] += 1
+        return shard
+
+
+def pair_of(connection: Connection) -> tuple[str, str]:
+    """The hosts of a connection, in the same order whoever began it."""
+    a, b = connection.a.ip, connection.b.ip
+    return (a, b) if a <= b else (b, a)
 
 
 class EventClock:
@@ -164,12 +212,14 @@ class ShardFacts(Struct, frozen=True):
     """What a shard has found, but for its calls.
 
     `events` have their moments; `numbered` has for each kind of `Numbers` the moments at which it gave them; `taught` are rows of
-    calls with the position of their lesson in `lessons`. `closed` are channels that were closed before the capture ended.
-    `has_unbound`: there are calls without a bind; `has_end`: the end of the capture completed some of what was found;
-    `is_partial`: it depends on what all shards share.
+    calls with the position of their lesson in `lessons`. `closed` are channels that were closed before the capture ended, which was
+    at `ended_at`, behind so many frames and bytes (`read`). `has_unbound`: there are calls without a bind; `has_end`: the end of
+    the capture completed some of what was found; `is_partial`: it depends on what all shards share.
     """
 
     events: list[tuple[int, Event]]
+    ended_at: int
+    read: tuple[int, int]
     closed: list[int]
     losses: list[Loss]
     numbered: dict[str, Sequence[int]]
@@ -185,18 +235,18 @@ class ShardFacts(Struct, frozen=True):
 class Shard:
     """Reads the streams of a shard. So many shards share the limits of the analysis."""
 
-    def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
+    def __init__(self, keyring: Keyring, limits: Limits, shares: int, tickets: Tickets) -> None:
         of_each = limits_of_shard(limits, shares)
         self._clock = EventClock()
         self._noted = {name: NotedNumbers(self._clock, first) for name, first in FIRST_NUMBERS.items()}
         numbers = Numbers(**self._noted)
-        self._shared, self._tickets = SharedMatter(), Tickets()
+        self._shared = SharedMatter()
         self._search = _ShardSearch(of_each.search_tries, of_each.search_keystream)
         channels = Channels(numbers.channels)
         smb = SmbLayer(
             keyring,
             channels,
-            tickets=self._tickets,
+            tickets=tickets,
             limits=of_each,
             numbers=numbers,
             sessions=_Sessions(self._shared),
@@ -205,7 +255,7 @@ class Shard:
         rpc = RpcLayer(
             keyring,
             limits=of_each,
-            begin=partial(token_handshake.begin, tickets=self._tickets),
+            begin=partial(token_handshake.begin, tickets=tickets),
             search=self._search,
             pdus=False,
             logons=numbers.rpc_logons,
@@ -227,26 +277,28 @@ class Shard:
         self._events: list[tuple[int, Event]] = []
         self._closed: list[int] = []
         self._has_ended = self._has_end = self._is_overfull = False
+        self._ended_at = AT_END
         self._lessons: dict[Lesson | NameLesson, int] = {}
         self._taught = array("q")
 
     def feed(self, moment: int, event: Event) -> None:
         """Takes the event of a moment."""
-        if isinstance(event, TicketIssued):
-            self._tickets.note(event.key, event.issued)
-            return
         self._clock.now = moment
+        if isinstance(event, CaptureEnds):
+            self._ended_at = moment
         for higher in self._chain.climb((event,)):
             self._take(higher)
 
-    def finish(self) -> ShardFacts:
-        """The capture ends: what was found."""
+    def finish(self, read: tuple[int, int]) -> ShardFacts:
+        """The capture ends, behind so many frames and bytes: what was found."""
         self._clock.now = AT_END
         for group in self._chain.finish():
             for higher in group:
                 self._take(higher)
         return ShardFacts(
             self._events,
+            self._ended_at,
+            read,
             self._closed,
             self._pcq.losses,
             {name: noted.moments for name, noted in self._noted.items()},
@@ -259,7 +311,7 @@ class Shard:
             self._is_overfull or self._search.is_exhausted,
         )
 
-    def blocks(self) -> Iterator[Any]:
+    def blocks(self) -> Iterator[MovedCalls]:
         """Its calls."""
         return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
 
@@ -334,26 +386,42 @@ def _names_of(call: Call) -> NameLesson | None:
     return NameLesson(call.server.ip, table[1], sha256(call.response.buffer_data).digest())
 
 
-def work(pipe: Pipe, keyring: Keyring, limits: Limits, shares: int) -> None:
-    """What a process does: events until there are no more, then what was found, and its calls a block at a time."""
+class ShardTask(Struct, frozen=True):
+    """What a process has to do: it reads files up to a bound, and takes one of so many shards, by its number."""
+
+    files: Sequence[Path]
+    bound: ReadBound | None
+    keyring: Keyring
+    limits: Limits
+    number: int
+    count: int
+    by_connection: bool
+
+
+def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
+    """What a shard holds, and its calls, a block at a time."""
+    segments, read = own_segments(task.files, None, task.limits, bound=task.bound)
+    layers, tickets = stream_layers(task.limits)
+    shard = Shard(task.keyring, task.limits, task.count, tickets)
+    dealer = Dealer(task.count, by_connection=task.by_connection)
+    for _ in dealer.deal(LayerChain(layers).groups(segments), task.number, shard):
+        """What belongs to no shard is for the first process."""
+    return shard.finish((read().frames, read().bytes)), shard.blocks()
+
+
+def work(pipe: Pipe, task: ShardTask) -> None:
+    """What a process does: it gives what a shard holds, then its calls; the type of the error that it meets before."""
     from analyzer.core.child_processes import works_for_parent
 
     works_for_parent()
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
-    shard = Shard(keyring, limits, shares)
-    pipe.send(None)
     try:
-        while (events := pipe.recv()) is not None:
-            for moment, event in events:
-                shard.feed(moment, event)
-        facts = shard.finish()
-    except EOFError:
-        return
+        facts, blocks = read_shard(task)
     except Exception as error:
         pipe.send(type(error).__name__)
         return
     pipe.send(facts)
-    for block in shard.blocks():
+    for block in blocks:
         pipe.send(block)
     pipe.send(None)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
@@ -25,7 +24,7 @@ from analyzer.core.traced import untraced
 from analyzer.pipeline import shards
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze
-from analyzer.pipeline.shard import Shard, ShardFacts
+from analyzer.pipeline.shard import Shard, ShardFacts, ShardTask, read_shard
 from analyzer.results.call_table import CallTable
 from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls, blocks_of
 from analyzer.results.record import Endpoint
@@ -35,41 +34,42 @@ from tests.commands.test_commands import process
 
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
 SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+_Sent = TypeVar("_Sent")
 CLIENTS = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap"
 
 
 class HereReader:
     """Reads a shard in this process; what it is given and gives travels as between processes."""
 
-    def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
-        self._shard = Shard(pickle.loads(pickle.dumps(keyring)), limits, shares)
+    def __init__(self, task: ShardTask) -> None:
+        self._facts, self._blocks = read_shard(_sent(task))
 
-    def feed(self, events: list[tuple[int, Event]]) -> None:
-        for moment, event in pickle.loads(pickle.dumps(events)):
-            self._shard.feed(moment, event)
-
-    def finish(self) -> ShardFacts:
-        facts: ShardFacts = pickle.loads(pickle.dumps(self._shard.finish()))
-        return facts
+    def facts(self) -> ShardFacts:
+        return _sent(self._facts)
 
     def blocks(self) -> Iterator[MovedCalls]:
-        return map(pickle.loads, map(pickle.dumps, self._shard.blocks()))
+        return map(_sent, self._blocks)
 
     def end(self) -> None:
         """Nothing is left to be stopped."""
+
+
+def _sent(given: _Sent) -> _Sent:
+    received: _Sent = pickle.loads(pickle.dumps(given))
+    return received
 
 
 @pytest.fixture
 def sums(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Shards are read in this process. Whether each capture was the sum of its shards."""
     found: list[bool] = []
-    are_a_sum = shards.Shards._are_a_sum
+    are_a_sum = shards._are_a_sum
 
-    def noted(self: shards.Shards, facts: Sequence[ShardFacts]) -> bool:
-        found.append(are_a_sum(self, facts))
+    def noted(facts: Sequence[ShardFacts]) -> bool:
+        found.append(are_a_sum(facts))
         return found[-1]
 
-    monkeypatch.setattr(shards.Shards, "_are_a_sum", noted)
+    monkeypatch.setattr(shards, "_are_a_sum", noted)
     monkeypatch.setattr(shards, "ProcessReader", HereReader)
     return found
 
@@ -111,7 +111,7 @@ def test_what_reaches_a_limit_is_left_to_one_process(sums: list[bool]) -> None:
 
 
 def test_a_mistake_of_ours_is_found_by_one_process(sums: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards.Shards, "_pass_on", lambda *_: 1 / 0)
+    monkeypatch.setattr(Shard, "feed", lambda *_: 1 / 0)
     assert case_of([CLIENTS], 2, Keyring()) == case_of([CLIENTS], 1, Keyring())
     assert sums == []
 
@@ -152,6 +152,8 @@ _SESSION = (7, "10.0.0.2", "10.0.0.1")
             False,
             id="more handles than are remembered",
         ),
+        pytest.param(_with(read=(3, 300)), _with(), False, id="file that grows"),
+        pytest.param(_with(ended_at=3), _with(), False, id="other events"),
         pytest.param(_with(is_partial=True), _with(), False, id="limit of all"),
         pytest.param(_with(events=[(1, Problem("limit", "smb", (), ""))]), _with(), False, id="limit"),
         pytest.param(_with(events=[(1, Problem("gap", "smb", (), ""))]), _with(), True, id="gap"),
@@ -162,10 +164,9 @@ _SESSION = (7, "10.0.0.2", "10.0.0.1")
     ],
 )
 def test_what_shards_have_in_common_is_found(one: _Change, other: _Change, is_sum: bool) -> None:
-    facts = [change(Shard(Keyring(), DEFAULTS, 2).finish()) for change in (one, other)]
-    reader = shards.Shards(shards.ShardTickets(), by_connection=False)
-    assert reader._are_a_sum(facts) is is_sum
-    assert reader._are_a_sum(facts[::-1]) is is_sum
+    facts = [change(Shard(Keyring(), DEFAULTS, 2, Tickets()).finish((2, 200))) for change in (one, other)]
+    assert shards._are_a_sum(facts) is is_sum
+    assert shards._are_a_sum(facts[::-1]) is is_sum
 
 
 # ------------------------------------------------------------------------------------------------ tables put together
@@ -285,35 +286,43 @@ def test_a_process_that_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     started: list[shards.ProcessReader] = []
 
     class Killed(shards.ProcessReader):
-        def feed(self, events: list[tuple[int, Event]]) -> None:
+        def __init__(self, task: ShardTask) -> None:
+            super().__init__(task)
             started.append(self)
-            if len(started) == 1:
-                pid = self.process.pid
-                assert pid is not None
-                os.kill(pid, signal.SIGKILL)
-            super().feed(events)
+            self.process.kill()
 
     monkeypatch.setattr(shards, "ProcessReader", Killed)
     with pytest.raises(InputError, match="has ended before its time") as raised:
         analyze([CAPTURES / CLIENTS], jobs=2, pdus=False)
     assert raised.value.hint is not None
     assert "--jobs 1" in raised.value.hint
-    assert not any(reader.process.is_alive() for reader in started)
+    assert [reader.process.is_alive() for reader in started] == [False]
 
 
 def test_an_interrupted_reading_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[shards.ProcessReader] = []
 
     class Interrupting(shards.ProcessReader):
-        def feed(self, events: list[tuple[int, Event]]) -> None:
+        def __init__(self, task: ShardTask) -> None:
+            super().__init__(task)
             started.append(self)
+
+        def facts(self) -> ShardFacts | None:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(shards, "ProcessReader", Interrupting)
     with pytest.raises(KeyboardInterrupt):
         analyze([CAPTURES / CLIENTS], jobs=2, pdus=False)
-    assert started
-    assert not any(reader.process.is_alive() for reader in started)
+    assert [reader.process.is_alive() for reader in started] == [False]
+
+
+def test_a_process_that_fails_leaves_the_capture_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(shards.ProcessReader):
+        def __init__(self, task: ShardTask) -> None:
+            super().__init__(replace(task, files=[task.files[0].with_name("removed meanwhile")]))
+
+    monkeypatch.setattr(shards, "ProcessReader", Failing)
+    assert case_of([CLIENTS], 2, Keyring()) == case_of([CLIENTS], 1, Keyring())
 
 
 def test_where_no_process_can_be_started_one_reads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
