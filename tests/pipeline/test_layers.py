@@ -13,7 +13,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redactor import Redactor
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import WinregLayer
-from analyzer.pipeline.run import Layer, LayerChain, _layers
+from analyzer.pipeline.run import Layer, LayerChain, _call_layers, stream_layers
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamClosed
@@ -35,8 +35,9 @@ EVENTS: tuple[Event, ...] = (
 
 def layers() -> list[Layer]:
     redactor = Redactor(Pseudonyms(b"key"))
-    below, rpc = _layers(Keyring(), DEFAULTS, pdus=True)
-    return [*below, rpc, redactor, PerflibLayer(), WinregLayer(), ServiceLayer()]
+    below, tickets = stream_layers(DEFAULTS)
+    channels, rpc = _call_layers(Keyring(), DEFAULTS, tickets, pdus=True)
+    return [*below, *channels, rpc, redactor, PerflibLayer(), WinregLayer(), ServiceLayer()]
 
 
 @pytest.mark.parametrize("at", range(len(layers())))

@@ -174,14 +174,14 @@ def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypa
 
 
 def _batches() -> Any:
-    segments, _ = module._own_segments([CLEAR], None, DEFAULTS)
+    segments, _ = module.own_segments([CLEAR], None, DEFAULTS)
     return (event for event in segments if isinstance(event, SegmentBatch))
 
 
 def test_files_are_hashed_only_where_that_is_asked_for() -> None:
     for hashing, names in ((False, []), (True, [str(CLEAR)])):
         options = {"hashing": True} if hashing else {}
-        segments, facts = module._own_segments([str(CLEAR)], None, DEFAULTS, **options)  # type: ignore[arg-type]
+        segments, facts = module.own_segments([str(CLEAR)], None, DEFAULTS, **options)  # type: ignore[arg-type]
         events = list(segments)
         assert [digest.name for digest in facts().digests] == names
         assert not any(isinstance(event, BlockEnds) for event in events)
