@@ -15,12 +15,18 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
+from msgspec import Struct
+
 from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, FrameExtent, Source, TracedBytes
 
 
 def pack_origins(data: TracedBytes) -> bytes:
     """Where `data` was captured."""
-    return data.source.located(data.start, data.start + len(data))[0]
+    source, start = data.source, data.start
+    length = len(data.data) if type(data) is TracedBytes else len(data)
+    if type(source) is PackedOrigins and start == 0 and length == source.length:
+        return source.packed
+    return source.located(start, start + length)[0]
 
 
 def only_frame(packed: bytes) -> int | None:
@@ -52,25 +58,26 @@ def packed_length(packed: bytes) -> int:
 def settled(data: TracedBytes, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
     """The bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a layer."""
     packed, times = data.source.located(data.start + start, data.start + stop)
-    return data.moved(start, stop, PackedOrigins(packed, stop - start)), times
+    source = PackedOrigins(packed, stop - start)
+    if type(data) is TracedBytes:
+        return TracedBytes(data.data[start:stop], source, 0, data.steps), times
+    return data.moved(start, stop, source), times
 
 
-class PackedOrigins(Source):
+class PackedOrigins(Struct, Source, eq=False):
     """What `pack_origins` packed, of `length` bytes; position 0 is the first of them."""
 
-    __slots__ = ("_packed", "_parts", "length")
-
-    def __init__(self, packed: bytes, length: int) -> None:
-        self._packed, self.length = packed, length
-        # Where each part begins, and the rows of it; None until more than one row is looked at.
-        self._parts: tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]] | None = None
+    packed: bytes
+    length: int
+    # Where each part begins, and the rows of it; None until more than one row is looked at.
+    parts: tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]] | None = None
 
     def _read(self) -> tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]]:
-        if self._parts is None:
+        if self.parts is None:
             lengths: list[int] = []
             parts: list[tuple[FrameExtent, ...]] = []
             shared: list[bool] = []
-            rows = PACKED_EXTENT.iter_unpack(self._packed)
+            rows = PACKED_EXTENT.iter_unpack(self.packed)
             for frame, start, length in rows:
                 if frame & PACKED_SHARED:
                     lengths.append(frame ^ PACKED_SHARED)
@@ -80,8 +87,8 @@ class PackedOrigins(Source):
                     lengths.append(length)
                     parts.append((FrameExtent(frame, start, length),))
                     shared.append(False)
-            self._parts = [0, *accumulate(lengths)], parts, shared
-        return self._parts
+            self.parts = [0, *accumulate(lengths)], parts, shared
+        return self.parts
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, int, tuple[FrameExtent, ...], bool]]:
         """First and last position of each part, where it begins, its extents, and whether they are shared."""
@@ -94,8 +101,8 @@ class PackedOrigins(Source):
             at += 1
 
     def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
-        if len(self._packed) == PACKED_EXTENT.size and stop > start:
-            frame, offset, _ = PACKED_EXTENT.unpack(self._packed)
+        if len(self.packed) == PACKED_EXTENT.size and stop > start:
+            frame, offset, _ = PACKED_EXTENT.unpack(self.packed)
             yield FrameExtent(frame, offset + start, stop - start)
             return
         for first, last, begin, extents, is_shared in self._pieces(start, stop):
@@ -106,18 +113,18 @@ class PackedOrigins(Source):
                 yield FrameExtent(extent.frame, extent.start + first - begin, last - first)
 
     def only_extent(self, start: int, stop: int) -> FrameExtent | None:
-        if len(self._packed) == PACKED_EXTENT.size and stop > start:
-            frame, offset, _ = PACKED_EXTENT.unpack(self._packed)
+        if len(self.packed) == PACKED_EXTENT.size and stop > start:
+            frame, offset, _ = PACKED_EXTENT.unpack(self.packed)
             return FrameExtent(frame, offset + start, stop - start)
         return super().only_extent(start, stop)
 
     def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
         if start == 0 and stop == self.length:
-            return self._packed, None
+            return self.packed, None
         return super().located(start, stop)
 
     def frames(self, start: int, stop: int) -> tuple[int, ...]:
-        if stop > start and (frame := only_frame(self._packed)) is not None:
+        if stop > start and (frame := only_frame(self.packed)) is not None:
             return (frame,)
         return super().frames(start, stop)
 
@@ -130,13 +137,14 @@ class PackedOrigins(Source):
     def _all_frames(self) -> list[int]:
         """The frame of each row, for those who ask about all bytes: of a long answer they are asked for again and again."""
         # The first row of bytes that share their origin has no frame.
-        return [frame for frame, _, _ in PACKED_EXTENT.iter_unpack(self._packed) if not frame & PACKED_SHARED]
+        return [frame for frame, _, _ in PACKED_EXTENT.iter_unpack(self.packed) if not frame & PACKED_SHARED]
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
-        if stop > start and (frame := only_frame(self._packed)) is not None:
-            return frame, frame
         if start or stop < self.length:
             return super().frame_range(start, stop)
+        if len(self.packed) == PACKED_EXTENT.size and stop > start:
+            frame = PACKED_EXTENT.unpack(self.packed)[0]
+            return frame, frame
         frames = self._all_frames()
         return (min(frames), max(frames)) if frames else None
 

@@ -195,36 +195,39 @@ class ReadLog(Log):
             yield self.read(first, min(_SEGMENT, self._end - first))
 
 
-class LoggedBytes(TracedBytes):
+class LoggedBytes(TracedBytes, frozen=True, kw_only=True):
     """Bytes in a log: they are read when asked for, and a part of them alone."""
 
-    __slots__ = ("_length", "log", "position")
+    log: Log
+    position: int
+    length: int
 
-    def __init__(
-        self, log: Log, position: int, length: int, source: Source, start: int = 0, steps: tuple[str, ...] = ()
-    ) -> None:
-        self.source, self.start, self.steps = source, start, steps
-        self.log, self.position, self._length = log, position, length
+    @classmethod
+    def of(
+        cls, log: Log, position: int, length: int, source: Source, start: int = 0, steps: tuple[str, ...] = ()
+    ) -> LoggedBytes:
+        """So many bytes from a position of the log on."""
+        return cls(b"", source, start, steps, log=log, position=position, length=length)
 
-    @property
-    def data(self) -> bytes:  # type: ignore[override]
-        return self.log.read(self.position, self._length)
+    @property  # type: ignore[misc]
+    def data(self) -> bytes:
+        return self.log.read(self.position, self.length)
 
     def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
-        return LoggedBytes(self.log, self.position + start, stop - start, source, 0, self.steps)
+        return LoggedBytes.of(self.log, self.position + start, stop - start, source, 0, self.steps)
 
     def part(self, start: int, stop: int) -> bytes:
-        start, stop, _ = slice(start, stop).indices(self._length)
+        start, stop, _ = slice(start, stop).indices(self.length)
         return self.log.read(self.position + start, max(stop - start, 0))
 
     def __getitem__(self, where: slice) -> TracedBytes:
-        start, stop, step = where.indices(self._length)
+        start, stop, step = where.indices(self.length)
         if step != 1:
             return super().__getitem__(where)
         return TracedBytes(self.part(start, stop), self.source, self.start + start, self.steps)
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def __reduce__(self) -> tuple[type[TracedBytes], tuple[bytes, Source, int, tuple[str, ...]]]:
         # Another process has another log.

@@ -322,16 +322,13 @@ class _WholeSource(Source):
             out += rows
 
 
-class TracedBytes:
+class TracedBytes(Struct, frozen=True):
     """Immutable bytes with an address. `data` is the bytes, `steps` what was done to them, outermost first."""
 
-    __slots__ = ("data", "source", "start", "steps")
-
-    def __init__(self, data: bytes, source: Source, start: int = 0, steps: tuple[str, ...] = ()) -> None:
-        self.data = data
-        self.source = source
-        self.start = start
-        self.steps = steps
+    data: bytes
+    source: Source
+    start: int = 0
+    steps: tuple[str, ...] = ()
 
     @classmethod
     def of_frame(cls, data: bytes, frame: int, offset: int = 0, time_ns: int = 0) -> TracedBytes:
@@ -366,13 +363,15 @@ class TracedBytes:
         whole = [part for part in parts if len(part)]
         if len(whole) < 2:
             return whole[0] if whole else EMPTY
-        return _Rejoined(whole, *_place_of(whole), _steps_of(whole))
+        source, start = _place_of(whole)
+        return _Rejoined(b"", source, start, _steps_of(whole), parts=whole, starts=[0, *accumulate(map(len, whole))])
 
     def view(self, start: int, stop: int) -> TracedBytes:
         """A slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
         if not 0 <= start <= stop <= len(self):
             start, stop, _ = slice(start, stop).indices(len(self))
-        return _PartOfBytes(self, start, max(stop, start))
+        length = max(stop - start, 0)
+        return _PartOfBytes(b"", self.source, self.start + start, self.steps, whole=self, first=start, length=length)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -517,47 +516,41 @@ def _place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tupl
     return _JoinedSource(sources, firsts, lengths), 0
 
 
-class _PartOfBytes(TracedBytes):
+class _PartOfBytes(TracedBytes, frozen=True, kw_only=True):
     """Bytes that are a part of others, and kept there alone."""
 
-    __slots__ = ("_first", "_length", "_whole")
+    whole: TracedBytes
+    first: int
+    length: int
 
-    def __init__(self, whole: TracedBytes, start: int, stop: int) -> None:
-        self.source, self.start, self.steps = whole.source, whole.start + start, whole.steps
-        self._whole, self._first, self._length = whole, start, stop - start
-
-    @property
-    def data(self) -> bytes:  # type: ignore[override]
-        return self._whole.part(self._first, self._first + self._length)
+    @property  # type: ignore[misc]
+    def data(self) -> bytes:
+        return self.whole.part(self.first, self.first + self.length)
 
     def part(self, start: int, stop: int) -> bytes:
-        if not 0 <= start <= stop <= self._length:
-            start, stop, _ = slice(start, stop).indices(self._length)
-        return self._whole.part(self._first + start, self._first + max(start, stop))
+        if not 0 <= start <= stop <= self.length:
+            start, stop, _ = slice(start, stop).indices(self.length)
+        return self.whole.part(self.first + start, self.first + max(start, stop))
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
 
-class _Rejoined(TracedBytes):
-    """Bytes that are kept in their parts alone: two at least, none empty."""
+class _Rejoined(TracedBytes, frozen=True, kw_only=True):
+    """Bytes that are kept in their parts alone: two at least, none empty. Where the parts themselves come from is not asked."""
 
-    __slots__ = ("_parts", "_starts")
+    parts: Sequence[TracedBytes]
+    starts: list[int]
 
-    def __init__(self, parts: Sequence[TracedBytes], source: Source, start: int, steps: tuple[str, ...]) -> None:
-        """Where the parts themselves come from is not asked."""
-        self.source, self.start, self.steps = source, start, steps
-        self._parts, self._starts = parts, [0, *accumulate(map(len, parts))]
-
-    @property
-    def data(self) -> bytes:  # type: ignore[override]
-        return b"".join([part.data for part in self._parts])
+    @property  # type: ignore[misc]
+    def data(self) -> bytes:
+        return b"".join([part.data for part in self.parts])
 
     def part(self, start: int, stop: int) -> bytes:
         start, stop, _ = slice(start, stop).indices(len(self))
         if stop <= start:
             return b""
-        parts, starts = self._parts, self._starts
+        parts, starts = self.parts, self.starts
         first, last = bisect_right(starts, start) - 1, bisect_left(starts, stop)
         if last == first + 1:
             return parts[first].part(start - starts[first], stop - starts[first])
@@ -568,71 +561,67 @@ class _Rejoined(TracedBytes):
     def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
         if (start, stop) != (0, len(self)):
             return super().moved(start, stop, source)
-        return _Rejoined(self._parts, source, 0, self.steps)
+        return _Rejoined(b"", source, 0, self.steps, parts=self.parts, starts=self.starts)
 
     def __len__(self) -> int:
-        return self._starts[-1]
+        return self.starts[-1]
 
 
-class _Concatenation(TracedBytes):
+class _Concatenation(TracedBytes, frozen=False, kw_only=True):  # type: ignore[misc]
     """Bytes that are joined when they are asked for, once, and until then are slices of their parts: two at least, none empty."""
 
-    __slots__ = ("_joined", "_length", "_parts", "_place", "_starts")
-
-    def __init__(self, parts: list[TracedBytes], length: int) -> None:
-        self.steps = _steps_of(parts)
-        self._parts = parts
-        self._length = length
-        self._place: tuple[Source, int] | None = None
-        self._starts: list[int] | None = None
-        self._joined: bytes | None = None
+    parts: list[TracedBytes]
+    length: int
+    found: tuple[Source, int] | None = None
+    starts: list[int] | None = None
+    joined: bytes | None = None
 
     # What it is made of is looked up on request: most are skipped, all but their first bytes.
-    @property
-    def source(self) -> Source:  # type: ignore[override]
-        if self._place is None:
-            self._place = _place_of(self._parts)
-        return self._place[0]
+    @property  # type: ignore[misc]
+    def source(self) -> Source:
+        if self.found is None:
+            self.found = _place_of(self.parts)
+        return self.found[0]
 
-    @property
-    def start(self) -> int:  # type: ignore[override]
-        if self._place is None:
-            self._place = _place_of(self._parts)
-        return self._place[1]
+    @property  # type: ignore[misc]
+    def start(self) -> int:
+        if self.found is None:
+            self.found = _place_of(self.parts)
+        return self.found[1]
 
-    @property
-    def data(self) -> bytes:  # type: ignore[override]
-        if self._joined is None:
-            if self._place is None:
-                self._place = _place_of(self._parts)
-            self._joined = b"".join([part.data for part in self._parts])
-            self._parts = []
-        return self._joined
+    @property  # type: ignore[misc]
+    def data(self) -> bytes:
+        if self.joined is None:
+            if self.found is None:
+                self.found = _place_of(self.parts)
+            self.joined = b"".join([part.data for part in self.parts])
+            self.parts = []
+        return self.joined
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def lead(self, length: int) -> bytes:
-        if self._joined is None and len(first := self._parts[0].data) >= length:
+        if self.joined is None and len(first := self.parts[0].data) >= length:
             return first
         return self.data
 
     def time_ns_at(self, position: int) -> int:
-        if self._joined is None and position < len(first := self._parts[0]):
+        if self.joined is None and position < len(first := self.parts[0]):
             return first.time_ns_at(position)
         return super().time_ns_at(position)
 
     def __getitem__(self, where: slice) -> TracedBytes:
-        start, stop, step = where.indices(self._length)
-        if self._joined is not None or step != 1:
+        start, stop, step = where.indices(self.length)
+        if self.joined is not None or step != 1:
             return super().__getitem__(where)
         if stop <= start:
             return TracedBytes(b"", self.source, self.start + start, self.steps)
-        starts = self._starts
+        starts = self.starts
         if starts is None:
-            starts = self._starts = [0, *accumulate(map(len, self._parts))]
+            starts = self.starts = [0, *accumulate(map(len, self.parts))]
         first, last = bisect_right(starts, start) - 1, bisect_left(starts, stop)
-        pieces = [part.data for part in self._parts[first:last]]
+        pieces = [part.data for part in self.parts[first:last]]
         pieces[-1] = pieces[-1][: stop - starts[last - 1]]
         pieces[0] = pieces[0][start - starts[first] :]
         return TracedBytes(b"".join(pieces), self.source, self.start + start, self.steps)
@@ -715,7 +704,7 @@ class TracedBuffer:
             at += 1
         self._used = need
         del parts[:at]
-        return _Concatenation(taken, length)
+        return _Concatenation(b"", NOWHERE, 0, _steps_of(taken), parts=taken, length=length)
 
     def take_all(self) -> TracedBytes:
         return self.take(self.length)

@@ -514,7 +514,7 @@ class CallTable:
     def _traced(self, place: int, length: int, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:
         if length <= _READ_AT_ONCE:
             return TracedBytes(self.log.read(place, length), source, start, steps)
-        return LoggedBytes(self.log, place, length, source, start, steps)
+        return LoggedBytes.of(self.log, place, length, source, start, steps)
 
 
 def together(rows: Sequence[PdusRow]) -> PdusRow:

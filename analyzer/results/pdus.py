@@ -41,7 +41,7 @@ class Pdus(Sequence[Fragment]):
     what unsealed them.
     """
 
-    __slots__ = ("_stub", "bounds", "plains", "step", "stops", "unsealed", "whole")
+    __slots__ = ("bounds", "known_stub", "plains", "step", "stops", "unsealed", "whole")
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Pdus(Sequence[Fragment]):
         self.whole, self.stops, self.bounds = whole, stops, bounds
         self.step, self.plains, self.unsealed = step, plains, unsealed
         # The stub, where it is held or was asked for before.
-        self._stub: TracedBytes | None = unsealed
+        self.known_stub: TracedBytes | None = unsealed
 
     @classmethod
     def of(
@@ -68,7 +68,11 @@ class Pdus(Sequence[Fragment]):
             if isinstance(plain := plains[0], bytes):
                 unsealed = TracedBytes(plain, whole.source, whole.start + bounds[0], (*whole.steps, step))
                 return cls(whole, None, bounds, step, None, unsealed)
-            return cls(whole, None, bounds, step, (plain,) if plain is not None else None)
+            made = cls(whole, None, bounds, step, (plain,) if plain is not None else None)
+            if plain is None:
+                start, stop = bounds
+                made.known_stub = TracedBytes(whole.data[start:stop], whole.source, whole.start + start, whole.steps)
+            return made
         if plains.count(None) == len(plains):
             return cls(whole, stops, bounds, step)
         found = [plain for plain in plains if isinstance(plain, bytes)]
@@ -128,14 +132,8 @@ class Pdus(Sequence[Fragment]):
     @property
     def frame_range(self) -> tuple[int, int] | None:
         """The lowest and the highest of `frames`."""
-        return self.whole.frame_range
-
-    @property
-    def stub_length(self) -> int:
-        """How long `stub` is."""
-        if self.unsealed is not None or self.plains is not None:
-            return len(self.stub())
-        return sum(self.bounds[1::2]) - sum(self.bounds[::2])
+        whole = self.whole
+        return whole.source.frame_range(whole.start, whole.start + len(whole))
 
     def stub_bytes(self, length: int) -> bytes:
         """The first bytes of `stub`, without where they are from."""
@@ -143,16 +141,16 @@ class Pdus(Sequence[Fragment]):
 
     def stub(self) -> TracedBytes:
         """The stubs of all PDUs, joined; what is not to be had is left out."""
-        if self._stub is not None:
-            return self._stub
+        if self.known_stub is not None:
+            return self.known_stub
         if self.plains is not None:
             return TracedBytes.rejoined([one.plain for one in self if isinstance(one.plain, TracedBytes)])
         if self.stops is None:
-            self._stub = self.whole.view(self.bounds[0], self.bounds[1])
+            self.known_stub = self.whole[self.bounds[0] : self.bounds[1]]
         else:
             stubs = _stubs(self.whole, self.stops, self.bounds)
-            self._stub = TracedBytes.rejoined([whole.view(start, stop) for whole, start, stop in stubs])
-        return self._stub
+            self.known_stub = TracedBytes.rejoined([whole.view(start, stop) for whole, start, stop in stubs])
+        return self.known_stub
 
 
 # The PDUs of a message: carried alike, or not.
@@ -162,7 +160,8 @@ Fragments = Pdus | tuple[Fragment, ...]
 def stub_of(fragments: Fragments) -> TracedBytes:
     """The stubs of fragments, joined; what is not to be had is left out."""
     if not isinstance(fragments, tuple):
-        return fragments.stub()
+        stub = fragments.known_stub
+        return fragments.stub() if stub is None else stub
     return TracedBytes.rejoined([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
 
 
@@ -178,7 +177,11 @@ def pdus_alone(fragments: Fragments) -> Iterator[TracedBytes]:
 
 def stub_length_of(fragments: Fragments) -> int:
     """How long the stubs of fragments are together."""
-    return len(stub_of(fragments)) if isinstance(fragments, tuple) else fragments.stub_length
+    if isinstance(fragments, tuple):
+        return len(stub_of(fragments))
+    if fragments.unsealed is not None or fragments.plains is not None:
+        return len(fragments.stub())
+    return sum(fragments.bounds[1::2]) - sum(fragments.bounds[::2])
 
 
 def frame_range_of(fragments: Fragments) -> tuple[int, int] | None:

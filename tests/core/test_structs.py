@@ -36,12 +36,17 @@ def loaded(name: str) -> ModuleType | None:
         return None
 
 
+# Bytes that are made when they are asked for: `data` and where they are from are no fields of theirs.
+ON_REQUEST = {"LoggedBytes", "_Concatenation", "_PartOfBytes", "_Rejoined"}
+
+
 def value_types() -> list[type[Struct]]:
     names = [item.name for item in walk_packages(analyzer.__path__, "analyzer.")]
     wanted = [name for name in names if not name.endswith("__main__") and "_generated" not in name]
     modules = [module for name in wanted if (module := loaded(name)) is not None]
     found = {each for module in modules for each in vars(module).values() if isinstance(each, type)}
     ours = {each for each in found if issubclass(each, Struct) and each.__module__.startswith("analyzer.")}
+    ours = {each for each in ours if each.__name__ not in ON_REQUEST}
     return sorted(ours, key=lambda each: (each.__module__, each.__qualname__))
 
 
@@ -80,6 +85,7 @@ CHANGING = """
     collect.manifest: Facts Manifest
     collect.pieces: _PackedPiece _Waiting
     collect.plan: RunSources
+    core.origins: PackedOrigins
     interfaces.contents.programs: ClientConnection
     interfaces.pcq.follow: _Watch
     interfaces.pcq.queries: Happened Query _Channel _Use
@@ -134,6 +140,7 @@ CHANGING = """
     transport.smb.smb2_files: _Smb2FileRequest
     transport.smb.smb2_sessions: Smb2Setup
     transport.smb.state: ConnectedTree ConnectionState Open ProblemTally SharedState Undecrypted
+    transport.tcp.ordering: _Delivered
 """
 
 
@@ -167,6 +174,7 @@ BY_IDENTITY = """
     capture.etl: TracedBlock
     capture.frame: FrameBlock PlacedBlock
     core.arrow: ArrowValues
+    core.origins: PackedOrigins
     interfaces.buffers.derived: PerfColumns
     interfaces.buffers.regular: Grid Layout PerfParts Singles
     interfaces.buffers.regular_v1: V1Block V1Layout
@@ -197,6 +205,7 @@ BY_IDENTITY = """
     transport.packet.runs: Runs _Parted
     transport.packet.segment: SegmentBatch
     transport.packet.sorting: ChosenFrames
+    transport.tcp.ordering: _Delivered
 """
 
 

@@ -374,7 +374,7 @@ def test_a_buffer_is_looked_into_and_emptied_byte_by_byte() -> None:
 def test_logged_bytes_are_those_of_their_source() -> None:
     log = Log(5)
     log.append(b"????")
-    held = LoggedBytes(log, log.append(b"abcdefghijk"), 11, table(PIECES).source, 0, ("unseal",))
+    held = LoggedBytes.of(log, log.append(b"abcdefghijk"), 11, table(PIECES).source, 0, ("unseal",))
     for start in range(12):
         for stop in range(start, 12):
             for part in (held[start:stop], held.view(start, stop), pickle.loads(pickle.dumps(held))[start:stop]):
@@ -391,7 +391,7 @@ def test_bytes_in_several_places_of_a_log_are_read_by_place() -> None:
     log, source = Log(100), table(PIECES).source
     log.append(b"xghijkxabcdefx")
     held = TracedBytes.rejoined(
-        [LoggedBytes(log, 7, 6, source, 0, ("unseal",)), LoggedBytes(log, 1, 5, source, 6, ("unseal",))]
+        [LoggedBytes.of(log, 7, 6, source, 0, ("unseal",)), LoggedBytes.of(log, 1, 5, source, 6, ("unseal",))]
     )
     for start in range(12):
         for stop in range(start, 12):

@@ -352,4 +352,4 @@ def test_a_case_begins_with_its_manifest(tmp_path: Path) -> None:
 
 def test_parts_of_a_log_are_read_through_the_container(tmp_path: Path) -> None:
     log = ReadLog(made(tmp_path / "x", log=bytes(range(200)))["log"])
-    assert LoggedBytes(log, 100, 50, FrameSource(1, 0, 0)).part(5, 8) == bytes(range(105, 108))
+    assert LoggedBytes.of(log, 100, 50, FrameSource(1, 0, 0)).part(5, 8) == bytes(range(105, 108))

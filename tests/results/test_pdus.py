@@ -351,7 +351,7 @@ def test_long_bytes_are_moved_into_the_log_in_parts_and_only_once(monkeypatch: p
         data = bytes(at % 256 for at in range(length))
         aside = Log(1000)
         place = append(aside, data)
-        logged = LoggedBytes(aside, place, length, TracedBytes.of_frame(data, 3, 7).source)
+        logged = LoggedBytes.of(aside, place, length, TracedBytes.of_frame(data, 3, 7).source)
         appended.clear()
         table = CallTable()
         table.append(call_with(Pdus(logged, None, array("I", (1, length)))))

@@ -44,7 +44,7 @@ class PduList:
         for number in range(first, len(rows)):
             piece, at, length, start, stop, plain, step = rows[number]
             position = log.append(piece.data[at : at + length])
-            spilled = LoggedBytes(log, position, length, piece.source, piece.start + at, piece.steps)
+            spilled = LoggedBytes.of(log, position, length, piece.source, piece.start + at, piece.steps)
             rows[number] = (spilled, 0, length, start, stop, plain, step)
         for number in range(first, len(rows)):
             *row, plain, step = rows[number]
@@ -135,8 +135,8 @@ def _logged(
     for position, length in places:
         last = parts[-1] if parts else None
         if last is not None and last.position + len(last) == position:
-            parts[-1] = LoggedBytes(log, last.position, len(last) + length, source, last.start, steps)
+            parts[-1] = LoggedBytes.of(log, last.position, len(last) + length, source, last.start, steps)
         else:
-            parts.append(LoggedBytes(log, position, length, source, start, steps))
+            parts.append(LoggedBytes.of(log, position, length, source, start, steps))
         start += length
     return TracedBytes.rejoined(parts)
