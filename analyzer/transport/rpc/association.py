@@ -95,6 +95,8 @@ class Association:
         are the frames before which the clock of the capture went back, ascending; more come while it is read."""
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
+        # About how many bytes of memory it takes.
+        self.memory = _COST
         self._swapped = False
         self._has_gap = False
         self._presentations: dict[int, Presentation] = {}
@@ -103,7 +105,7 @@ class Association:
         self._marks = MarkNotes()
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back)
-        self._calls = CallPairing(self._presentations, limits, self._emit, spill)
+        self._calls = CallPairing(self._presentations, limits, self._exchanges.exchange, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
         """Bytes of one direction, or bytes of it that were not captured."""
@@ -120,6 +122,9 @@ class Association:
                 )
             else:
                 out.append(self._found(from_client, item))
+        contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * self._security.held
+        framers = self._framers[True].held.length + self._framers[False].held.length
+        self.memory = _COST + framers + contexts + self._calls.memory
         return out
 
     def finish(self, why: str) -> list[Event]:
@@ -147,13 +152,6 @@ class Association:
         self._offers.clear()
         return out
 
-    @property
-    def memory(self) -> int:
-        """About how many bytes of memory it takes."""
-        framers = self._framers[True].held.length + self._framers[False].held.length
-        contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * len(self._security)
-        return _COST + framers + contexts + self._calls.memory
-
     def open_since(self, since_ns: int) -> int | None:
         """When the first of what began at this time or later, and is not complete, began."""
         framers = (framer.since_ns for framer in self._framers.values())
@@ -166,9 +164,6 @@ class Association:
     @property
     def _channel(self) -> Channel:
         return self._exchanges.channel
-
-    def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
-        out.append(self._exchanges.exchange(call, why))
 
     def _sender(self, from_client: bool) -> Sender:
         """Who sends in this direction: the initiator is the client of the bind."""
@@ -222,10 +217,9 @@ class Association:
         header = raw.header
         if header.ptype in _BINDS:
             self._learn_client(from_client, header.ptype in CLIENT_PTYPES)
-        trailer: SecTrailer | None = None
         take = _PDU_TYPES.get(header.ptype, Association._unknown)
         try:
-            trailer = find_sec_trailer(header, raw.piece.data, HEADER_LEN, raw.start)
+            trailer = find_sec_trailer(header, raw.piece.data, HEADER_LEN, raw.start) if header.auth_length else None
         except DecodeError as error:
             if self._pdus:
                 out.append(self._pdu_event(from_client, raw, None))
@@ -286,7 +280,9 @@ class Association:
                 if unsealed.body is not None:
                     plain = unsealed.body[: stop - pad - head.stub] if 0 < pad <= stop - head.stub else unsealed.body
                     step = security.step
-        bad = self._contradiction(header, trailer)
+        bad = None
+        if self._security.held:
+            bad = self._contradiction(header, trailer)
         if pad > stop - head.stub:
             bad = bad or f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
             pad = 0
@@ -300,7 +296,7 @@ class Association:
 
     def _fragment(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
         if header.ptype == _REQUEST:
-            if self._marks.awaits_calls and header.first:
+            if self._marks.awaits_calls and header.flags & FIRST_FRAG:
                 self._marks.request(self._channel, header, head, part.piece, part.start, out)
             self._calls.request(header, head, part, out)
         elif head.status is not None and self._answers_offer(header):
@@ -311,7 +307,7 @@ class Association:
 
     def _answers_offer(self, header: PduHeader) -> bool:
         """Whether a fault refuses a bind or alter_context: its call id is of one without an answer, and of no call."""
-        return header.call_id in self._offers and not self._has_gap and self._calls.get(header.call_id) is None
+        return header.call_id in self._offers and not self._has_gap and self._calls.pending.get(header.call_id) is None
 
     def _unknown_security(self, trailer: SecTrailer) -> Security:
         """The security context that a protected PDU names, where no handshake of it was met."""
@@ -345,7 +341,7 @@ class Association:
         """
         if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
             return f"auth_level: {trailer.level} is no authentication level"
-        call = self._calls.get(header.call_id)
+        call = self._calls.pending.get(header.call_id)
         if call is None or header.ptype == _FAULT:
             return None
         request = call.request
@@ -370,7 +366,7 @@ class Association:
             # Their verifier counts in the sequence of the security context like any other.
             data = raw.data.data
             self._security.used(trailer).open(self._sender(from_client), trailer, data, HEADER_LEN)
-        if (call := self._calls.get(raw.header.call_id)) is not None:
+        if (call := self._calls.pending.get(raw.header.call_id)) is not None:
             call.cancelled |= raw.header.ptype == Ptype.CO_CANCEL
             call.orphaned |= raw.header.ptype == Ptype.ORPHANED
 

@@ -38,7 +38,7 @@ from analyzer.core.traced import TracedBytes, spanned
 from analyzer.results.pdus import Plain
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channel_events import SmbInfo
-from analyzer.transport.rpc.pdu import MAYBE, CallHead, PduHeader, Ptype, SecTrailer, Syntax
+from analyzer.transport.rpc.pdu import FIRST_FRAG, LAST_FRAG, MAYBE, CallHead, PduHeader, Ptype, SecTrailer, Syntax
 from analyzer.transport.rpc.pdu_list import PduList
 from analyzer.transport.rpc.security_table import Security
 from analyzer.transport.rpc.syntaxes import NDR64
@@ -63,15 +63,15 @@ class SideState(Enum):
 
 
 _EMPTY, _PARTIAL, _COMPLETE = SideState.EMPTY, SideState.PARTIAL, SideState.COMPLETE
-# The state after a fragment, which is the last one or not.
-_AFTER: dict[tuple[SideState, bool], SideState] = {
-    (_EMPTY, False): _PARTIAL,
-    (_EMPTY, True): _COMPLETE,
-    (_PARTIAL, False): _PARTIAL,
-    (_PARTIAL, True): _COMPLETE,
+# The state after a fragment, by its flag for the last one.
+_AFTER: dict[tuple[SideState, int], SideState] = {
+    (_EMPTY, 0): _PARTIAL,
+    (_EMPTY, LAST_FRAG): _COMPLETE,
+    (_PARTIAL, 0): _PARTIAL,
+    (_PARTIAL, LAST_FRAG): _COMPLETE,
     # After a damaged fragment the flag may come twice.
-    (_COMPLETE, False): _COMPLETE,
-    (_COMPLETE, True): _COMPLETE,
+    (_COMPLETE, 0): _COMPLETE,
+    (_COMPLETE, LAST_FRAG): _COMPLETE,
 }
 
 
@@ -115,13 +115,14 @@ class FragmentPart(Struct, frozen=True):
 class CallSide(Struct):
     """The request or the response of a call while its fragments come.
 
-    `memory` is about how many bytes of memory its fragments take. `still_sealed` is the first of the fragments with a trailer that
-    stayed sealed.
+    `memory` is about how many bytes of memory its fragments take, `whole` whether all are there. `still_sealed` is the first of the
+    fragments with a trailer that stayed sealed.
     """
 
     pdus: PduList
     state: SideState = _EMPTY
     memory: int = 0
+    whole: bool = False
     wire_length: int = 0
     hint: int = 0
     first_length: int = 0
@@ -140,13 +141,21 @@ class CallSide(Struct):
     is_bare: bool = False
     smb: SmbInfo | None = None
 
-    def add(self, header: PduHeader, part: FragmentPart, max_stub: int) -> bool:
-        """Takes one fragment; False where the stub has just become longer than `max_stub` bytes, and is kept no more."""
-        length = part.stop - part.start
+    def add(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> int:
+        """Takes one fragment, and gives how many more bytes of memory the side takes: fewer than none where its stub becomes longer
+        than `max_stub` bytes, and is kept no more."""
+        length, piece, more = part.stop - part.start, part.piece, _FRAGMENT_COST
         if self.state is _EMPTY:
             self.smb = part.smb
             self.order_big = header.order == "big"
-        self.state = _AFTER[self.state, header.last]
+            self.first_length = length
+            more += len(piece.data)
+        else:
+            if not self.wire_length:
+                self.first_length = length
+            if not self.pdus.ends_in(piece):
+                more += len(piece.data)
+        self.state = _AFTER[self.state, header.flags & LAST_FRAG]
         if part.cut is not None:
             self.damage = self.damage or part.cut
         if part.bad is not None:
@@ -155,17 +164,24 @@ class CallSide(Struct):
             self._note(part, part.unsealed)
         elif header.ptype != _FAULT:
             self.is_bare = True
-        if not self.wire_length:
-            self.first_length = length
         self.wire_length += length
         if self.wire_length > max_stub:
-            was_within = not self.over_limit
+            if not self.over_limit:
+                text = f"the stub of call {header.call_id} is larger than {max_stub} bytes"
+                out.append(Problem("limit", "rpc", part.data.frames, text))
             self.over_limit = True
+            more = -self.memory
             self._drop(part.data)
-            return not was_within
-        self.memory += _FRAGMENT_COST + (0 if self.pdus.ends_in(part.piece) else len(part.piece))
-        self.pdus.add(part.piece, part.at, part.length, part.start, part.stop, part.plain, part.step)
-        return True
+        else:
+            self.pdus.add(piece, part.at, part.length, part.start, part.stop, part.plain, part.step)
+        self.memory += more
+        if self.state is _COMPLETE:
+            # The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no
+            # loss where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them.
+            hint, there, first = self.hint, self.wire_length, self.first_length
+            is_short = there > first and hint - there >= first > 0
+            self.whole = not self.over_limit and (there == hint > 0 or (self.damage is None and not is_short))
+        return more
 
     def _note(self, part: FragmentPart, unsealed: Unprotected) -> None:
         """What came of a fragment with a trailer."""
@@ -184,7 +200,6 @@ class CallSide(Struct):
         self.pdus.note_frames(self.dropped_frames)
         last.note_frames(self.dropped_frames)
         self.pdus = PduList()
-        self.memory = 0
 
     @property
     def frames(self) -> set[int]:
@@ -196,23 +211,6 @@ class CallSide(Struct):
     def times(self) -> tuple[int, int] | None:
         """Times of its earliest and its latest frame."""
         return spanned([self.dropped_times, self.pdus.times])
-
-    @property
-    def whole(self) -> bool:
-        """All fragments are there.
-
-        The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no loss
-        where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them.
-        """
-        if self.state is not _COMPLETE or self.over_limit:
-            return False
-        if self.hint and self.wire_length == self.hint:
-            return True
-        return self.damage is None and not self.is_short
-
-    @property
-    def is_short(self) -> bool:
-        return self.wire_length > self.first_length and self.hint - self.wire_length >= self.first_length > 0
 
 
 class PendingCall(Struct):
@@ -231,22 +229,19 @@ class PendingCall(Struct):
     cancelled: bool = False
     orphaned: bool = False
     answer_gap: tuple[int, ...] | None = None
-
-    @property
-    def has_request(self) -> bool:
-        return self.request.state is not _EMPTY
+    has_request: bool = False
 
     @property
     def first_frame(self) -> int:
         return min(self.request.frames or self.response.frames or {0})
 
 
-# Emits a call as far as it got, and why it has no response.
-Emit = Callable[[PendingCall, str, list[Event]], None]
+# What is emitted for a call as far as it got, by it and by why it has no response.
+Emit = Callable[[PendingCall, str], Event]
 
 
 class CallPairing:
-    """Pairs requests and responses; `emit` is given each call that is over."""
+    """Pairs requests and responses; `emit` is asked what each call that is over amounts to."""
 
     def __init__(
         self, presentations: dict[int, Presentation], limits: Limits, emit: Emit, spill: Log | None = None
@@ -259,7 +254,8 @@ class CallPairing:
         self._give = emit
         # About how many bytes of memory the calls under way take.
         self.memory = 0
-        self._calls: dict[int, PendingCall] = {}
+        # By call id.
+        self.pending: dict[int, PendingCall] = {}
         self._early: dict[int, PendingCall] = {}
         self._last_call_id: int | None = None
         self._ids_step_by_one = True
@@ -271,63 +267,60 @@ class CallPairing:
 
     def open_since(self, since_ns: int) -> int | None:
         """When the first of the calls began that began at this time or later and are under way."""
-        times = (call.request.times for call in self._calls.values())
+        times = (call.request.times for call in self.pending.values())
         return earliest((both[0] for both in times if both is not None), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[PendingCall]:
         """The calls under way that began before this time; also those of which the request is not there."""
-        for call in (*self._early.values(), *self._calls.values()):
+        for call in (*self._early.values(), *self.pending.values()):
             if (times := call.request.times or call.response.times) is not None and times[0] < before_ns:
                 yield call
 
-    def get(self, call_id: int) -> PendingCall | None:
-        """The call on its way that has this id."""
-        return self._calls.get(call_id)
-
     def request(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
         """Takes a fragment of a request."""
-        call = self._calls.get(header.call_id)
-        if call is not None and (header.first or call.request.state is _COMPLETE):
-            del self._calls[header.call_id]
+        call = self.pending.get(header.call_id)
+        if call is not None and (header.flags & FIRST_FRAG or call.request.state is _COMPLETE):
             self._emit(call, "its call id was used again before an answer came", out)
             call = None
         if call is None:
             call = self._new_call(header, head, part, out)
         if header.flags & MAYBE:
             call.maybe = True
-        self._add(call.request, header, part, out)
+        call.has_request = True
+        self.memory += call.request.add(header, part, self._max_stub, out)
         if call.request.state is not _COMPLETE:
             return
-        if call.maybe:
-            del self._calls[header.call_id]
+        if call.maybe or call.response.state is _COMPLETE:
             self._emit(call, "", out)
-        elif call.response.state is _COMPLETE:
-            self._conclude(call, out)
         elif self._early:
             early = self._early.get(header.call_id)
             if early is not None and _asked_before(call, early):
                 del self._early[header.call_id]
                 call.response, call.fault = early.response, early.fault
                 self.memory -= _CALL_COST
-                self._conclude(call, out)
+                self._emit(call, "", out)
 
     def response(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
-        """Takes a fragment of a response or fault."""
-        call = self._calls.get(header.call_id)
+        """Takes a fragment of a response or fault; the call is emitted with its last, unless more of its request may come."""
+        call, is_first = self.pending.get(header.call_id), header.flags & FIRST_FRAG
         if call is None or call.response.state is _COMPLETE:
             call = self._early_call(header, head, out)
         side = call.response
         if side.state is _EMPTY:
-            side.hint = head.alloc_hint if header.first else 0
-            if not header.first:
+            if is_first:
+                side.hint = head.alloc_hint
+            else:
                 side.damage = "the first fragment of the answer was not captured"
-        elif header.first:
+        elif is_first:
             side.malformed = "a first fragment comes in the middle of an answer"
         if head.status is not None:
             call.fault = head.status
-        self._add(side, header, part, out)
-        if side.state is _COMPLETE and call.has_request:
-            self._conclude(call, out)
+        self.memory += side.add(header, part, self._max_stub, out)
+        request = call.request
+        if side.state is _COMPLETE and (
+            request.state is _COMPLETE or (call.has_request and request.damage is not None)
+        ):
+            self._emit(call, "", out)
 
     def lost(self, sender: Sender, frames: tuple[int, ...], where: str) -> None:
         """Bytes of this sender are missing: a fragment of what it was in the middle of may be among them, or a whole response."""
@@ -335,37 +328,36 @@ class CallPairing:
         if sender == "initiator":
             self._gap_since_request = True
             return
-        for call in self._calls.values():
+        for call in self.pending.values():
             if call.request.state is _COMPLETE and call.response.state is _EMPTY:
                 call.answer_gap = call.answer_gap or frames
 
     def damage(self, sender: Sender, where: str) -> None:
         """Marks what this sender was in the middle of: a fragment of it may be missing."""
-        for call in self._calls.values():
+        for call in self.pending.values():
             side = call.request if sender == "initiator" else call.response
             if side.state is _PARTIAL and side.damage is None:
                 side.damage = where
 
     def finish(self, why: str, out: list[Event]) -> None:
         """The channel ends; `why` explains calls without a response."""
-        for call in sorted((*self._early.values(), *self._calls.values()), key=lambda call: call.first_frame):
+        for call in sorted((*self._early.values(), *self.pending.values()), key=lambda call: call.first_frame):
             self._emit(call, why, out)
         self._early.clear()
-        self._calls.clear()
+        self.pending.clear()
 
     def _new_call(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> PendingCall:
-        self._note_skipped_ids(header, part, out)
+        last, self._last_call_id = self._last_call_id, header.call_id
+        if last is not None and (self._gap_since_request or header.call_id != last + 1):
+            self._note_skipped_ids(last, header, part, out)
         call = self._begun(header, head)
-        call.drep = header.drep
-        call.opnum = head.opnum
-        call.object_uuid = head.object_uuid
-        if header.first:
+        if header.flags & FIRST_FRAG:
             call.request.hint = head.alloc_hint
         else:
             call.request.damage = "the first fragment of the request was not captured"
-        if len(self._calls) >= self._most:
+        if len(self.pending) >= self._most:
             self._emit_oldest(part, out)
-        self._calls[header.call_id] = call
+        self.pending[header.call_id] = call
         self.memory += _CALL_COST
         return call
 
@@ -373,7 +365,8 @@ class CallPairing:
         """A call of which nothing has come. What is long of it is spilled to the log."""
         presentation = self._presentations.get(head.context_id)
         request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
-        return PendingCall(header.call_id, head.context_id, presentation, request, response)
+        own = head.opnum, head.object_uuid, header.drep
+        return PendingCall(header.call_id, head.context_id, presentation, request, response, *own)
 
     def _emit_oldest(self, part: FragmentPart, out: list[Event]) -> None:
         """More calls are under way than are kept: the oldest has had no answer for long."""
@@ -381,13 +374,13 @@ class CallPairing:
             self._has_reported_most = True
             text = f"more than {self._most} calls of one association wait for answers; the oldest are given up"
             out.append(Problem("limit", "rpc", part.data.frames, text))
-        oldest = self._calls.pop(next(iter(self._calls)))
+        oldest = self.pending[next(iter(self.pending))]
         self._emit(oldest, f"no answer among the {self._most} calls after it", out)
 
     def _early_call(self, header: PduHeader, head: CallHead, out: list[Event]) -> PendingCall:
         """The call of a response whose request was not met yet."""
         call = self._early.get(header.call_id)
-        if call is not None and (call.response.state is _COMPLETE or header.first):
+        if call is not None and (call.response.state is _COMPLETE or header.flags & FIRST_FRAG):
             del self._early[header.call_id]
             self._emit(call, "", out)
             call = None
@@ -399,31 +392,15 @@ class CallPairing:
             self.memory += _CALL_COST
         return call
 
-    def _add(self, side: CallSide, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
-        """Adds a fragment to the request or the response of a call under way."""
-        before = side.memory
-        if not side.add(header, part, self._max_stub):
-            text = f"the stub of call {header.call_id} is larger than {self._max_stub} bytes"
-            out.append(Problem("limit", "rpc", part.data.frames, text))
-        self.memory += side.memory - before
-
     def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
-        """A call is over; it was taken out of its table."""
+        """A call is over."""
+        if self.pending.get(call.call_id) is call:
+            del self.pending[call.call_id]
         self.memory -= _CALL_COST + call.request.memory + call.response.memory
-        self._give(call, why, out)
+        out.append(self._give(call, why))
 
-    def _conclude(self, call: PendingCall, out: list[Event]) -> None:
-        """Emits a call whose response is there, unless more of its request may still come."""
-        if call.request.state is _COMPLETE or call.request.damage is not None:
-            if self._calls.get(call.call_id) is call:
-                del self._calls[call.call_id]
-            self._emit(call, "", out)
-
-    def _note_skipped_ids(self, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
+    def _note_skipped_ids(self, last: int, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
         """Clients count their calls; after a gap the count shows which ones are not there."""
-        last, self._last_call_id = self._last_call_id, header.call_id
-        if last is None:
-            return
         skipped = header.call_id - last - 1
         if self._gap_since_request and self._ids_step_by_one and 0 < skipped < self._most:
             calls = f"call {last + 1}" if skipped == 1 else f"calls {last + 1} to {header.call_id - 1}"

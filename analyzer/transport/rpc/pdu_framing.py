@@ -93,7 +93,19 @@ class Framer:
             at = start
             while at < stop:
                 if not self.held.length and not self._seeking:
-                    at = self._in_place(piece, at, stop, batch.smb, out)
+                    # What is whole stays where it lies.
+                    data, begun = piece.data, at
+                    while stop - at >= HEADER_LEN:
+                        try:
+                            header = read_header(data, at)
+                        except DecodeError:
+                            break
+                        end = at + header.frag_length
+                        if end > stop:
+                            break
+                        out.append(RawPdu(header, piece, at, batch.smb))
+                        at = end
+                    self._position += at - begun
                     if at == stop:
                         break
                 if batch.fresh and at == start and self.held.length and self._is_another(piece, at, stop):
@@ -106,24 +118,6 @@ class Framer:
                 at = end
                 self._take_held(out)
         return out
-
-    def _in_place(
-        self, piece: TracedBytes, at: int, stop: int, smb: SmbInfo | None, out: list[RawPdu | CutPdu | LostPdus]
-    ) -> int:
-        """Takes the PDUs that are whole in a piece, and gives where they end."""
-        data, begun = piece.data, at
-        while stop - at >= HEADER_LEN:
-            try:
-                header = read_header(data, at)
-            except DecodeError:
-                break
-            end = at + header.frag_length
-            if end > stop:
-                break
-            out.append(RawPdu(header, piece, at, smb))
-            at = end
-        self._position += at - begun
-        return at
 
     def _is_another(self, piece: TracedBytes, at: int, stop: int) -> bool:
         """Whether a message of the transport is a whole PDU of its own, so that it does not continue the one that is held: no PDU

@@ -61,14 +61,21 @@ class RpcLayer:
 
     def feed(self, event: Event) -> list[Event]:
         """Takes one event; gives what it completed."""
-        if isinstance(event, ChannelBatch):
-            return self._take(event)
-        if isinstance(event, ChannelGap):
-            return [*self._take(event), event]
+        if isinstance(event, ChannelBatch | ChannelGap):
+            number = event.channel.number
+            association = self._associations.get(number)
+            if association is None:
+                association = self._begin_association(event.channel)
+            out = association.feed(event)
+            for other in self._memory.holds(number, association.memory):
+                out += self._associations.pop(other).finish(_GIVEN_UP)
+            if isinstance(event, ChannelGap):
+                out.append(event)
+            return out
         if isinstance(event, ChannelClosed):
             self._memory.ends(event.channel.number)
-            association = self._associations.pop(event.channel.number, None)
-            return [*(association.finish(self._unanswered) if association is not None else ()), event]
+            closed = self._associations.pop(event.channel.number, None)
+            return [*(closed.finish(self._unanswered) if closed is not None else ()), event]
         if isinstance(event, ClockSetBack):
             is_later = not self._set_back or event.frames[0] > self._set_back[-1]
             self._set_back += event.frames
@@ -103,17 +110,8 @@ class RpcLayer:
             out.append(Problem("limit", "rpc", (), f"{text}; {count} times the one silent longest was given up"))
         return out
 
-    def _take(self, event: ChannelBatch | ChannelGap) -> list[Event]:
-        association = self._association(event.channel)
-        out = association.feed(event)
-        for number in self._memory.holds(event.channel.number, association.memory):
-            out += self._associations.pop(number).finish(_GIVEN_UP)
-        return out
-
-    def _association(self, channel: Channel) -> Association:
-        association = self._associations.get(channel.number)
-        if association is None:
-            association = self._associations[channel.number] = Association(
-                channel, self._begin, self._search, self._limits, self._pdus, self._logons, self._spill, self._set_back
-            )
-        return association
+    def _begin_association(self, channel: Channel) -> Association:
+        begun = self._associations[channel.number] = Association(
+            channel, self._begin, self._search, self._limits, self._pdus, self._logons, self._spill, self._set_back
+        )
+        return begun

@@ -272,6 +272,8 @@ class SecurityTable:
         self._search = search
         self._by_id: dict[int, Security] = {}
         self._former: list[Security] = []
+        # How many contexts are held.
+        self.held = 0
         self._has_strangers = False
         self._any: Security | None = None
 
@@ -305,13 +307,12 @@ class SecurityTable:
         """Whether a PDU names a context that is not there though the capture has the association's handshakes."""
         return trailer.context_id not in self._by_id and bool(self._by_id) and not self._has_strangers
 
-    def __len__(self) -> int:
-        return len(self._by_id) + len(self._former)
-
     def connect_level(self) -> Security | None:
         """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only. If there are several
         of different accounts, nothing says which: one of nobody.
         """
+        if not self._by_id:
+            return None
         found = [security for security in self._by_id.values() if security.level == AuthLevel.CONNECT]
         if len(found) < 2 or len({security.identity.account for security in found}) == 1:
             return found[0] if found else None
@@ -347,4 +348,5 @@ class SecurityTable:
             self._over.append(former)
         security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search, logon)
         self._by_id[trailer.context_id] = security
+        self.held = len(self._by_id) + len(self._former)
         return security
