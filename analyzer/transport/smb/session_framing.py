@@ -188,11 +188,8 @@ class Framing:
         self._reason = ""
         self._skipped = 0
         self._lost: LostMessages | None = None
-
-    @property
-    def memory(self) -> int:
-        """About how many bytes of memory the message takes that is coming in."""
-        return self._held.length + self._pieces_length + _PIECE_COST * len(self._pieces)
+        # About how many bytes of memory the message takes that is coming in.
+        self.memory = 0
 
     @property
     def since_ns(self) -> int | None:
@@ -207,36 +204,33 @@ class Framing:
         out: list[Framed] = []
         if isinstance(data, Gap):
             self._gap(data, out)
-            return out
-        stop = len(data) if stop is None else stop
-        at = start
-        while at < stop:
-            if self._state is FramingState.AT_HEADER and not self._held.length:
-                at = self._in_place(data, at, stop, out)
-                if at == stop:
-                    break
-            # What completes a message is joined with what is held of it, what follows stays where it is.
-            end = stop
-            if self._state is FramingState.IN_MESSAGE:
-                end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
-            self._held.append(data if at == 0 and end == len(data) else data[at:end])
-            at = end
-            while self._take_one(out):
-                pass
+        else:
+            stop = len(data) if stop is None else stop
+            at = start
+            while at < stop:
+                if self._state is FramingState.AT_HEADER and not self._held.length:
+                    # Messages that are whole stay where they lie.
+                    raw = data.data
+                    while stop - at >= HEADER_LEN + 4:
+                        begin = at + HEADER_LEN
+                        length = int.from_bytes(raw[at:begin], "big")
+                        # The first byte of a session message is 0, so that a length beyond 16 MiB is another packet.
+                        if length < 4 or begin + length > stop or raw[begin : begin + 4] not in MAGICS:
+                            break
+                        at = begin + length
+                        out.append(Message(data, begin, at, length))
+                    if at == stop:
+                        break
+                # What completes a message is joined with what is held of it, what follows stays where it is.
+                end = stop
+                if self._state is FramingState.IN_MESSAGE:
+                    end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
+                self._held.append(data if at == 0 and end == len(data) else data[at:end])
+                at = end
+                while self._take_one(out):
+                    pass
+        self.memory = self._held.length + self._pieces_length + _PIECE_COST * len(self._pieces)
         return out
-
-    def _in_place(self, data: TracedBytes, at: int, stop: int, out: list[Framed]) -> int:
-        """Takes the messages that are whole where they lie, and gives where they end."""
-        raw = data.data
-        while stop - at >= HEADER_LEN + 4:
-            length = int.from_bytes(raw[at : at + HEADER_LEN], "big")
-            end = at + HEADER_LEN + length
-            # The first byte of a session message is 0, so that a length beyond 16 MiB is another packet.
-            if length < 4 or end > stop or raw[at + HEADER_LEN : at + HEADER_LEN + 4] not in MAGICS:
-                break
-            out.append(Message(data, at + HEADER_LEN, end, length))
-            at = end
-        return at
 
     def _take_one(self, out: list[Framed]) -> bool:
         """Takes one step in what is held; False where more has to come for the next."""

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
+from analyzer.core.traced import TracedBytes
 from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.smb.crypto import TRANSFORM_LEN
 from analyzer.transport.smb.emitter import Emitter
@@ -61,9 +62,10 @@ from analyzer.transport.smb.smb2_header import (
     WRITE_REQUEST,
     Smb2Header,
     buffer_span,
+    lies_outside,
     read_header,
 )
-from analyzer.transport.smb.smb2_sessions import Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb2_sessions import SETUP_COST, Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.state import (
     ConnectionState,
     Open,
@@ -151,6 +153,32 @@ class Operation(Struct, frozen=True):
         return Cursor(self.message.head.data, HEADER_LEN)
 
 
+class Smb2Infos:
+    """How the messages of a connection were carried. Few differ, and all of a conversation are carried alike."""
+
+    def __init__(self, state: ConnectionState) -> None:
+        self._state = state
+        self._known: dict[tuple[object, ...], SmbInfo] = {}
+
+    def of(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
+        """How a message was carried."""
+        logon = stated = number = None
+        if session is not None:
+            logon = session.in_force if session.former else session.pending or session.logon
+            number = session.number
+            # What a renewal under way states grows with its messages.
+            stated = logon.identity if logon is not None and logon is session.pending else None
+        dialect, transforms = self._state.dialect, operation.transforms
+        signed = operation.header.flags & FLAG_SIGNED
+        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon, stated, number)
+        info = self._known.get(key)
+        if info is None:
+            how = (transforms.encrypted, bool(signed), transforms.compressed, operation.signature_ok)
+            info = SmbInfo(dialect, session_id, *how, self._state.client, self._state.server, session=number)
+            info = remember_info(self._known, key, info, logon)
+        return info
+
+
 class Smb2Reader:
     """Follows the SMB2 messages of one connection; events go to `out`."""
 
@@ -163,16 +191,15 @@ class Smb2Reader:
         self._pending: dict[int, Smb2Request] = {}
         self._requests_lost = False
         self._forgot = False
-        # Few differ, and all messages of a conversation are carried alike.
-        self._infos: dict[tuple[object, ...], SmbInfo] = {}
+        self._infos = Smb2Infos(state)
 
     def feed(self, direction: Direction, message: Message, transforms: Transforms) -> None:
         """One message, perhaps a compound, out of its transforms."""
-        length = message.stop - message.start
+        data, length = message.data, message.stop - message.start
         if length < HEADER_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
             return
-        lead = message.data.lead(message.start + min(length, LONGEST))
+        lead = data.data if type(data) is TracedBytes else data.lead(message.start + min(length, LONGEST))
         header = read_header(lead, message.start, length)
         if self._state.client_direction is None:
             self._state.client_direction = _other(direction) if header.is_response else direction
@@ -206,7 +233,7 @@ class Smb2Reader:
     @property
     def memory(self) -> int:
         """About how many bytes of memory its requests and setups take."""
-        return _REQUEST_COST * len(self._pending) + self._kept + self.sessions.memory
+        return _REQUEST_COST * len(self._pending) + self._kept + SETUP_COST * len(self.sessions.setups)
 
     def expect_negotiate(self) -> None:
         """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
@@ -296,7 +323,9 @@ class Smb2Reader:
         if command == CANCEL:
             return
         request = Smb2Request(command, session_id, tree_id, compound)
-        if self._pop(header.message_id) is None and len(self._pending) >= self._limits.requests:
+        if header.message_id in self._pending:
+            self._pop(header.message_id)
+        elif len(self._pending) >= self._limits.requests:
             self._forget_oldest(message)
         self._pending[header.message_id] = request
         take = _COMMANDS.get(command, _UNREAD).request
@@ -315,18 +344,17 @@ class Smb2Reader:
         request.size += size
         self._kept += size
 
-    def _pop(self, message_id: int) -> Smb2Request | None:
-        """Takes out the request of that MessageId, if one is waiting."""
-        request = self._pending.pop(message_id, None)
-        if request is not None:
-            self._kept -= request.size
-        return request
+    def _pop(self, message_id: int) -> None:
+        """No response is waited for any more."""
+        self._kept -= self._pending.pop(message_id).size
 
     def _response(self, operation: Operation) -> None:
         header = operation.header
         if header.status == STATUS_PENDING:
             return
-        request = self._pop(header.message_id)
+        request = self._pending.pop(header.message_id, None)
+        if request is not None:
+            self._kept -= request.size
         command = _COMMANDS.get(header.command, _UNREAD)
         if request is not None and request.command != header.command:
             # FSCTLs other than the transceive carry no channel data.
@@ -349,52 +377,62 @@ class Smb2Reader:
     # Data
 
     def _read_request(self, operation: Operation, request: Smb2Request) -> None:
-        (file_id,) = READ_REQUEST.read(operation.lead, operation.at, operation.captured)
+        if operation.captured < READ_REQUEST.stop:
+            READ_REQUEST.fail(operation.captured)
+        (file_id,) = READ_REQUEST.unpack(operation.lead, operation.at)
         _take_file_id(request, file_id)
 
     def _write_request(self, operation: Operation, request: Smb2Request) -> None:
-        start, length, file_id = WRITE_REQUEST.read(operation.lead, operation.at, operation.captured)
+        if operation.captured < WRITE_REQUEST.stop:
+            WRITE_REQUEST.fail(operation.captured)
+        start, length, file_id = WRITE_REQUEST.unpack(operation.lead, operation.at)
         _take_file_id(request, file_id)
         self._from_client(operation, request, start, length)
 
     def _ioctl_request(self, operation: Operation, request: Smb2Request) -> None:
-        code, file_id = IOCTL_REQUEST.read(operation.lead, operation.at, operation.captured)
+        if operation.captured < IOCTL_REQUEST.stop:
+            IOCTL_REQUEST.fail(operation.captured)
+        code, file_id = IOCTL_REQUEST.unpack(operation.lead, operation.at)
         _take_file_id(request, file_id)
         if code != FSCTL_PIPE_TRANSCEIVE:
             request.command = -1
             return
-        start, length = IOCTL_INPUT.read(operation.lead, operation.at, operation.captured)
+        if operation.captured < IOCTL_INPUT.stop:
+            IOCTL_INPUT.fail(operation.captured)
+        start, length = IOCTL_INPUT.unpack(operation.lead, operation.at)
         self._from_client(operation, request, start, length)
 
     def _from_client(self, operation: Operation, request: Smb2Request, start: int, length: int) -> None:
         message = operation.message
-        span = buffer_span(message, start, length)
-        session = operation.session
+        if length and (start < HEADER_LEN or start + length > message.length):
+            raise lies_outside(message, start, length)
+        span, session = (start, start + length), operation.session
         if session is None or request.session_id != operation.header.session_id:
             session = self.sessions.get(request.session_id, message)
-        smb = self._info(operation, request.session_id, session)
+        smb = self._infos.of(operation, request.session_id, session)
         if request.file_id is None and request.compound is not None:
             request.compound.waiting.append((message, span, smb))
             self._keeps(request, message.length)
             return
         if session is not None and request.file_id is not None:
-            opened = session.open_of(request.file_id, self._out)
+            opened = session.opens.get(request.file_id) or session.open_of(request.file_id, self._out)
             if may_be_sent_again(session, opened) and _came_before(self._state, operation, request, opened, span):
                 return
             session.deliver(opened, True, message, span, smb, self._out)
 
     def _read_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
-        header, message = operation.header, operation.message
-        if header.failed:
+        if operation.header.failed:
             return
-        lead, at, captured = operation.lead, operation.at, operation.captured
-        (size,) = READ_RESPONSE_SIZE.read(lead, at, captured)
-        if size != 17:
+        message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
+        if captured < READ_RESPONSE_SIZE.stop:
+            READ_RESPONSE_SIZE.fail(captured)
+        if READ_RESPONSE_SIZE.unpack(lead, at) != (17,):
             return
-        start, length = READ_RESPONSE.read(lead, at, captured)
-        span = buffer_span(message, start, length)
-        smb = self._info(operation, _session_id_of(header, request), session)
+        if captured < READ_RESPONSE.stop:
+            READ_RESPONSE.fail(captured)
+        span = buffer_span(message, *READ_RESPONSE.unpack(lead, at))
+        smb = self._infos.of(operation, session.session_id, session)
         file_id = request.file_id if request is not None else None
         if file_id is None and request is not None and request.compound is not None:
             file_id = request.compound.file_id
@@ -420,19 +458,23 @@ class Smb2Reader:
 
     def _ioctl_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
-        header, message = operation.header, operation.message
-        lead, at, captured = operation.lead, operation.at, operation.captured
-        (size,) = IOCTL_RESPONSE_SIZE.read(lead, at, captured)
-        if size != 49:
+        message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
+        if captured < IOCTL_RESPONSE_SIZE.stop:
+            IOCTL_RESPONSE_SIZE.fail(captured)
+        if IOCTL_RESPONSE_SIZE.unpack(lead, at) != (49,):
             return
-        code, file_id, start, length = IOCTL_RESPONSE.read(lead, at, captured)
-        span = buffer_span(message, start, length)
-        if code == FSCTL_PIPE_TRANSCEIVE and not header.failed:
+        if captured < IOCTL_RESPONSE.stop:
+            IOCTL_RESPONSE.fail(captured)
+        code, file_id, start, length = IOCTL_RESPONSE.unpack(lead, at)
+        if length and (start < HEADER_LEN or start + length > message.length):
+            raise lies_outside(message, start, length)
+        # A warning (STATUS_BUFFER_OVERFLOW) answers with data too.
+        if code == FSCTL_PIPE_TRANSCEIVE and operation.header.status >> 30 != 3:
             file_id = (request.file_id if request is not None else None) or whole_file_id(session.opens, file_id)
-            opened = session.open_of(file_id, self._out)
-            smb = self._info(operation, _session_id_of(header, request), session)
+            opened = session.opens.get(file_id) or session.open_of(file_id, self._out)
+            smb = self._infos.of(operation, session.session_id, session)
             if request is None or request.sent is None or request.sent.is_first_answer():
-                session.deliver(opened, False, message, span, smb, self._out)
+                session.deliver(opened, False, message, (start, start + length), smb, self._out)
 
     # Opens and trees
 
@@ -524,24 +566,6 @@ class Smb2Reader:
         if session is not None and not operation.header.failed:
             self.sessions.logoff(session)
 
-    # Small things
-
-    def _info(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
-        """How a message was carried."""
-        logon = session.in_force if session is not None else None
-        dialect, transforms = self._state.dialect, operation.transforms
-        signed = operation.header.flags & FLAG_SIGNED
-        number = session.number if session is not None else None
-        # What a renewal under way states grows with its messages.
-        stated = logon.identity if session is not None and logon is not None and logon is session.pending else None
-        key = (dialect, session_id, signed, transforms, operation.signature_ok, logon, stated, number)
-        info = self._infos.get(key)
-        if info is None:
-            how = (transforms.encrypted, bool(signed), transforms.compressed, operation.signature_ok)
-            info = SmbInfo(dialect, session_id, *how, self._state.client, self._state.server, session=number)
-            info = remember_info(self._infos, key, info, logon)
-        return info
-
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
         """A message of which too little was captured to know what it was about."""
         reason = message.reason or why
@@ -603,12 +627,6 @@ def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open
     kind: OpenKind = tree.kind if tree is not None else "unknown"
     name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
     return Open(kind, name, request.tree_id, impersonation=request.impersonation)
-
-
-def _session_id_of(header: Smb2Header, request: Smb2Request | None) -> int:
-    if request is not None and header.session_id in (0, _NO_SESSION):
-        return request.session_id
-    return header.session_id
 
 
 def _take_file_id(request: Smb2Request, file_id: bytes) -> None:

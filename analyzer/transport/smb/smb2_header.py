@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from msgspec import Struct
 
@@ -61,28 +62,26 @@ def read_header(data: bytes, at: int, length: int) -> Smb2Header:
 
 
 class FixedFields:
-    """Fields of fixed size that follow each other from `offset` of a message on; pad bytes (`4x`) give no value."""
+    """Fields of fixed size that follow each other from `offset` of a message on; pad bytes (`4x`) give no value.
+
+    `unpack` gives the values in the message at a position of data; at least `stop` bytes of it were captured.
+    """
 
     def __init__(self, offset: int, *fields: tuple[str, str]) -> None:
         self._fields = fields
-        self._struct = struct.Struct("<" + "".join(kind for _, kind in fields))
-        self.offset = offset
-        self.stop = offset + self._struct.size
+        layout = struct.Struct(f"<{offset}x" + "".join(kind for _, kind in fields))
+        self.unpack: Callable[[bytes, int], tuple[Any, ...]] = layout.unpack_from
+        self.offset, self.stop = offset, layout.size
 
-    def read(self, data: bytes, at: int, length: int) -> tuple[Any, ...]:
-        """The values in the message at `at` of the data; `length` bytes of it were captured. Raises `TruncatedError`."""
-        if length < self.stop:
-            self._fail(length)
-        return self._struct.unpack_from(data, at + self.offset)
-
-    def _fail(self, length: int) -> None:
-        """Names the first field that is not whole."""
+    def fail(self, length: int) -> NoReturn:
+        """Raises `TruncatedError` that names the first field which is not whole in so many bytes."""
         pos = self.offset
         for name, kind in self._fields:
             size = struct.calcsize("<" + kind)
             if size > length - pos:
                 raise TruncatedError(f"{size} bytes wanted, {length - pos} left", field=name, start=pos, stop=length)
             pos += size
+        raise AssertionError("all fields are whole")
 
 
 READ_REQUEST = FixedFields(HEADER_LEN, ("read.fixed", "16x"), ("file_id", "16s"))
@@ -122,7 +121,10 @@ LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(lay
 def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:
     """Start and stop of a buffer that a message describes, checked against the message's own length. Raises `MalformedError`."""
     if length and (start < HEADER_LEN or start + length > message.length):
-        raise MalformedError(
-            f"{length} bytes at {start} lie outside of the {message.length}-byte message", field="buffer"
-        )
+        raise lies_outside(message, start, length)
     return start, start + length
+
+
+def lies_outside(message: Message, start: int, length: int) -> MalformedError:
+    """States that a buffer does not lie in its message."""
+    return MalformedError(f"{length} bytes at {start} lie outside of the {message.length}-byte message", field="buffer")

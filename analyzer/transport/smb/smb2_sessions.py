@@ -55,7 +55,7 @@ CAPABILITY_ENCRYPTION = 0x40
 MAX_CHECKED = 128 * 1024
 _MAX_CONTEXTS = 64
 # Memory of a session setup under way, its tokens among it, as measured.
-_SETUP_COST = 6000
+SETUP_COST = 6000
 
 
 class Smb2Setup(Struct):
@@ -78,19 +78,14 @@ class Smb2Sessions:
     def __init__(self, state: ConnectionState, out: Emitter) -> None:
         self._state = state
         self._out = out
-        self._setups: dict[int, Smb2Setup] = {}
+        self.setups: dict[int, Smb2Setup] = {}
         self.times = SessionTimes()
-
-    @property
-    def memory(self) -> int:
-        """About how many bytes of memory the setups under way take."""
-        return _SETUP_COST * len(self._setups)
 
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they carried is not lost."""
-        for session_id, setup in self._setups.items():
+        for session_id, setup in self.setups.items():
             self._ends_unanswered(session_id, setup)
-        self._setups.clear()
+        self.setups.clear()
 
     def leave(self, session: Session) -> None:
         """This connection has no more of the session; without connections the session is over."""
@@ -124,7 +119,7 @@ class Smb2Sessions:
 
     def setup_of(self, session_id: int) -> Smb2Setup | None:
         """The setup under way that has this session id."""
-        return self._setups.get(session_id)
+        return self.setups.get(session_id)
 
     def get(self, session_id: int, message: Message) -> Session | None:
         """The session that a message names; one that was set up before the capture began is made up."""
@@ -133,16 +128,20 @@ class Smb2Sessions:
         session = self._state.sessions.get(session_id)
         if session is None:
             session = self._session_in_use(session_id, message)
-        self.times.note(session, message.data, message.start)
+        data, times = message.data, self.times
+        if session is times.session and type(data) is TracedBytes and data.source is times.source:
+            times.last = data.start + message.start
+        else:
+            times.note(session, data, message.start)
         if session.former:
             session.at_ns = message.time_ns if session.needs_times else None
         return session
 
     def _session_in_use(self, session_id: int, message: Message) -> Session:
         state = self._state
-        if session_id in self._setups:
+        if session_id in self.setups:
             # The answer that completed the setup was not captured; that the session is used shows that there was one.
-            return self._establish(session_id, self._setups.pop(session_id))
+            return self._establish(session_id, self.setups.pop(session_id))
         if (known := state.shared.sessions.in_use(session_id, state)) is not None:
             known.connections[state.connection.number] = state
             state.sessions[session_id] = known
@@ -233,10 +232,10 @@ class Smb2Sessions:
         state, session_id = self._state, header.session_id
         is_first = token is not None and is_first_token(token.data)
         is_new = is_first or session_id == 0
-        setup = self._setups.get(session_id) if session_id else None
+        setup = self.setups.get(session_id) if session_id else None
         if setup is not None and is_first:
             # The answer to the one before was not captured.
-            self._ends_unanswered(session_id, self._setups.pop(session_id))
+            self._ends_unanswered(session_id, self.setups.pop(session_id))
             setup = None
         if setup is None:
             setup = self._new_setup(part, binding=binding, fresh=session_id == 0, renews=is_first and session_id != 0)
@@ -290,13 +289,13 @@ class Smb2Sessions:
                 setup.handshake.feed("acceptor", token.data)
         if more:
             self._hash(setup, part)
-            if len(self._setups) >= (most := self._state.shared.limits.sessions):
-                del self._setups[next(iter(self._setups))]
+            if len(self.setups) >= (most := self._state.shared.limits.sessions):
+                del self.setups[next(iter(self.setups))]
                 text = f"more than {most} session setups under way on one connection; the oldest are forgotten"
                 self._state.note("limit", text, part.frames)
-            self._setups[header.session_id] = setup
+            self.setups[header.session_id] = setup
             return
-        self._setups.pop(header.session_id, None)
+        self.setups.pop(header.session_id, None)
         if header.status != STATUS_SUCCESS:
             self._refuse(header, setup, part)
             return

@@ -13,7 +13,7 @@ from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.session_framing import Framed, Framing, LostMessages, Message, NetbiosNames
-from analyzer.transport.smb.smb2 import ENCRYPTED, PLAIN, Smb2Reader
+from analyzer.transport.smb.smb2 import ENCRYPTED, PLAIN, Smb2Reader, Transforms
 from analyzer.transport.smb.state import ConnectionState, SharedState
 from analyzer.transport.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from analyzer.transport.smb.smb1 import Smb1Reader
 
 _SERVER_PORTS = (445, 139)
+# The directions of parts that are no reply, and of those that are, by the direction of a batch.
+_WAYS: tuple[tuple[Direction, Direction], tuple[Direction, Direction]] = ((0, 1), (1, 0))
+_WRAPPED = frozenset({TRANSFORM_MAGIC, COMPRESSION_MAGIC})
 # Memory of a connection without sessions and requests, as measured.
 _COST = 4000
 
@@ -36,6 +39,8 @@ class SmbConnection:
         elif connection.initiator_known or connection.b.port in _SERVER_PORTS:
             client = 0
         self._state = ConnectionState(shared, connection, client)
+        # About how many bytes of memory it takes.
+        self.memory = _COST
         self._framings: list[Framing | None] = [None, None]
         self._out = Emitter()
         self._smb2 = Smb2Reader(self._state, self._out)
@@ -48,7 +53,7 @@ class SmbConnection:
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
             self._take(item.direction, begun.feed(item))
         else:
-            borders, ways = item.borders, item.ways
+            borders, ways = item.borders, _WAYS[item.direction]
             for part, is_reply in enumerate(item.replies):
                 direction = ways[is_reply]
                 framing = self._framings[direction]
@@ -58,15 +63,11 @@ class SmbConnection:
                     framing = self._begin(direction, seeking=seeking)
                 self._take(direction, framing.feed(item.data, borders[part], borders[part + 1]))
         self._smb2.sessions.times.flush()
-        return self._out.take()
-
-    @property
-    def memory(self) -> int:
-        """About how many bytes of memory it takes."""
         sent, received = self._framings
         framings = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
         readers = self._smb2.memory + (self._smb1.memory if self._smb1 is not None else 0)
-        return _COST + framings + self._state.memory + readers
+        self.memory = _COST + framings + self._state.memory + readers
+        return self._out.take()
 
     def open_since(self, since_ns: int) -> int | None:
         """When the first message began that began at this time or later and is not whole."""
@@ -99,10 +100,26 @@ class SmbConnection:
 
     def _take(self, direction: Direction, found: list[Framed]) -> None:
         """What was found in the stream."""
+        log = self._state.shared.message_log
         for event in found:
             if isinstance(event, Message):
                 try:
-                    self._message(direction, event)
+                    data, start, transforms = event.data, event.start, PLAIN
+                    message: Message | None = event
+                    magic = (data.data if type(data) is TracedBytes else data.lead(start + 4))[start : start + 4]
+                    if magic in _WRAPPED:
+                        message, transforms = self._unwrapped(direction, event)
+                        magic = message.begins_with(4) if message is not None else b""
+                    if message is not None:
+                        if log is not None:
+                            log(self._state.connection, direction, event, message)
+                        if magic == SMB2_MAGIC:
+                            self._smb2.feed(direction, message, transforms)
+                        elif magic == SMB1_MAGIC:
+                            self._smb1 = self._smb1 or self._begin_smb1()
+                            self._smb1.feed(direction, message)
+                        else:
+                            raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
                 except DecodeError as error:
                     self._decode_error(direction, event, error)
                 if self._state.crowded_out:
@@ -114,30 +131,20 @@ class SmbConnection:
             else:
                 self._out.append(event)
 
-    def _message(self, direction: Direction, message: Message) -> None:
-        transforms, outer = PLAIN, message
-        magic = message.begins_with(4)
-        if magic == TRANSFORM_MAGIC:
+    def _unwrapped(self, direction: Direction, message: Message) -> tuple[Message | None, Transforms]:
+        """The message without its transforms, and what these were; None where it stays encrypted."""
+        transforms = PLAIN
+        if message.begins_with(4) == TRANSFORM_MAGIC:
             decrypted = self._smb2.decrypt(direction, message)
             if decrypted is None:
-                return
+                return None, ENCRYPTED
             message, transforms = decrypted, ENCRYPTED
-            magic = message.begins_with(4)
-        if magic == COMPRESSION_MAGIC:
+        if message.begins_with(4) == COMPRESSION_MAGIC:
             if not message.whole:
                 raise TruncatedError("a compressed message is not whole in the capture", field="message")
             message = Message.of(self._decompress(message.head))
             transforms = replace(transforms, compressed=True)
-            magic = message.begins_with(4)
-        if (log := self._state.shared.message_log) is not None:
-            log(self._state.connection, direction, outer, message)
-        if magic == SMB2_MAGIC:
-            self._smb2.feed(direction, message, transforms)
-        elif magic == SMB1_MAGIC:
-            self._smb1 = self._smb1 or self._begin_smb1()
-            self._smb1.feed(direction, message)
-        else:
-            raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
+        return message, transforms
 
     def _decode_error(self, direction: Direction, message: Message, error: DecodeError) -> None:
         """A message against its specification costs itself."""

@@ -60,10 +60,17 @@ class SmbLayer:
     def feed(self, event: Event) -> list[Event]:
         """Takes one event; gives what it completed."""
         if isinstance(event, StreamBatch | Gap):
-            connection = self._connections.get(event.connection.number)
-            if connection is None and event.connection.number in self._given_up:
+            number = event.connection.number
+            connection = self._connections.get(number)
+            if connection is None:
+                if number not in self._given_up:
+                    return [event]
                 connection = self._begin(event.connection)
-            return self._take(connection, event) if connection is not None else [event]
+            out = connection.feed(event)
+            for other in self._memory.holds(number, connection.memory):
+                self._given_up.add(other)
+                out += self._connections.pop(other).finish()
+            return out
         if isinstance(event, Recognised) and event.protocol == "smb":
             self._begin(event.connection)
             return [event]
@@ -92,10 +99,3 @@ class SmbLayer:
     def _begin(self, connection: Connection) -> SmbConnection:
         begun = self._connections[connection.number] = SmbConnection(self._shared, connection)
         return begun
-
-    def _take(self, connection: SmbConnection, event: StreamBatch | Gap) -> list[Event]:
-        out = connection.feed(event)
-        for number in self._memory.holds(event.connection.number, connection.memory):
-            self._given_up.add(number)
-            out += self._connections.pop(number).finish()
-        return out

@@ -6,7 +6,7 @@ A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionI
 SMB2, `smb1` those of SMB1:
 
     state        input                                                 next state
-    -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `_setups`)
+    -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `setups`)
     -            any other message that names it                        VALID: that of a client's other connection, or made up
     -            SESSION_SETUP response with success                    VALID; a binding joins the session of another connection
     IN SETUP     MORE_PROCESSING_REQUIRED                               IN SETUP
@@ -496,9 +496,10 @@ class Session:
         handshake = began.handshake if began is not None and began.begins else None
         return bool(self.verified) or (handshake is not None and handshake.session_key is not None)
 
-    def seen(self, time_ns: int) -> None:
+    def seen(self, time_ns: int, until_ns: int = 0) -> None:
+        """A message of it was captured then; the last of several at a later time."""
         self.first_time_ns = min(self.first_time_ns, time_ns)
-        self.last_time_ns = max(self.last_time_ns, time_ns)
+        self.last_time_ns = max(self.last_time_ns, time_ns, until_ns)
 
     def note_frames(self, frames: tuple[int, ...]) -> None:
         if len(self.frames) < MAX_FRAMES:
@@ -906,34 +907,34 @@ def _may_be_same(one: _Traits, other: _Traits) -> bool:
 
 
 class SessionTimes:
-    """When sessions were seen in a batch: in one table of ordered frames the first and the last place suffice."""
+    """When sessions were seen in a batch: in one table of ordered frames the first and the last place suffice.
 
-    __slots__ = ("_first", "_last", "_session", "_source")
+    `session` was seen at the places `first` and `last` of `source`, and between; None where nothing is noted.
+    """
+
+    __slots__ = ("first", "last", "session", "source")
 
     def __init__(self) -> None:
-        self._session: Session | None = None
-        self._source: Source | None = None
-        self._first = self._last = 0
+        self.session: Session | None = None
+        self.source: Source | None = None
+        self.first = self.last = 0
 
     def note(self, session: Session, data: TracedBytes, at: int) -> None:
-        """A session was seen in the message that begins at `at` of `data`."""
+        """A session was seen in the message that begins at `at` of `data`, which is the first of its session and source."""
+        self.flush()
         # Bytes that are not joined yet find out where they are from only when they have to.
         source = data.source if type(data) is TracedBytes else None
-        if source is not None and session is self._session and source is self._source:
-            self._last = data.start + at
-            return
-        self.flush()
         if isinstance(source, FrameTable) and source.ordered:
-            self._session, self._source = session, source
-            self._first = self._last = data.start + at
+            self.session, self.source = session, source
+            self.first = self.last = data.start + at
         elif time_ns := data.time_ns_at(at):
             session.seen(time_ns)
 
     def flush(self) -> None:
         """Passes on to the session what was noted."""
-        session, source = self._session, self._source
+        session, source = self.session, self.source
         if session is not None and source is not None:
-            for at in {self._first, self._last}:
-                if time_ns := source.moment(at):
-                    session.seen(time_ns)
-            self._session = self._source = None
+            times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)
+            if times is not None and times[1]:
+                session.seen(times[0] or times[1], times[1])
+            self.session = self.source = None

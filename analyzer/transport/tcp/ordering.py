@@ -23,6 +23,8 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct
+
 from analyzer.core.events import Conflict, Event, Problem, ProblemKind
 from analyzer.core.limits import Limits
 from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
@@ -64,15 +66,12 @@ _TOO_MUCH = "not captured before too much waited for it"
 BEFORE_RESET = "not captured before the connection was reset"
 
 
-class _Delivered:
+class _Delivered(Struct, eq=False):
     """A batch that was delivered, of so many segments; the offsets of each direction are looked up once, when they are needed."""
 
-    __slots__ = ("batch", "count", "ranges")
-
-    def __init__(self, batch: StreamBatch, count: int) -> None:
-        self.batch = batch
-        self.count = count
-        self.ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
+    batch: StreamBatch
+    count: int
+    ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     def has(self, direction: Direction, start: int, stop: int) -> bool:
         """Whether there are bytes of a direction with offsets from `start` to `stop`."""

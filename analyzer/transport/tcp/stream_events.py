@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
+from operator import sub
 from typing import Literal
 
 from msgspec import Struct
@@ -74,8 +76,7 @@ class StreamBatch(Event, frozen=True):
     @property
     def replied(self) -> int:
         """How many bytes the other direction sends."""
-        borders = self.borders
-        return sum([borders[at + 1] - borders[at] for at, is_reply in enumerate(self.replies) if is_reply])
+        return sum(compress(map(sub, self.borders[1:], self.borders), self.replies))
 
     def offsets(self) -> list[int]:
         """The position of the first byte of each part in its stream."""
