@@ -113,7 +113,20 @@ class Association:
         from_client = event.from_client
         for item in self._framers[from_client].feed(event):
             if isinstance(item, RawPdu):
-                self._pdu(from_client, item, out)
+                header = item.header
+                if header.ptype in _BINDS:
+                    self._learn_client(from_client, header.ptype in CLIENT_PTYPES)
+                trailer: SecTrailer | None = None
+                try:
+                    if header.auth_length:
+                        trailer = find_sec_trailer(header, item.piece.data, HEADER_LEN, item.start)
+                    if self._pdus:
+                        out.append(self._pdu_event(from_client, item, trailer))
+                    _PDU_TYPES.get(header.ptype, Association._unknown)(self, from_client, item, trailer, out)
+                except DecodeError as error:
+                    if self._pdus and trailer is None and header.auth_length:
+                        out.append(self._pdu_event(from_client, item, None))
+                    self._bad(from_client, item, error, out)
             elif isinstance(item, CutPdu):
                 is_gap = isinstance(event, ChannelGap)
                 self._has_gap |= is_gap
@@ -212,25 +225,6 @@ class Association:
         self._fragment(header, head, part, out)
 
     # PDUs
-
-    def _pdu(self, from_client: bool, raw: RawPdu, out: list[Event]) -> None:
-        header = raw.header
-        if header.ptype in _BINDS:
-            self._learn_client(from_client, header.ptype in CLIENT_PTYPES)
-        take = _PDU_TYPES.get(header.ptype, Association._unknown)
-        try:
-            trailer = find_sec_trailer(header, raw.piece.data, HEADER_LEN, raw.start) if header.auth_length else None
-        except DecodeError as error:
-            if self._pdus:
-                out.append(self._pdu_event(from_client, raw, None))
-            self._bad(from_client, raw, error, out)
-            return
-        if self._pdus:
-            out.append(self._pdu_event(from_client, raw, trailer))
-        try:
-            take(self, from_client, raw, trailer, out)
-        except DecodeError as error:
-            self._bad(from_client, raw, error, out)
 
     def _learn_client(self, from_client: bool, is_client: bool) -> None:
         """Only who binds is the client; a connection captured from its middle may have it the wrong way round."""

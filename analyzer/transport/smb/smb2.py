@@ -65,7 +65,7 @@ from analyzer.transport.smb.smb2_header import (
     lies_outside,
     read_header,
 )
-from analyzer.transport.smb.smb2_sessions import SETUP_COST, Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb2_sessions import Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.state import (
     ConnectionState,
     Open,
@@ -128,7 +128,7 @@ class Smb2Request(Struct):
     sent: SentData | None = None
     reopens: bytes | None = None
     is_replay: bool = False
-    # Bytes of names and data that it keeps.
+    # Bytes of memory that it takes, with those of names and data that it keeps.
     size: int = 0
 
 
@@ -186,7 +186,8 @@ class Smb2Reader:
         self._state = state
         self._out = out
         self._limits = state.shared.limits
-        self._kept = 0  # bytes of names and data in requests
+        # About how many bytes of memory its requests take.
+        self.memory = 0
         self.sessions = Smb2Sessions(state, out)
         self._pending: dict[int, Smb2Request] = {}
         self._requests_lost = False
@@ -230,13 +231,10 @@ class Smb2Reader:
             self.lost_data(direction, message, session.undecrypted.reason)
         return decrypted
 
-    @property
-    def memory(self) -> int:
-        """About how many bytes of memory its requests and setups take."""
-        return _REQUEST_COST * len(self._pending) + self._kept + SETUP_COST * len(self.sessions.setups)
-
     def expect_negotiate(self) -> None:
         """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
+        if 0 in self._pending:
+            self._pop(0)
         self._pending[0] = Smb2Request(NEGOTIATE, 0, None)
 
     def lost_data(self, direction: Direction, what: Message | LostMessages, reason: str) -> None:
@@ -322,12 +320,13 @@ class Smb2Reader:
                 compound.file_id, compound.session_id, compound.tree_id = None, session_id, tree_id
         if command == CANCEL:
             return
-        request = Smb2Request(command, session_id, tree_id, compound)
+        request = Smb2Request(command, session_id, tree_id, compound, size=_REQUEST_COST)
         if header.message_id in self._pending:
             self._pop(header.message_id)
         elif len(self._pending) >= self._limits.requests:
             self._forget_oldest(message)
         self._pending[header.message_id] = request
+        self.memory += _REQUEST_COST
         take = _COMMANDS.get(command, _UNREAD).request
         if take is not None:
             take(self, operation, request)
@@ -342,11 +341,11 @@ class Smb2Reader:
 
     def _keeps(self, request: Smb2Request, size: int) -> None:
         request.size += size
-        self._kept += size
+        self.memory += size
 
     def _pop(self, message_id: int) -> None:
         """No response is waited for any more."""
-        self._kept -= self._pending.pop(message_id).size
+        self.memory -= self._pending.pop(message_id).size
 
     def _response(self, operation: Operation) -> None:
         header = operation.header
@@ -354,7 +353,7 @@ class Smb2Reader:
             return
         request = self._pending.pop(header.message_id, None)
         if request is not None:
-            self._kept -= request.size
+            self.memory -= request.size
         command = _COMMANDS.get(header.command, _UNREAD)
         if request is not None and request.command != header.command:
             # FSCTLs other than the transceive carry no channel data.

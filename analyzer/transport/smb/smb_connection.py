@@ -14,6 +14,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.session_framing import Framed, Framing, LostMessages, Message, NetbiosNames
 from analyzer.transport.smb.smb2 import ENCRYPTED, PLAIN, Smb2Reader, Transforms
+from analyzer.transport.smb.smb2_sessions import SETUP_COST
 from analyzer.transport.smb.state import ConnectionState, SharedState
 from analyzer.transport.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
@@ -66,7 +67,8 @@ class SmbConnection:
         sent, received = self._framings
         framings = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
         readers = self._smb2.memory + (self._smb1.memory if self._smb1 is not None else 0)
-        self.memory = _COST + framings + self._state.memory + readers
+        setups = SETUP_COST * len(self._smb2.sessions.setups)
+        self.memory = _COST + framings + self._state.memory + readers + setups
         return self._out.take()
 
     def open_since(self, since_ns: int) -> int | None:

@@ -921,7 +921,8 @@ class SessionTimes:
 
     def note(self, session: Session, data: TracedBytes, at: int) -> None:
         """A session was seen in the message that begins at `at` of `data`, which is the first of its session and source."""
-        self.flush()
+        if self.session is not None:
+            self.flush()
         # Bytes that are not joined yet find out where they are from only when they have to.
         source = data.source if type(data) is TracedBytes else None
         if isinstance(source, FrameTable) and source.ordered:

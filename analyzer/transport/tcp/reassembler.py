@@ -132,7 +132,7 @@ class Reassembler:
     def _deliver(self, half: Half, item: SegmentBatch) -> StreamBatch:
         """Delivers a batch that continues both directions."""
         other, replies = half.other, item.replies
-        offset, reply_offset, size = half.next - half.origin, other.next - other.origin, len(item.payload)
+        offset, reply_offset, size = half.next - half.origin, other.next - other.origin, item.borders[-1]
         batch = StreamBatch(
             half.flow.connection, half.direction, offset, item.payload, item.borders, replies, reply_offset
         )
