@@ -235,7 +235,8 @@ class Smb2Reader:
         """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
         if 0 in self._pending:
             self._pop(0)
-        self._pending[0] = Smb2Request(NEGOTIATE, 0, None)
+        self._pending[0] = Smb2Request(NEGOTIATE, 0, None, size=_REQUEST_COST)
+        self.memory += _REQUEST_COST
 
     def lost_data(self, direction: Direction, what: Message | LostMessages, reason: str) -> None:
         """Messages of this direction were lost: gaps for the pipes that may have lost data.
