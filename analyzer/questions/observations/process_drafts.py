@@ -14,8 +14,10 @@ from analyzer.results.statistics import Who
 def process_drafts(scene: Scene) -> Iterator[Draft]:
     """An observation of the odd processes of each name on a machine, of whoever saw them first."""
     groups: dict[tuple[Who, str], list[ProcessRecord]] = {}
-    for one in scene.processes:
-        if one.oddities:
+    table = scene.processes
+    for row, oddities in enumerate(table.oddities):
+        if oddities:
+            one = table.record(row)
             groups.setdefault((one.seen_by[0], one.name), []).append(one)
     for (who, name), found in groups.items():
         yield _observed(scene, who, name, found)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from analyzer.core.cached import cached_property
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.machine_names import machine_names
-from analyzer.questions.processes.process_records import process_records
+from analyzer.questions.processes.process_records import ProcessTable, process_table
 from analyzer.questions.statistics.activity import findings
 from analyzer.questions.statistics.shown import ShownCalls
 from analyzer.questions.statistics.summary import who_of
@@ -21,7 +21,6 @@ from analyzer.results.call import Call, CallOutcome
 from analyzer.results.call_rows import Context
 from analyzer.results.next_command import next_command
 from analyzer.results.observation import Confidence, ObservationKind, Severity
-from analyzer.results.process import ProcessRecord
 from analyzer.results.returns import ReturnKind
 from analyzer.results.statistics import Who
 from analyzer.transport.rpc.status import fault_name
@@ -87,18 +86,18 @@ class Scene:
         self.left: Mask = ~self.performance
 
     @cached_property
-    def processes(self) -> tuple[ProcessRecord, ...]:
+    def processes(self) -> ProcessTable:
         """The processes that were to be seen, machine by machine."""
-        return tuple(process_records(self.analysis, self.found))
+        return process_table(self.analysis, self.found)
 
     @cached_property
     def processes_seen(self) -> Counter[tuple[str, str | None, str]]:
         """How many processes of a machine somebody saw: by its address, the account and the client."""
-        return Counter(
-            key
-            for one in self.processes
-            for key in {(one.server_ip, seen.user, seen.client_ip) for seen in one.seen_by}
-        )
+        found: Counter[tuple[str, str | None, str]] = Counter()
+        for seen_by, count in Counter(self.processes.seen_by).items():
+            for key in {(seen.server_ip, seen.user, seen.client_ip) for seen in seen_by}:
+                found[key] += count
+        return found
 
     def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
         """A command that shows more."""

@@ -16,7 +16,6 @@ from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.next_command import next_command
 from analyzer.results.observation import SEVERITIES, Observation
-from analyzer.results.process import ProcessRecord
 from analyzer.results.security import Decryption
 from analyzer.results.triage import Outcome, TriageFile, TriageHost, TriageProcess
 
@@ -66,30 +65,29 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
 def _processes(scene: Scene, file: str) -> Iterator[TriageProcess]:
     # Many processes are seen first and last in the same two calls.
     frames: dict[tuple[int, int], tuple[int, ...]] = {}
-    calls = scene.analysis.calls
-    for one in scene.processes:
-        first, last = ends = one.first_call, one.last_call
+    calls, table = scene.analysis.calls, scene.processes
+    columns = table.parent_pids, table.parent_names, table.answers, table.oddities, table.seen_by
+    for (server, name, pid, _), first, last, parent_pid, parent_name, answers, oddities, seen_by in zip(
+        table.keys, table.first, table.last, *columns, strict=True
+    ):
+        ends = first.first_call, last.last_call
         if ends not in frames:
-            frames[ends] = _numbers(calls[first - 1].frames[:1] + calls[last - 1].frames[-1:])
-        yield _process(one, file, frames[ends])
-
-
-def _process(one: ProcessRecord, file: str, frames: tuple[int, ...]) -> TriageProcess:
-    return TriageProcess(
-        file=file,
-        server_ip=one.server_ip,
-        server_name=one.server_name,
-        name=one.name,
-        pid=one.pid,
-        parent_pid=one.parent_pid,
-        parent_name=one.parent_name,
-        answers=one.answers,
-        first_time_ns=one.first_time_ns,
-        last_time_ns=one.last_time_ns,
-        oddities=one.oddities,
-        seen_by=one.seen_by,
-        frames=frames,
-    )
+            frames[ends] = _numbers(calls[ends[0] - 1].frames[:1] + calls[ends[1] - 1].frames[-1:])
+        yield TriageProcess(
+            file=file,
+            server_ip=server,
+            server_name=table.machines.get(server),
+            name=name,
+            pid=pid,
+            parent_pid=parent_pid,
+            parent_name=parent_name,
+            answers=answers,
+            first_time_ns=first.first_time_ns,
+            last_time_ns=last.last_time_ns,
+            oddities=oddities,
+            seen_by=seen_by,
+            frames=frames[ends],
+        )
 
 
 def _file(file: str, outcome: Outcome, text: str, scene: Scene | None, ranked: Sequence[Observation]) -> TriageFile:

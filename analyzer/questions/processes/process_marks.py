@@ -44,6 +44,8 @@ _NEARLY_OF_LENGTH = {
     length: tuple(known for known in _OF_WINDOWS if abs(len(known) - length) <= 1)
     for length in range(1, max(map(len, _OF_WINDOWS)) + 2)
 }
+# One change leaves the first two letters or the last two of a name as they are: these names have five letters or more.
+_BEGINNINGS, _ENDINGS = frozenset(known[:2] for known in _OF_WINDOWS), frozenset(known[-2:] for known in _OF_WINDOWS)
 # Programs whose names are as near: of Windows, or in use everywhere.
 _USUAL = frozenset(_OF_WINDOWS) | {"taskhostex", "service", "sihost", "dashost", "iexplorer", "iexplore", "fontdrvhost"}
 _DIGITS = str.maketrans("013457", "oleast")
@@ -81,7 +83,7 @@ _RARE = {
 def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tuple[ProcessMark, ...]:
     """What is odd about the parent of a process. `services` are the process ids of the service control manager, as far as they were
     seen: it starts every svchost ("Hunt Evil")."""
-    if _EXTENSION.sub("", name).casefold() != "svchost" or parent is None or not services or parent in services:
+    if parent is None or not services or parent in services or _EXTENSION.sub("", name).casefold() != "svchost":
         return ()
     own = ", ".join(map(str, sorted(services)))
     return (ProcessMark("parent", f"process {parent} created it; Windows creates svchost by services (pid {own})"),)
@@ -99,6 +101,8 @@ def _resemblance(plain: str) -> ProcessMark | None:
         return None
     nearly = _NEARLY_OF_LENGTH.get(len(plain), ())
     as_letters = plain.translate(_DIGITS) if nearly else plain
+    if plain[:2] not in _BEGINNINGS and plain[-2:] not in _ENDINGS and as_letters not in _OF_WINDOWS:
+        return None
     for known in nearly:
         if as_letters == known:
             return ProcessMark("resembles", f"digits in the place of letters of {known}")

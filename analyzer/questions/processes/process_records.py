@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, UnsetType, field
-from msgspec.structs import replace
 
 from analyzer.core.arrays import distinct
 from analyzer.core.times import NS_PER_S
@@ -28,9 +28,9 @@ from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.questions.statistics.activity import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
 from analyzer.questions.statistics.summary import frames_of_calls
 from analyzer.results.analysis import Analysis
-from analyzer.results.process import Course, ProcessRecord
+from analyzer.results.process import Course, ProcessMark, ProcessRecord
 from analyzer.results.sample import Why
-from analyzer.results.statistics import ImageRecord
+from analyzer.results.statistics import ImageRecord, Who
 
 _PID, _PARENT, _ELAPSED, _CPU, _MEMORY = range(5)
 _COUNTERS = {
@@ -62,119 +62,155 @@ class _Values(Struct):
     memory: list[_Floats] = field(default_factory=list)
 
 
-class _Sighted(Struct):
-    """The sightings of one process, through whatever counterset."""
+class ProcessTable(Struct, frozen=True):
+    """The processes, machine by machine in the order of their first sightings, by columns: a record is made of a row that is looked
+    at.
 
-    images: list[ImageRecord]
-    first: ImageRecord
-    last: ImageRecord
+    `keys` have server, name and process id. `first` and `last` are what was seen of a process first and last.
+    """
+
+    keys: Sequence[_Key]
+    images: Sequence[Sequence[ImageRecord]]
+    first: Sequence[ImageRecord]
+    last: Sequence[ImageRecord]
+    parent_pids: Sequence[int | None]
+    parent_names: Sequence[str | None]
+    oddities: Sequence[tuple[ProcessMark, ...]]
+    answers: Sequence[int]
+    seen_by: Sequence[tuple[Who, ...]]
+    machines: Mapping[str, str]
+    _values: Sequence[_Values]
+    _lists: Mapping[ListKey, Sequence[tuple[int, int]]]
+    _frames_of: Callable[[int, int], _FramesOfCalls]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[ProcessRecord]:
+        return map(self.record, range(len(self)))
+
+    def record(self, row: int) -> ProcessRecord:
+        """The process in a row."""
+        server, name, pid, _ = self.keys[row]
+        first, last, images, values = self.first[row], self.last[row], self.images[row], self._values[row]
+        frames, files = self._frames_of(first.first_call, last.last_call)
+        before = self._lists.get((server, first.source, first.target), ())
+        after = self._lists.get((server, last.source, last.target), ())
+        earlier = bisect_left(before, (first.first_call,))
+        later = bisect_left(after, (last.last_call + 1,))
+        return ProcessRecord(
+            server_ip=server,
+            server_name=self.machines.get(server),
+            name=name,
+            pid=pid,
+            parent_pid=values.parent,
+            parent_name=self.parent_names[row],
+            started_ns=values.started_ns,
+            started_after_ns=before[earlier - 1][1] if earlier else None,
+            ended_before_ns=after[later][1] if later < len(after) else None,
+            first_time_ns=first.first_time_ns,
+            last_time_ns=last.last_time_ns,
+            answers=self.answers[row],
+            cpu=_course(values.cpu),
+            memory=_course(values.memory),
+            oddities=self.oddities[row],
+            sources=tuple(dict.fromkeys(image.source for image in images)),
+            seen_by=self.seen_by[row],
+            first_call=first.first_call,
+            last_call=last.last_call,
+            frames=frames,
+            frame_files=files,
+        )
 
 
-def process_records(analysis: Analysis, found: ActivityFindings | None = None) -> list[ProcessRecord]:
-    """The processes, machine by machine in the order of their first sightings. `found` are the findings, where these are
-    known."""
-    found = findings(analysis) if found is None else found
-    values = _values(readings(analysis, _OfProcesses())) if found.images else {}
-    names = {ip: names[0] for ip, names in machine_names(analysis).items()}
-    all_sighted = _sighted(found.images)
-    services: dict[str, frozenset[int]] = {}
-    for server, name, pid, _ in all_sighted:
-        if name.casefold() == "services" and pid is not None:
-            services[server] = services.get(server, frozenset()) | {pid}
-    # Many processes are seen first and last in the same two calls.
-    frames_of = cache(lambda *calls: frames_of_calls(analysis, calls))
+def process_table(analysis: Analysis, found: ActivityFindings) -> ProcessTable:
+    """The processes in what was found of counters."""
+    known = _values(readings(analysis, _OfProcesses())) if found.images else {}
+    sighted = _by_machine(_sighted(found.images))
+    keys, images = list(sighted), list(sighted.values())
     nothing = _Values()
-    made = [
-        _record(key, sighted, values.get(key[:3], nothing), frames_of, found.lists, names, services)
-        for key, sighted in all_sighted.items()
+    values = [known.get(key[:3], nothing) for key in keys] if known else [nothing] * len(keys)
+    services: dict[str, frozenset[int]] = {}
+    for server, name, pid, _ in keys:
+        if pid is not None and name.casefold() == "services":
+            services[server] = services.get(server, frozenset()) | {pid}
+    parents = [one.parent for one in values]
+    none: frozenset[int] = frozenset()
+    oddities = [
+        name_marks(name) + (parent_marks(name, parent, services.get(server, none)) if parent is not None else ())
+        for (server, name, _, _), parent in zip(keys, parents, strict=True)
     ]
-    first_of = {one.server_ip: number for number, one in reversed([*enumerate(made)])}
-    return _with_parents(sorted(made, key=lambda one: first_of[one.server_ip]))
+    return ProcessTable(
+        keys,
+        images,
+        [some[0] if len(some) == 1 else min(some, key=attrgetter("first_call")) for some in images],
+        [some[0] if len(some) == 1 else max(some, key=attrgetter("last_call")) for some in images],
+        parents,
+        _parent_names(keys, values),
+        oddities,
+        [some[0].calls if len(some) == 1 else sum(one.calls for one in some) for some in images],
+        [
+            some[0].seen_by if len(some) == 1 else tuple(dict.fromkeys(who for one in some for who in one.seen_by))
+            for some in images
+        ],
+        {ip: names[0] for ip, names in machine_names(analysis).items()},
+        values,
+        found.lists,
+        # Many processes are seen first and last in the same two calls.
+        cache(lambda *calls: frames_of_calls(analysis, calls)),
+    )
 
 
-def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, _Sighted]:
-    found: dict[_Key, _Sighted] = {}
+def process_records(analysis: Analysis) -> list[ProcessRecord]:
+    """The processes, machine by machine in the order of their first sightings."""
+    return list(process_table(analysis, findings(analysis)))
+
+
+def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, list[ImageRecord]]:
+    """The sightings of each process, through whatever counterset."""
+    found: dict[_Key, list[ImageRecord]] = {}
     for image in images:
-        name, pid = _named(image.name, image.pid)
+        name, pid = _named(image.name, image.pid) if ":" in image.name else (image.name, image.pid)
         other = (image.source, image.target, image.instance_id) if pid is None else None
-        key = image.server_ip, name, pid, other
-        if (one := found.get(key)) is None:
-            found[key] = _Sighted([image], image, image)
-            continue
-        one.images.append(image)
-        if image.first_call < one.first.first_call:
-            one.first = image
-        if image.last_call > one.last.last_call:
-            one.last = image
+        found.setdefault((image.server_ip, name, pid, other), []).append(image)
     return found
+
+
+def _by_machine(sighted: dict[_Key, list[ImageRecord]]) -> dict[_Key, list[ImageRecord]]:
+    """The processes of the machine that was seen first, then those of the next."""
+    machines = {server: number for number, server in enumerate(dict.fromkeys(key[0] for key in sighted))}
+    if len(machines) <= 1:
+        return sighted
+    return dict(sorted(sighted.items(), key=lambda item: machines[item[0][0]]))
 
 
 def _named(name: str, pid: int | None) -> tuple[str, int | None]:
     """The name of a process without its id, and the id."""
-    match = _WITH_PID.fullmatch(name) if ":" in name else None
+    match = _WITH_PID.fullmatch(name)
     if match is not None and pid in (None, int(match["pid"])):
         return match["name"], int(match["pid"])
     return name, pid
 
 
-def _record(
-    key: _Key,
-    sighted: _Sighted,
-    values: _Values,
-    frames_of: Callable[[int, int], _FramesOfCalls],
-    lists: Mapping[ListKey, Sequence[tuple[int, int]]],
-    names: Mapping[str, str],
-    services: Mapping[str, frozenset[int]],
-) -> ProcessRecord:
-    server, name, pid, _ = key
-    first, last, images = sighted.first, sighted.last, sighted.images
-    frames, files = frames_of(first.first_call, last.last_call)
-    before = lists.get((server, first.source, first.target), ())
-    after = lists.get((server, last.source, last.target), ())
-    earlier = bisect_left(before, (first.first_call,))
-    later = bisect_left(after, (last.last_call + 1,))
-    return ProcessRecord(
-        server_ip=server,
-        server_name=names.get(server),
-        name=name,
-        pid=pid,
-        parent_pid=values.parent,
-        parent_name=None,
-        started_ns=values.started_ns,
-        started_after_ns=before[earlier - 1][1] if earlier else None,
-        ended_before_ns=after[later][1] if later < len(after) else None,
-        first_time_ns=first.first_time_ns,
-        last_time_ns=last.last_time_ns,
-        answers=sum(image.calls for image in images),
-        cpu=_course(values.cpu),
-        memory=_course(values.memory),
-        oddities=name_marks(name) + parent_marks(name, values.parent, services.get(server, frozenset())),
-        sources=tuple(dict.fromkeys(image.source for image in images)),
-        seen_by=tuple(dict.fromkeys(who for image in images for who in image.seen_by)),
-        first_call=first.first_call,
-        last_call=last.last_call,
-        frames=frames,
-        frame_files=files,
-    )
+def _parent_names(keys: Sequence[_Key], values: Sequence[_Values]) -> list[str | None]:
+    """The names of parents that were seen and are not younger, each where it is the only one."""
+    by_pid: dict[tuple[str, int | None], list[int]] = {}
+    if any(one.parent is not None for one in values):
+        for row, (server, _, pid, _) in enumerate(keys):
+            by_pid.setdefault((server, pid), []).append(row)
 
-
-def _with_parents(records: Sequence[ProcessRecord]) -> list[ProcessRecord]:
-    """The records with the names of parents that were seen."""
-    by_pid: dict[tuple[str, int | None], list[ProcessRecord]] = {}
-    for one in records:
-        by_pid.setdefault((one.server_ip, one.pid), []).append(one)
-
-    def parent_of(one: ProcessRecord) -> str | None:
-        if one.parent_pid is None:
+    def parent_of(row: int) -> str | None:
+        parent, started = values[row].parent, values[row].started_ns
+        if parent is None:
             return None
         older = [
             other
-            for other in by_pid.get((one.server_ip, one.parent_pid), ())
-            if other is not one and not (one.started_ns and other.started_ns and other.started_ns > one.started_ns)
+            for other in by_pid.get((keys[row][0], parent), ())
+            if other != row and not (started and (began := values[other].started_ns) and began > started)
         ]
-        return older[0].name if len(older) == 1 else None
+        return keys[older[0]][1] if len(older) == 1 else None
 
-    return [one if (name := parent_of(one)) is None else replace(one, parent_name=name) for one in records]
+    return [parent_of(row) for row in range(len(keys))]
 
 
 def _course(parts: Sequence[_Floats]) -> Course | None:

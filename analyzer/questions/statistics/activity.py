@@ -449,12 +449,12 @@ class _Search:
 
     def _plain_poll(self, number: int, time_ns: int, view: QueryView, context: Context, data: bytes) -> bool:
         """Notes a poll that was answered, by the layout of its answer; False where the call has to be looked at."""
+        if view.held is None or self._may_show_images(view, context):
+            return False
         read = self._reader.read(data)
         if read is None:
             return False
         self._damages.note_sound(number, "response")
-        if view.held is None or self._may_show_images(view, context):
-            return False
         tried: _Tried = "perflib-v2", view.number
         self._tries.pop(tried, None)
         self._answered.add(tried)
@@ -496,6 +496,8 @@ class _Search:
         blocks = columns.block[columns.data_size >= 0] if columns is not None else ()
         shown = _sets_shown(call.query, np.unique(blocks).tolist())
         is_damaged = columns is not None and columns.problem is not None
+        if side is not None and columns is not None and not is_damaged:
+            self._damages.note(number, "response", side, None)
         if call.query.held is None:
             words = f"what is not known: {call.query.unknown}"
             self._note("poll", call, number, _NOTHING, words, holds=bool(shown), is_damaged=is_damaged)
