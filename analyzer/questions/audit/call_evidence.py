@@ -31,7 +31,7 @@ from analyzer.results.catalog import Catalog
 from analyzer.results.pdus import pdu_at
 
 
-class Place(Struct, frozen=True, dict=True):
+class Place(Struct, frozen=True):
     """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured.
 
     `source` are the bytes of the part, `field` what stands there where that is described. `pdu` is the number of the PDU where the
@@ -45,7 +45,7 @@ class Place(Struct, frozen=True, dict=True):
     field: Field | None = None
     pdu: int | None = None
 
-    @cached_property
+    @property
     def extents(self) -> tuple[FrameExtent, ...]:
         """Where its bytes were captured."""
         base, source = self.source.start, self.source.source
@@ -56,7 +56,7 @@ class Place(Struct, frozen=True, dict=True):
             return (one,)
         return self.source.origin(self.start, self.stop)
 
-    @cached_property
+    @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that carried them, ascending."""
         extents = self.extents

@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import product
 from typing import NamedTuple, Protocol
 
+import numpy as np
 from msgspec import Struct, field
 
 from analyzer.core.cached import cached_property
@@ -169,6 +170,8 @@ class Block(Struct, dict=True):
 
     @property
     def num_values(self) -> int:
+        if len(self.rows) == 1:
+            return len(self.rows[0].shape.sizes)
         return sum(number * len(shape.sizes) for shape, number in self.shapes)
 
     def names(self, data: bytes) -> Iterator[str]:
@@ -247,6 +250,7 @@ def read_answer(data: bytes) -> DataAnswer:
 def _of_layout(data: bytes, layout: Layout) -> DataAnswer:
     """An answer in which every byte belongs to something; what is left to look at is padding."""
     answer = DataAnswer(b"")
+    are_padded = _are_padded(layout)
     for number, parts in enumerate(block_parts(data, layout)):
         block = _block_at(data, number, parts.start, answer.flaws)
         ids_size, ids = parts.ids if parts.ids is not None else (0, None)
@@ -259,8 +263,20 @@ def _of_layout(data: bytes, layout: Layout) -> DataAnswer:
             content.instances_at, content.total_size = start, block.stop - start
             content.stated_instances = len(content.rows)
         _take(data, block, content, is_regular=True)
+        if not are_padded or ids_size % 8 or parts.grids:
+            _look_at_padding(block)
         answer.blocks.append(block)
     return answer
+
+
+def _are_padded(layout: Layout) -> bool:
+    """Whether all blocks, and all values that are of no instance, begin and end at multiples of 8 and have room for their data."""
+    if (np.array(layout.starts, np.int64) % 8).any():
+        return False
+    singles = [part for part in layout.parts if not isinstance(part, Grid)]
+    return all(
+        bool(((one.data_size < 0) | (one.size % 8 == 0) & (one.size >= 8 + one.data_size)).all()) for one in singles
+    )
 
 
 def _irregular(data: bytes) -> DataAnswer:
@@ -300,6 +316,12 @@ def _value_name(block: Block, row: int, column: int) -> str:
 def value_path(block: Block, row: int, column: int) -> str:
     """The path of a value's PERF_COUNTER_DATA."""
     return f"{block.path}.{_value_name(block, row, column)}"
+
+
+def _look_at_padding(block: Block) -> None:
+    """Notes padding that is left out, and what begins off a multiple of 8 bytes."""
+    _look_at_values(block)
+    _look_at_alignment(block)
 
 
 def _look_at_values(block: Block) -> None:
@@ -672,8 +694,7 @@ def _take(data: bytes, block: Block, content: _Content, *, is_regular: bool = Fa
         block.is_whole = True  # whatever lies between its counter ids and what follows them
     else:
         _look_at_sizes(data, block)
-    _look_at_values(block)
-    _look_at_alignment(block)
+        _look_at_padding(block)
 
 
 def _look_at_sizes(data: bytes, block: Block) -> None:

@@ -159,7 +159,7 @@ class Audit:
         self.evidence.note_places(call)
         # Each rule's answers, of calls that are alike or of this one.
         judged = [
-            (rule, look, tuple(found(call)) if callable(found) else found, callable(found))
+            (rule, look, tuple(found(call)), True) if callable(found) else (rule, look, found, False)
             for rule, look, found in plan.steps
         ]
         if is_shown:
@@ -247,8 +247,7 @@ class Audit:
     def _reported(self, pattern: FindingPattern, call: CallEvidence | None) -> Finding | None:
         """The finding of a call; None where the baseline accepts it."""
         judgement, excused = pattern.judgement, pattern.is_excused
-        place = call.find(judgement.at) if call is not None and judgement.at is not None else None
-        finding = Finding(pattern, call, place)
+        finding = Finding(pattern, call)
         if not excused and (entry := self._accepting(finding)) is not None:
             self._matched[entry] += 1
             for coverage in self._covered(judgement):

@@ -49,16 +49,20 @@ class FindingPattern(Struct, eq=False):
 
 
 class Finding(Struct, frozen=True):
-    """Something a rule saw that should not be: whose it is, the call it is about, and where its bytes are.
+    """Something a rule saw that should not be: whose it is, and the call it is about.
 
-    `place` is None where no bytes show it (an answer that never came). `follow`: how many findings follow from this one and are not
-    reported.
+    `follow`: how many findings follow from this one and are not reported.
     """
 
     pattern: FindingPattern
     of: CallEvidence | None
-    place: Place | None
     follow: int = 0
+
+    @property
+    def place(self) -> Place | None:
+        """Where its bytes are; None where no bytes show it (an answer that never came)."""
+        at = self.pattern.judgement.at
+        return self.of.find(at) if self.of is not None and at is not None else None
 
     @property
     def rule(self) -> Rule:
@@ -91,15 +95,19 @@ class Finding(Struct, frozen=True):
     @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that show it: those of the bytes, else of the message, else of the call."""
-        if self.pattern.judgement.frames is not None:
-            return self.pattern.judgement.frames
-        if self.place is not None and self.place.frames:
-            return self.place.frames
-        call, at = self.of, self.pattern.judgement.at
+        judgement, call = self.pattern.judgement, self.of
+        if judgement.frames is not None:
+            return judgement.frames
         if call is None:
             return ()
-        side = call.side(at.side) if at is not None else None
-        return side.side.frames if side is not None else call.decoded.frames
+        side = call.side(judgement.at.side) if judgement.at is not None else None
+        if side is None:
+            return call.decoded.frames
+        frames = side.side.frames
+        # Whatever its place, bytes of a message in one frame are in that one.
+        if len(frames) > 1 and (place := self.place) is not None:
+            return place.frames or frames
+        return frames
 
 
 class Coverage(Struct):

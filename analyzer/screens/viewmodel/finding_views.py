@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.findings import JUDGED, Finding
+from analyzer.questions.audit.findings import JUDGED, Finding, FindingPattern
 from analyzer.results.analysis import Analysis
 from analyzer.results.display import FindingView, SectionCoverage
 from analyzer.screens.viewmodel.call_list import frame_label
@@ -25,15 +25,19 @@ def finding_views(analysis: Analysis, audit: Audit) -> Iterator[FindingView]:
 
 def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
     """Each finding without call and frames, of findings that are alike the same again and again; then its call and frames."""
-    facts, known = analysis.capture, dict[Hashable, FindingView]()
+    facts, known = analysis.capture, dict[FindingPattern, FindingView]()
+    # Several findings of a call are in the same frames.
+    last: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
     for finding in audit.findings():
-        place = finding.place
-        key = finding.pattern, place and place.part, place and place.start, place and place.stop
-        if (view := known.get(key)) is None:
+        # Calls of a pattern are alike: what shows it is at the same place in each.
+        if (view := known.get(finding.pattern)) is None:
             if len(known) >= _MOST_PATTERNS:
                 known.clear()
-            view = known[key] = _view(finding, audit)
-        yield view, finding.call, tuple([frame_label(frame, facts) for frame in finding.frames])
+            view = known[finding.pattern] = _view(finding, audit)
+        if (frames := finding.frames) != last:
+            last, labels = frames, tuple([frame_label(frame, facts) for frame in frames])
+        yield view, finding.call, labels
 
 
 def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:

@@ -30,7 +30,7 @@ def finding(
         **said,
     }
     judgement = Judgement(**facts)
-    return Finding(FindingPattern(rule, judgement, severity, is_excused), judgement.call, None, follow)
+    return Finding(FindingPattern(rule, judgement, severity, is_excused), judgement.call, follow)
 
 
 def view(*findings: Finding, coverage: dict[str, Coverage] | None = None, **facts: Any) -> AuditView:
@@ -69,11 +69,15 @@ def test_a_group_names_rule_requirement_side_and_place() -> None:
     assert found(finding(seen="79"))[-1] == "    seen 79"
     assert found(finding(frames=(7, 8)))[-1] == "    frames 7, 8"
     call = CallEvidence(1, ANALYSIS.calls[0])
-    assert found(finding(call=call, at=At("response", "dwInSize"), seen="79"))[-1] == (
-        "    #1 PerflibV2OpenQueryHandle, frame 2, response dwInSize: seen 79"
+    assert found(finding(call=call, at=At("response", "dwInSize"), seen="79"))[-3] == (
+        "    #1 PerflibV2OpenQueryHandle, frame 2, response dwInSize (bytes 0 to 24 of the response stub): seen 79"
     )
-    assert found(finding(call=call, at=At("request")))[-1] == "    #1 PerflibV2OpenQueryHandle, frame 1, request"
-    assert found(finding(call=call, at=At("request", "pdu.8:16")))[-1].endswith("frame 1, request")
+    assert found(finding(call=call, at=At("request")))[-1] == (
+        "    #1 PerflibV2OpenQueryHandle, frame 1, request (bytes 0 to 26 of the request stub)"
+    )
+    assert found(finding(call=call, at=At("request", "pdu.8:16")))[-3].endswith(
+        "frame 1, request (bytes 8 to 16 of the request PDU 1)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -379,8 +379,10 @@ def block_status_unknown(call: CallEvidence, answer: DataAnswer) -> Iterator[Jud
     Silent: where the answer is sealed or was not captured.
     """
     violations: dict[str | None, list[Violation]] = {"fail": [], "warn": []}
-    for block in answer.blocks:
-        if (violation := status_violation(block.status)) is not None:
+    statuses = {block.status for block in answer.blocks}
+    wrong = {status: found for status in statuses if (found := status_violation(status)) is not None}
+    for block in answer.blocks if wrong else ():
+        if (violation := wrong.get(block.status)) is not None:
             violations[violation].append(block.wrong("status", "a Win32 code", f"{block.status:#x}"))
     message, sound = "the status of a block is no Win32 error code", len(answer.blocks) - len(violations["warn"])
     yield from judgements(call, sound, violations["fail"], message)

@@ -123,7 +123,7 @@ def _starts_of_data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgemen
     yield from judgements(call, structures - len(moved), _misplaced(others, causes), _OFF_EIGHT, of=of)
     message = "counter ids that are not padded move what follows off a multiple of 8 bytes"
     yield from judgements(call, 0, _misplaced(moved), message, of=of, warn=True, deviation=_UNPADDED_IDS)
-    violations = _misplaced([(block.path, block.at) for block in answer.blocks], causes)
+    violations = _misplaced([(block.path, block.at) for block in answer.blocks if block.at % 8], causes)
     if answer.header[0] % 8:
         violations.insert(0, Violation("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
     message = "the blocks do not begin and end at multiples of 8 bytes"
@@ -140,8 +140,9 @@ def _number(data: bytes, at: int, order: ByteOrder) -> int:
 def _is_data(data: bytes, order: ByteOrder) -> bool:
     if len(data) < 48:
         return False
-    blocks_tile = _number(data, 4, order) <= len(data) // 16 and tiles(data[48:], 8, 16, order)
-    return _number(data, 0, order) == len(data) or blocks_tile
+    if _number(data, 0, order) == len(data):
+        return True
+    return _number(data, 4, order) <= len(data) // 16 and tiles(data[48:], 8, 16, order)
 
 
 # Whether the numbers of a buffer make sense in a byte order, and where its first size or count stands.
