@@ -67,8 +67,14 @@ class _PlottedReadings(Struct):
         columns = [column[order] for column in columns]
         ends = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
         start = 0
+        calls, times = (), ()
+        which: tuple[bytes, bytes] = b"", b""
         for stop, number in zip(ends.tolist(), numbers[order[ends - 1]].tolist(), strict=True):
-            yield _view(self.series.pop(number), [column[start:stop] for column in columns], words)
+            of_calls, of_times, *rest = [column[start:stop] for column in columns]
+            # Most series were read in the same answers as the series before.
+            if which != (found := (of_calls.tobytes(), of_times.tobytes())):
+                which, calls, times = found, tuple(of_calls.tolist()), tuple(of_times.tolist())
+            yield _view(self.series.pop(number), calls, times, rest, words)
             start = stop
 
 
@@ -91,9 +97,14 @@ def series_views(
     return columns.views(), left_out
 
 
-def _view(series: Series, columns: Sequence[_Column], words: Sequence[str]) -> SeriesView:
+def _view(
+    series: Series, calls: tuple[int, ...], times: tuple[int, ...], columns: Sequence[_Column], words: Sequence[str]
+) -> SeriesView:
     """A series with its readings: calls, times, values, whether there is one, and the number of what there is to say."""
-    calls, times, values, has_value, said = columns
+    values, has_value, said = columns
+    shown: list[float | None] = values.tolist()
+    for at in np.flatnonzero(~has_value).tolist():
+        shown[at] = None
     remarked = np.flatnonzero(said).tolist()
     return SeriesView(
         number=series.number,
@@ -109,8 +120,8 @@ def _view(series: Series, columns: Sequence[_Column], words: Sequence[str]) -> S
         type=type_name(series.counter_type) if series.counter_type is not None else None,
         unit=series.unit,
         hidden=series.is_hidden,
-        calls=tuple(calls.tolist()),
-        times_ns=tuple(times.tolist()),
-        values=tuple([value if has else None for value, has in zip(values.tolist(), has_value.tolist(), strict=True)]),
+        calls=calls,
+        times_ns=times,
+        values=tuple(shown),
         reasons=tuple([(at, words[said[at]]) for at in remarked]),
     )
