@@ -102,7 +102,7 @@ CHANGING = """
     questions.films.film: Film FilmRow
     questions.films.making: _Lane
     questions.observations.scene: Draft
-    questions.processes.records: _Sighted _Values
+    questions.processes.process_records: _Values
     questions.series.answers: Answer _Viewer
     questions.series.counters: Bucket
     questions.series.plans: PlanRows ValuePlan
