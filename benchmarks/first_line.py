@@ -42,7 +42,7 @@ def first_call(path: Path, names: str) -> dict[str, Any]:
     from analyzer.pipeline.run import analyze, stream
     from analyzer.questions.filters.selection import EVERYTHING
     from analyzer.results.call import CallRecord
-    from analyzer.screens.views.streamed import StreamedTimeline
+    from analyzer.screens.views.streamed_timeline import StreamedTimeline
     from analyzer.screens.views.timeline import Timeline
 
     with Counted(path) as source:

@@ -35,7 +35,7 @@ from analyzer.interfaces.buffers.decode import plan_for
 from analyzer.interfaces.buffers.regular import RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
 from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
-from analyzer.interfaces.contents.chunks import sample_chunks
+from analyzer.interfaces.contents.sample_chunks import sample_chunks
 from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.tables import sample_tables, write_pieces
 from analyzer.transport.channel.channels import Channels, TcpChannels

@@ -34,7 +34,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     from analyzer.auth.keyring import Keyring
     from analyzer.interfaces.buffers import ReadyTrees, perf_data_columns
     from analyzer.interfaces.buffers.regular import RegularReader
-    from analyzer.interfaces.contents.chunks import sample_chunks
+    from analyzer.interfaces.contents.sample_chunks import sample_chunks
     from analyzer.pipeline.run import analyze
     from analyzer.screens.formats.sample_lines import sample_json_lines
     from benchmarks import inside, traffic

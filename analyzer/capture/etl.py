@@ -30,8 +30,8 @@ from analyzer.capture.etl_packets import LACKING, NO_LINK, ROW, PacketEvents, Ro
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.capture.linktypes import LinkType
 from analyzer.capture.pcap import MAX_FRAME_BYTES
+from analyzer.capture.record_walk import words_of
 from analyzer.capture.streams import ByteStream
-from analyzer.capture.walk import words_of
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits

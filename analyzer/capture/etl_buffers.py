@@ -34,7 +34,7 @@ from analyzer.capture.etl_layout import (
     SYSTEM_KINDS,
     TIME_AT,
 )
-from analyzer.capture.walk import words_of
+from analyzer.capture.record_walk import words_of
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Readable
 from analyzer.core.times import FILETIME_EPOCH_NS, NS_PER_S

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
+from analyzer.capture.record_walk import Chain, IntArray, Walk, walk_plain, words_of
 
 FIRST_PARTITION_BYTES = 32 * 1024
 FEWEST_PARTITION_BYTES = 4 * 1024

@@ -34,7 +34,7 @@ from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call_rows import STATES
 from analyzer.results.call_table import OrderedCalls
-from analyzer.screens.viewmodel.verdict import nothing_found
+from analyzer.screens.viewmodel.reading_verdict import nothing_found
 from analyzer.transport.packet.tallies import Tallies
 
 _FOLLOWED = frozenset((perflib.INTERFACE, winreg.INTERFACE, scmr.INTERFACE))

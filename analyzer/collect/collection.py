@@ -59,7 +59,7 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.core.output.store import Store, StoreError
 from analyzer.results.metadata import Metadata
-from analyzer.transport.packet.sorting import Pair
+from analyzer.transport.packet.frame_sorter import Pair
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -23,7 +23,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id, number_of
 from analyzer.core.output.store import Store
-from analyzer.transport.packet.sorting import ChosenFrames, FrameKind, FrameSorter
+from analyzer.transport.packet.frame_sorter import ChosenFrames, FrameKind, FrameSorter
 
 
 def cut_file(task: CutTask) -> FileFacts:

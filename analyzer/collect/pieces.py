@@ -18,7 +18,7 @@ from msgspec import Struct, msgpack
 from analyzer.capture.frame import HEAD_BEFORE, FrameBlock, PlacedBlock, heads_of
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.store import Store
-from analyzer.transport.packet.sorting import FrameKind
+from analyzer.transport.packet.frame_sorter import FrameKind
 
 # A piece is written when it has so many bytes of frames; the largest are, when all that wait have so many.
 PIECE_BYTES, WAITING_BYTES = 2 * 1024 * 1024, 64 * 1024 * 1024

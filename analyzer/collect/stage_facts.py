@@ -17,7 +17,7 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.results.capture import HostRecord
 from analyzer.results.metadata import Metadata
-from analyzer.transport.packet.sorting import FrameKind, Pair
+from analyzer.transport.packet.frame_sorter import FrameKind, Pair
 from analyzer.transport.packet.tallies import Tallies
 
 # What machines of a file state of themselves: by what it is and whose (`mac 10.0.0.1`), all values that were met.

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from analyzer.commands.completion import complete_rule
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
-from analyzer.commands.filters import CallSelection
 from analyzer.commands.options import CaptureReading, Writing, command
+from analyzer.commands.selection_options import CallSelection
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, say, write_document
 
@@ -256,7 +256,7 @@ class _Contract(Struct, frozen=True):
     def exit_of(self, judged: Audit) -> int:
         """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
         from analyzer.questions.audit.verdicts import Outcome
-        from analyzer.screens.viewmodel.verdict import nothing_decrypted
+        from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted
 
         code = exit_of(judged.analysis)
         if judged.found[Outcome.FAILED]:

@@ -8,8 +8,8 @@ import typer
 
 from analyzer.commands.completion import complete_counter
 from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.filters import CounterSelection, checked, later
 from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+from analyzer.commands.selection_options import CounterSelection, checked, later
 from analyzer.core.output.gate import say
 
 CounterPaths = Annotated[

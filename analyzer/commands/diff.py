@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
-from analyzer.commands.filters import At, CallSelection
 from analyzer.commands.options import CaptureReading, Files, Writing, command
+from analyzer.commands.selection_options import At, CallSelection
 from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn
 
 
 def _exit_of(sides: list[Analysis], outcome: str) -> int:
-    from analyzer.screens.viewmodel.verdict import unreadable
+    from analyzer.screens.viewmodel.reading_verdict import unreadable
 
     if any(unreadable(one) for one in sides):
         return EXIT_FILES

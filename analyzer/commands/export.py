@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from analyzer.capture.special_files import special_file
 from analyzer.commands.exits import EXIT_NOTHING, exit_of
-from analyzer.commands.filters import CallSelection, Head, Tail
 from analyzer.commands.options import CaptureReading, EngineName, Files, command, destination_of, force_option
+from analyzer.commands.selection_options import CallSelection, Head, Tail
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
 
 if TYPE_CHECKING:

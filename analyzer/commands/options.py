@@ -20,8 +20,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.commands.exits import ReadingFailedError
-from analyzer.commands.filters import SELECTIONS, CallSelection, ReadUntil, renamed
 from analyzer.commands.help import KEYS, READING, WRITING
+from analyzer.commands.selection_options import SELECTIONS, CallSelection, ReadUntil, renamed
 from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from analyzer.results.evidence import EvidenceRecord, FileDigest
     from analyzer.results.metadata import Metadata
     from analyzer.results.next_command import Given
-    from analyzer.screens.views.streamed import StreamedTimeline
+    from analyzer.screens.views.streamed_timeline import StreamedTimeline
     from analyzer.screens.views.view import View
 
 # So many files that could not be read are named on standard error.
@@ -451,7 +451,7 @@ class CaptureReading(Struct, frozen=True):
 
     def note(self, analysis: Analysis) -> None:
         """Everything was read: notes what it was, and says which files could not be read."""
-        from analyzer.screens.viewmodel.verdict import unreadable
+        from analyzer.screens.viewmodel.reading_verdict import unreadable
 
         if self.hashing:
             self.read.append(analysis.capture.digests)

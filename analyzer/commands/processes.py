@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from analyzer.commands.exits import exit_of
-from analyzer.commands.filters import CallSelection
 from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+from analyzer.commands.selection_options import CallSelection
 
 
 @command

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from analyzer.commands.exits import exit_of
-from analyzer.commands.filters import CallSelection
 from analyzer.commands.options import (
     CaptureReading,
     EntryFormat,
@@ -18,6 +17,7 @@ from analyzer.commands.options import (
     Writing,
     command,
 )
+from analyzer.commands.selection_options import CallSelection
 
 if TYPE_CHECKING:
     from analyzer.pipeline.run import InSessions

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.filters import CallSelection
 from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.commands.selection_options import CallSelection
 
 
 @command
@@ -36,8 +36,8 @@ def show(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """One call taken apart: each field beside its bytes and the frames that carried them."""
-    from analyzer.screens.views.place import ShowPlace
     from analyzer.screens.views.show import Show
+    from analyzer.screens.views.show_place import ShowPlace
 
     if call is None and selection.selection.words is None:
         raise typer.BadParameter("which call? --call N, or what selects one", param_hint="--call")

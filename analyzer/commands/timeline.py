@@ -8,7 +8,6 @@ import typer
 from msgspec.structs import replace
 
 from analyzer.commands.exits import EXIT_DONE, exit_of
-from analyzer.commands.filters import CallSelection, Head, Tail, Time, TimeColumn
 from analyzer.commands.options import (
     CaptureReading,
     EntryFormat,
@@ -20,6 +19,7 @@ from analyzer.commands.options import (
     Writing,
     command,
 )
+from analyzer.commands.selection_options import CallSelection, Head, Tail, Time, TimeColumn
 from analyzer.core.output.gate import is_terminal
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _stream(
     strict: bool,
 ) -> NoReturn:
     """Prints calls while the capture is read."""
-    from analyzer.screens.views.streamed import StreamedTimeline
+    from analyzer.screens.views.streamed_timeline import StreamedTimeline
 
     # A line that changes would stand among the calls.
     with reading.stream(files, watched=writing.path is not None or not is_terminal()) as stream:

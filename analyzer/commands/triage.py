@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.filters import CallSelection
 from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.commands.selection_options import CallSelection
 from analyzer.core.output.gate import STANDARD_OUTPUT
 
 if TYPE_CHECKING:

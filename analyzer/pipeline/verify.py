@@ -18,7 +18,7 @@ from msgspec import Struct
 from analyzer.capture.digest import digest_of
 from analyzer.capture.special_files import refuse_special
 from analyzer.core.errors import InputError
-from analyzer.core.output.sealed import DIGITS, digest_within
+from analyzer.core.output.output_digest import DIGITS, digest_within
 from analyzer.pipeline.case import check_case
 from analyzer.pipeline.container import is_case
 from analyzer.results.evidence import EVIDENCE_KEY, TEXT_MARK, TEXT_RESULT, FileDigest

@@ -37,6 +37,7 @@ from analyzer.capture.reader import (
     CaptureReader,
     _CaptureFile,
 )
+from analyzer.capture.record_walk import Chain, walk_plain
 from analyzer.capture.streams import (
     _COSTS,
     _FEWEST_XZ_MEMORY,
@@ -52,7 +53,6 @@ from analyzer.capture.streams import (
     open_stream,
     read_on,
 )
-from analyzer.capture.walk import Chain, walk_plain
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS, Limits
 from tests.build.capture import T0, as_given, frames_of, pcap, read

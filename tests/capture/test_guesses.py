@@ -13,6 +13,7 @@ import pytest
 from analyzer.capture import speculative
 from analyzer.capture.pcap import MAX_FRAME_BYTES, PcapHeader, _RecordFinder
 from analyzer.capture.pcapng import MAX_BLOCK_BYTES, _PacketBlockFinder
+from analyzer.capture.record_walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.capture.speculative import (
     FEWEST_BEHIND,
     FEWEST_PARTITION_BYTES,
@@ -25,7 +26,6 @@ from analyzer.capture.speculative import (
     _verified,
     first_right,
 )
-from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 
 Order = Literal["<", ">"]
 S0 = 1_700_000_000

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from analyzer.capture import pcap as pcap_module
 from analyzer.capture import pcapng as pcapng_module
 from analyzer.capture import speculative
+from analyzer.capture.record_walk import Chain, IntArray, Walk, walk_plain
 from analyzer.capture.speculative import SpeculativeScan
-from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
 from tests.build.capture import T0, as_given, pcap, pcapng, read
 
 PCAP = Chain("<", 8, 16, 16, smallest=0, largest=3000)

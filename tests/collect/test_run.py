@@ -34,7 +34,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import StoreError
 from analyzer.results.metadata import Metadata
-from analyzer.transport.packet.sorting import FrameKind
+from analyzer.transport.packet.frame_sorter import FrameKind
 from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
 
 pytestmark = pytest.mark.needs("distributed")

@@ -19,7 +19,7 @@ import typer
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import ReadBound
-from analyzer.commands import audit, collect, completion, exits, filters, options, probe, triage
+from analyzer.commands import audit, collect, completion, exits, options, probe, selection_options, triage
 from analyzer.commands.options import CaptureReading, EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
@@ -91,7 +91,7 @@ def test_what_was_read_decides_the_exit_code(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    verdict = "analyzer.screens.viewmodel.verdict"
+    verdict = "analyzer.screens.viewmodel.reading_verdict"
     analysis: Any = SimpleNamespace()
     monkeypatch.setattr(f"{verdict}.nothing_found", lambda one, met: sentence)
     monkeypatch.setattr(f"{verdict}.unreadable", lambda one: unreadable)
@@ -174,7 +174,7 @@ def test_what_was_asked_of_an_audit_decides_its_exit_code(
 ) -> None:
     monkeypatch.setattr(audit, "exit_of", lambda analysis: facts.get("read", 0))
     monkeypatch.setattr(
-        "analyzer.screens.viewmodel.verdict.nothing_decrypted",
+        "analyzer.screens.viewmodel.reading_verdict.nothing_decrypted",
         lambda analysis: "sealed" if facts.get("sealed") else None,
     )
     judged: Any = SimpleNamespace(
@@ -375,7 +375,7 @@ def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(
     analysis: Any = SimpleNamespace()
     for number, last in ((10, "9.pcap"), (11, "and 1 more files that could not be read"), (0, "")):
         lost = [f"{one}.pcap" for one in range(number)]
-        monkeypatch.setattr("analyzer.screens.viewmodel.verdict.unreadable", lambda _, lost=lost: lost)
+        monkeypatch.setattr("analyzer.screens.viewmodel.reading_verdict.unreadable", lambda _, lost=lost: lost)
         READING.note(analysis)
         said = capsys.readouterr().err.splitlines()
         assert said == (lost[:10] if number <= 10 else [*lost[:10], last])
@@ -479,9 +479,9 @@ def test_what_is_wrong_with_an_option_is_a_sentence(capsys: pytest.CaptureFixtur
         def make(text: str) -> str:
             raise error
 
-        return filters.checked(make)
+        return selection_options.checked(make)
 
-    assert filters.checked(str.upper)("x") == "X"
+    assert selection_options.checked(str.upper)("x") == "X"
     with pytest.raises(typer.Exit) as ended:
         refusing(InputError("no", hint="so"))("x")
     assert ended.value.exit_code == 2
@@ -500,10 +500,12 @@ def test_what_is_wrong_with_an_option_is_a_sentence(capsys: pytest.CaptureFixtur
     ],
 )
 def test_the_last_word_of_a_filter_is_completed(text: str, first: str | None, count: int) -> None:
-    found = list(filters._completing(filters._call_fields)(text))
+    found = list(selection_options._completing(selection_options._call_fields)(text))
     assert (len(found), found[0][0] if found else None) == (count, first)
     assert all(meaning for _, meaning in found)
-    assert len(list(filters._completing(filters._call_fields)(""))) == len(filters._call_fields())
+    assert len(list(selection_options._completing(selection_options._call_fields)(""))) == len(
+        selection_options._call_fields()
+    )
 
 
 def on_the_line(*files: object) -> Any:

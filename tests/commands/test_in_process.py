@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer.commands import filters
+from analyzer.commands import selection_options
 from tests.commands.test_commands import CLEAR, run
 
 
@@ -29,8 +29,8 @@ def test_fields_are_listed_as_wide_as_the_terminal(
 ) -> None:
     """A terminal that is too narrow for a column of meanings still gets 30 characters of each."""
     whole = run("timeline", "--list-fields").stdout.splitlines()
-    monkeypatch.setattr(filters, "is_terminal", lambda: True)
-    monkeypatch.setattr(filters, "get_terminal_size", lambda: SimpleNamespace(columns=columns))
+    monkeypatch.setattr(selection_options, "is_terminal", lambda: True)
+    monkeypatch.setattr(selection_options, "get_terminal_size", lambda: SimpleNamespace(columns=columns))
     shown = run("timeline", "--list-fields").stdout.splitlines()[:-1]
     indent = next(line.index("number of the call") for line in whole if "number of the call" in line)
     # Words are parted where a line ends.

@@ -20,7 +20,7 @@ from analyzer.pipeline.case import open_case, write_case
 from analyzer.pipeline.run import analyze, stream
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
-from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from tests.build.capture import pcap

@@ -5,7 +5,7 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.core.spill import LoggedBytes
 from analyzer.interfaces.buffers import ready
-from analyzer.interfaces.contents import call_records, chunks
+from analyzer.interfaces.contents import call_records, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.contents.timeline_records import timeline_records
 from analyzer.interfaces.pcq import follow
@@ -57,6 +57,6 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(held_call, "_STRETCH", 300)
     monkeypatch.setattr(held_call, "_BLOCK", 7)
     monkeypatch.setattr(ready, "_LONG", 10)
-    monkeypatch.setattr(chunks._Chunks, "MAX_COLUMNS", 2)
+    monkeypatch.setattr(sample_chunks._Chunks, "MAX_COLUMNS", 2)
     assert written() == whole
     assert any(joined)

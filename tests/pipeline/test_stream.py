@@ -25,7 +25,7 @@ from analyzer.pipeline.stream import Stream
 from analyzer.questions.filters.selection import EVERYTHING
 from analyzer.results.call import Call
 from analyzer.results.record import Record
-from analyzer.screens.views.streamed import StreamedTimeline
+from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.capture import pcap

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, write_document
 from analyzer.core.output.json import line
-from analyzer.core.output.sealed import new_mark
+from analyzer.core.output.output_digest import new_mark
 from analyzer.pipeline import verify as module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.verify import stated_by, verify

@@ -16,7 +16,7 @@ from analyzer.interfaces.contents.call_records import call_record
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_columns import CallColumns
 from analyzer.questions.filters.filter_fields import call_fields
-from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.questions.statistics.summary import error_stats
 from analyzer.results.returns import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
 from analyzer.transport.rpc.interfaces import method_name

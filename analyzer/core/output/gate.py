@@ -73,7 +73,7 @@ class Destination:
 
     `force` lets it take the place of an existing file; `reads` are files that it never takes the place of; what is `private`
     can be read by its owner only. With a `mark`, the first text of this kind in what is written becomes the digest of all of it
-    (`sealed.py`).
+    (`output_digest.py`).
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Destination:
     def seal(self) -> None:
         """Gives it a mark of its own, if it is no terminal."""
         if self.path is not None or not is_terminal():
-            from analyzer.core.output.sealed import new_mark
+            from analyzer.core.output.output_digest import new_mark
 
             self.mark = new_mark()
 
@@ -119,7 +119,7 @@ class Destination:
             if self.mark is None:
                 yield out
                 return
-            from analyzer.core.output.sealed import SealedOutput
+            from analyzer.core.output.output_digest import SealedOutput
 
             sealed = SealedOutput(out, self.mark)
             yield cast(BinaryIO, sealed)

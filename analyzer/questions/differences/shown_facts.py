@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.questions.statistics.summary import who_of
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis

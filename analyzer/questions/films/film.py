@@ -22,7 +22,7 @@ from msgspec.json import Decoder
 
 from analyzer.core.arrays import distinct
 from analyzer.core.output.json import dumps
-from analyzer.questions.films.coding import Ints, deflated, inflated, numbers_of, varints
+from analyzer.questions.films.varints import Ints, deflated, inflated, numbers_of, varints
 from analyzer.results.record import Endpoint
 
 Change = Literal["started", "ended"]

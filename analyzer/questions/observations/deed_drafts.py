@@ -24,7 +24,7 @@ from analyzer.results.service import service_facts
 from analyzer.results.statistics import Who
 
 if TYPE_CHECKING:
-    from analyzer.questions.statistics.shown import Numbers
+    from analyzer.questions.statistics.shown_calls import Numbers
 
 # ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, ERROR_NO_MORE_ITEMS ([MS-ERREF] section 2.2): so a server says how much room it needs,
 # or that a list has ended. Where the rest was answered, they belong to it.

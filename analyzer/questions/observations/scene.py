@@ -14,7 +14,7 @@ from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.processes.process_records import ProcessTable, process_table
 from analyzer.questions.statistics.activity import findings
-from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.questions.statistics.summary import who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallOutcome
@@ -26,7 +26,7 @@ from analyzer.results.statistics import Who
 from analyzer.transport.rpc.status import fault_name
 
 if TYPE_CHECKING:
-    from analyzer.questions.statistics.shown import Mask, Numbers
+    from analyzer.questions.statistics.shown_calls import Mask, Numbers
 
 _MOST_NAMES = 5
 # What was refused matters less than what was done.

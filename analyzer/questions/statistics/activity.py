@@ -29,7 +29,7 @@ from analyzer.interfaces.buffers.regular import Grid, Layout, RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Layout, V1Reader, counter_values
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
-from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis

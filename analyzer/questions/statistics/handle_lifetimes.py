@@ -20,7 +20,7 @@ from analyzer.core.cached import once_for_each
 from analyzer.interfaces.buffers.layout import DATA_HEADER
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.interfaces.pcq.query_handles import promised_blocks
-from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallState, Side
@@ -33,7 +33,7 @@ from analyzer.results.query import Identifier, QueryView
 from analyzer.results.record import Endpoint
 
 if TYPE_CHECKING:
-    from analyzer.questions.statistics.shown import Numbers
+    from analyzer.questions.statistics.shown_calls import Numbers
 
 
 class HandleCall(Struct, frozen=True):

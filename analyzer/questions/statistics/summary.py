@@ -20,7 +20,7 @@ from analyzer.core.arrays import distinct
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
-from analyzer.questions.statistics.shown import ShownCalls
+from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, InterfaceFacts, PerformanceRead
@@ -43,7 +43,7 @@ from analyzer.transport.rpc.status import fault_name
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from analyzer.questions.statistics.shown import Numbers
+    from analyzer.questions.statistics.shown_calls import Numbers
 
     Integers = array[int]
 else:

@@ -27,7 +27,7 @@ from analyzer.core.printable import printable
 from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.differences.peers import peers_of
-from analyzer.questions.films.making import FilmMaker
+from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.call_columns import CallColumns
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.filter_fields import call_fields

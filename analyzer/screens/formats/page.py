@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
-from analyzer.questions.films.making import FilmMaker
+from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.vocabulary import vocabulary
 from analyzer.results.analysis import Analysis
 from analyzer.results.evidence import EvidenceRecord

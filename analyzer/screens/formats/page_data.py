@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.output.json import Pieces, document, dumps
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.questions.films.coding import deflated
 from analyzer.questions.films.film import Film, Films, moments
+from analyzer.questions.films.varints import deflated
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.display import FindingView, Form, Node, Row, SeriesView

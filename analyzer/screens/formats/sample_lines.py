@@ -1,4 +1,4 @@
-"""Sample records as JSON Lines, a chunk at a time: chunks of `contents.chunks` in, what `dumps` makes of each of their records out.
+"""Sample records as JSON Lines, a chunk at a time: chunks of `sample_chunks` in, what `dumps` makes of each of their records out.
 
 The record of each column is written once for all answers of its layout, with marks where the call, the instance and the value go.
 What stands between marks is the same in every row, and what is the same in every column is joined with its neighbours. So a line
@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from analyzer.core.output.json import dumps, line
-from analyzer.interfaces.contents.chunks import ChunkPart, SampleChunk, Values
+from analyzer.interfaces.contents.sample_chunks import ChunkPart, SampleChunk, Values
 from analyzer.results.sample import SampleRecord
 
 # JSON escapes every control character, so that this stands for nothing else.

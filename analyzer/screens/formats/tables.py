@@ -21,7 +21,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import dumps, json_ready
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.chunks import ChunkPart, SampleChunk
+from analyzer.interfaces.contents.sample_chunks import ChunkPart, SampleChunk
 from analyzer.interfaces.contents.sample_records import sample_keys
 from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS
@@ -62,14 +62,14 @@ from analyzer.screens.views.files import FilesView
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.limit_pages import LimitList
 from analyzer.screens.views.metadata import SavedMetadata
-from analyzer.screens.views.place import ShowPlace
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
+from analyzer.screens.views.show_place import ShowPlace
 from analyzer.screens.views.stats import Stats
-from analyzer.screens.views.streamed import StreamedTimeline
+from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.triage import Triage
 from analyzer.screens.views.view import View

@@ -17,7 +17,7 @@ from analyzer.screens.views.view import OfCapture, View
 if TYPE_CHECKING:
     from analyzer.screens.formats.projection import Projection
     from analyzer.screens.views.entries import Entries
-    from analyzer.screens.views.streamed import StreamedTimeline
+    from analyzer.screens.views.streamed_timeline import StreamedTimeline
 
 # The forms that are made of entries.
 FOR_OTHERS = ("timesketch", "ecs", "zeek")

@@ -39,7 +39,7 @@ from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.films.film import Films
-from analyzer.questions.films.making import films_of
+from analyzer.questions.films.film_maker import films_of
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from analyzer.core.arrays import distinct, first_places
-from analyzer.questions.films.making import said_of_reading
+from analyzer.questions.films.film_maker import said_of_reading
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import type_name
 from analyzer.questions.series.readings import Batch, readings

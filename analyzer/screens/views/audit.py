@@ -15,7 +15,7 @@ from analyzer.questions.audit.verdicts import Actor, Confidence, Outcome, Severi
 from analyzer.results.audit import AuditSummaryRecord, CoverageVerdict, MatrixRecord
 from analyzer.results.next_command import next_command
 from analyzer.results.record import Record
-from analyzer.screens.viewmodel.verdict import nothing_decrypted
+from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted
 from analyzer.screens.viewmodel.words import section_words
 from analyzer.screens.views.text import folded, frames_words, header_lines, safe, styled
 from analyzer.screens.views.view import OfCapture

@@ -14,7 +14,7 @@ from analyzer.results.sample import SampleRecord
 from analyzer.screens.views.view import OfCapture
 
 if TYPE_CHECKING:
-    from analyzer.interfaces.contents.chunks import SampleChunk
+    from analyzer.interfaces.contents.sample_chunks import SampleChunk
     from analyzer.questions.filters.filter import SampleFilter
 
 
@@ -52,8 +52,8 @@ class Samples(Struct, OfCapture, frozen=True):
             yield from problem_lines(self.analysis, width)
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
-        """The values as chunks where those of an answer stand in columns (`contents.chunks`)."""
-        from analyzer.interfaces.contents.chunks import sample_chunks
+        """The values as chunks where those of an answer stand in columns (`sample_chunks`)."""
+        from analyzer.interfaces.contents.sample_chunks import sample_chunks
 
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 

@@ -18,7 +18,7 @@ from analyzer.results.record import Record
 from analyzer.results.statistics import Who
 from analyzer.results.triage import TriageProcess, TriageSummary
 from analyzer.screens.viewmodel.account_lines import account_lines
-from analyzer.screens.viewmodel.verdict import nothing_found
+from analyzer.screens.viewmodel.reading_verdict import nothing_found
 from analyzer.screens.viewmodel.words import REDACTED, parent_words, shortened
 from analyzer.screens.views.text import folded, safe, styled
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.transport.packet.plain import TCP, checksum_fails
+from analyzer.transport.packet.frame_dissector import TCP, checksum_fails
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 
 _USUAL_HEADER_LEN = 20

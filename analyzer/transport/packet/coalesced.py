@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.transport.packet.fast import TcpFrames
+from analyzer.transport.packet.common_frames import TcpFrames
 
 # So many frames of a block are worth going on with at once; and so many that wait, or so many bytes of them.
 FEW_FRAMES = 1024

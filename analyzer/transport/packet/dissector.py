@@ -1,7 +1,7 @@
 """From frames to TCP segments of the flows that interest us: blocks of frames in, segments and problems out.
 
-One result in two ways: common shapes are handled by the block with arrays (`fast`), everything else, and with
-`fast=False` everything, frame by frame (`plain`). A flow may show only in the middle that it is ours; so a block is given
+One result in two ways: common shapes are handled by the block with arrays (`common_frames`), everything else, and with
+`fast=False` everything, frame by frame (`frame_dissector`). A flow may show only in the middle that it is ours; so a block is given
 out when enough of what follows was looked at, and segments leave in the order of their frames. Flows that are not ours
 are dropped without a word.
 """
@@ -27,16 +27,23 @@ from analyzer.results.record import Endpoint
 from analyzer.transport.packet.batches import find_batches
 from analyzer.transport.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.coalesced import FEW_FRAMES, Coalesced
+from analyzer.transport.packet.common_frames import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.transport.packet.data_runs import find_runs
-from analyzer.transport.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.transport.packet.flow_links import FlowLinks
-from analyzer.transport.packet.plain import IPV6_LEN, Found, FrameDissector, Item, LostSegment
+from analyzer.transport.packet.frame_dissector import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.reordering import most_waiting
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of, payloads_of
 from analyzer.transport.packet.tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.transport.packet.tunnels import IntArray, Views
-from analyzer.transport.packet.waiting import NO_FLOWS, Hashes, WaitingSegments, flow_hash, flow_hashes, may_be_ours
+from analyzer.transport.packet.waiting_segments import (
+    NO_FLOWS,
+    Hashes,
+    WaitingSegments,
+    flow_hash,
+    flow_hashes,
+    may_be_ours,
+)
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which is recognised late does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).

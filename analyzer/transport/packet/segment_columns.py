@@ -13,8 +13,8 @@ from analyzer.core.traced import FrameSource, TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.candidates import FlowKey
 from analyzer.transport.packet.checksums import bad_ip_checksums, bad_tcp_checksums
-from analyzer.transport.packet.fast import TcpFrames
-from analyzer.transport.packet.plain import IPV6_LEN, TCP_LEN
+from analyzer.transport.packet.common_frames import TcpFrames
+from analyzer.transport.packet.frame_dissector import IPV6_LEN, TCP_LEN
 from analyzer.transport.packet.segment import Segment
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 

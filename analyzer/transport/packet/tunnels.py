@@ -2,7 +2,7 @@
 
 GRE (RFC 2784 and 2890) with ERSPAN types I to III, VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281), IP in IP (RFC
 2003 and 4213). Only headers that are regular and wholly captured are removed here; frames with any other are returned, to be
-dissected one by one by `plain`, and what `plain` finds nothing in is dropped.
+dissected one by one by `frame_dissector`, and what `frame_dissector` finds nothing in is dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from analyzer.core.arrays import distinct
 from analyzer.transport.packet import links
 from analyzer.transport.packet.candidates import KERBEROS_PORT
-from analyzer.transport.packet.plain import (
+from analyzer.transport.packet.frame_dissector import (
     ERSPAN_2,
     ERSPAN_3,
     GENEVE_PORT,
@@ -55,7 +55,7 @@ class Views:
 _IPV4, _IPV6, _ERSPAN_2, _ERSPAN_3 = map(swapped, (links.IPV4, links.IPV6, ERSPAN_2, ERSPAN_3))
 # So many bytes are read of any header before its length is known: GRE with three optional words, GTP-U with its optional fields.
 HEADER_LEN = 16
-# 5G puts one extension header in each GTP-U packet (3GPP TS 38.415); more than this many are left to `plain`.
+# 5G puts one extension header in each GTP-U packet (3GPP TS 38.415); more than this many are left to `frame_dissector`.
 _MOST_GTP_EXTENSIONS = 2
 
 
@@ -94,8 +94,8 @@ def remove_headers(
 ) -> None:
     """Adds to `inner` what is inside the IP payloads at `at`, of these protocol numbers; `ends` is where each frame's bytes end.
 
-    UDP to ports of no tunnel (but for the replies of a KDC, which `plain` reads) and headers that belong to no tunnel are dropped;
-    fragments must not be among the payloads.
+    UDP to ports of no tunnel (but for the replies of a KDC, which `frame_dissector` reads) and headers that belong to no tunnel are
+    dropped; fragments must not be among the payloads.
     """
     for protocol, remove in _BY_PROTOCOL.items():
         chosen = protocols == protocol
@@ -173,7 +173,7 @@ def _gre(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: In
     inner.leave(frames[~enough])
     frames, at, ends = frames[enough], at[enough], ends[enough]
     flags, types = views.be16[at].astype(np.int64), views.u16[at + 2].astype(np.int64)
-    # Version 1 (PPTP) is left to `plain`; later versions and source routing (RFC 1701) are not read at all.
+    # Version 1 (PPTP) is left to `frame_dissector`; later versions and source routing (RFC 1701) are not read at all.
     inner.leave(frames[(flags & 0x4007) == 1])
     plain = (flags & 0x4007) == 0
     frames, at, ends, flags, types = frames[plain], at[plain], ends[plain], flags[plain], types[plain]

@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from analyzer.core.events import Conflict, Event, Problem, ProblemKind
 from analyzer.core.limits import Limits
-from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
+from analyzer.core.tcp_encoder import ACK, FIN, PSH, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.segment import Segment

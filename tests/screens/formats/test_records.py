@@ -15,7 +15,7 @@ from analyzer.interfaces.contents.timeline_records import session_record, timeli
 from analyzer.questions.filters.selection import Selection
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.screens.viewmodel.verdict import nothing_found, unread
+from analyzer.screens.viewmodel.reading_verdict import nothing_found, unread
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.analyses import analysis_of_file

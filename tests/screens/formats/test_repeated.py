@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from analyzer.interfaces.contents.chunks import SampleChunk, sample_chunks
+from analyzer.interfaces.contents.sample_chunks import SampleChunk, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.questions.series.readings import points
 from analyzer.results.analysis import Analysis

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.contents.chunks import SampleChunk, sample_chunks
+from analyzer.interfaces.contents.sample_chunks import SampleChunk, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Endpoint

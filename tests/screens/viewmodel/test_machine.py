@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from analyzer.questions.films.film import Films
-from analyzer.questions.films.making import films_of
+from analyzer.questions.films.film_maker import films_of
 from analyzer.questions.series.formulas import formula_of
 from analyzer.questions.series.readings import readings
 from analyzer.results.analysis import Analysis

@@ -37,13 +37,13 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
 from analyzer.screens.views.entries import entries
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.place import ShowPlace
 from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
+from analyzer.screens.views.show_place import ShowPlace
 from analyzer.screens.views.stats import Stats
-from analyzer.screens.views.streamed import StreamedTimeline
+from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.tree import node_words
 from analyzer.screens.views.triage import Triage

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.capture.frame import Frame
-from analyzer.transport.packet.plain import Found, FrameDissector, LostSegment
+from analyzer.transport.packet.frame_dissector import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.segment import UdpPayload
 from tests.build.packet import T0
 from tests.transport.packet.test_layers import PAYLOAD

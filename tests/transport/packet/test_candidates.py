@@ -3,11 +3,11 @@
 import pytest
 
 from analyzer.core.events import Problem
-from analyzer.core.tcpip import ACK, SYN
+from analyzer.core.tcp_encoder import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet.candidates import Flows
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.packet.plain import FrameDissector
+from analyzer.transport.packet.frame_dissector import FrameDissector
 from analyzer.transport.packet.segment import SegmentBatch
 from tests.build.packet import CLIENT, SERVER, block, both, ethernet, ipv4, ipv6, rpc, smb2, tcp
 

@@ -11,7 +11,7 @@ from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.fragments import FragmentKey, Fragments
-from analyzer.transport.packet.plain import MAX_DEPTH, FrameDissector, LostSegment
+from analyzer.transport.packet.frame_dissector import MAX_DEPTH, FrameDissector, LostSegment
 from tests.build.packet import block, both, ethernet, gre, ipv4, ipv6, ipv6_fragment, tcp, udp
 
 PAYLOAD = bytes(n * 7 % 251 for n in range(1600))

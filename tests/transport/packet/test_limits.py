@@ -10,6 +10,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet import fragments as fragments_module
 from analyzer.transport.packet.batches import BATCH_BYTES_BITS
+from analyzer.transport.packet.common_frames import _MOST_TAGS, _MOST_TUNNELS, sort_out
 from analyzer.transport.packet.dissector import (
     _MOST_ENDPOINTS,
     _MOST_OF_A_KIND,
@@ -17,7 +18,6 @@ from analyzer.transport.packet.dissector import (
     LOOK_BEHIND_BYTES,
     Dissector,
 )
-from analyzer.transport.packet.fast import _MOST_TAGS, _MOST_TUNNELS, sort_out
 from analyzer.transport.packet.fragments import (
     MAX_AGE_NS,
     MAX_DATAGRAM_BYTES,
@@ -27,12 +27,12 @@ from analyzer.transport.packet.fragments import (
     FragmentKey,
     Fragments,
 )
-from analyzer.transport.packet.plain import MAX_DEPTH, MAX_EXTENSIONS, FrameDissector
+from analyzer.transport.packet.frame_dissector import MAX_DEPTH, MAX_EXTENSIONS, FrameDissector
+from analyzer.transport.packet.frame_sorter import _MOST_DATAGRAMS, _MOST_LOOSE
 from analyzer.transport.packet.segment import SegmentBatch
-from analyzer.transport.packet.sorting import _MOST_DATAGRAMS, _MOST_LOOSE
 from analyzer.transport.packet.tallies import _LINK_FRAMES_NAMED, FRAMES_NAMED, Tally
 from analyzer.transport.packet.tunnels import _MOST_GTP_EXTENSIONS, HEADER_LEN, Views
-from analyzer.transport.packet.waiting import FIRST_BYTES, may_be_ours
+from analyzer.transport.packet.waiting_segments import FIRST_BYTES, may_be_ours
 from tests.build.packet import block, ethernet, extension, gtp_u, ipv4, ipv6, smb2, tcp
 
 

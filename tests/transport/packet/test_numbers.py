@@ -56,8 +56,18 @@ def test_link_types_are_those_of_the_registry() -> None:
 
 def test_numbers_of_ethernet_are_those_of_the_registry() -> None:
     """IEEE 802.1Q and 802.1ad with what came before them; RFC 3032; RFC 2516; RFC 1701 section of protocol types."""
-    assert (links.IPV4, links.IPV6, links.PPPOE_SESSION, links.ETHERNET_BRIDGED) == (0x0800, 0x86DD, 0x8864, 0x6558)
-    assert (links.PPP, links.LOWEST_ETHERTYPE, links.LINK_BASE, links.NOTHING) == (0x880B, 0x0600, 0x10000, -1)
+    assert (links.IPV4, links.IPV6, links.PPPOE_SESSION, links.ETHERNET_BRIDGED) == (
+        0x0800,
+        0x86DD,
+        0x8864,
+        0x6558,
+    )
+    assert (links.PPP, links.LOWEST_ETHERTYPE, links.LINK_BASE, links.NOTHING) == (
+        0x880B,
+        0x0600,
+        0x10000,
+        -1,
+    )
     assert {0x8100, 0x88A8, 0x9100, 0x9200} == links.VLAN_TAGS
     assert {0x8847, 0x8848} == links.MPLS
     assert (2, {10, 23, 24, 28, 30}) == (links.AF_INET, links.AF_INET6)

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from analyzer.capture.frame import FrameBlock, heads_of
-from analyzer.transport.packet.fast import FEWEST_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
-from analyzer.transport.packet.plain import Found, FrameDissector, LostSegment
+from analyzer.transport.packet.common_frames import FEWEST_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
+from analyzer.transport.packet.frame_dissector import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.tunnels import Views
 from tests.build.packet import T0, ethernet, gre, ipv4, ipv6, tcp, udp
 from tests.transport.packet.test_layers import EXTENDED, LINKS, PAYLOAD, TUNNELS

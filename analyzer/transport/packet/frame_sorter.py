@@ -18,10 +18,10 @@ from analyzer.capture.frame import Frame, FrameBlock, rows_at
 from analyzer.core.arrays import distinct
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.transport.packet.candidates import KERBEROS_PORT, End, FlowKey, flow_key, is_by_port
+from analyzer.transport.packet.common_frames import TcpFrames
 from analyzer.transport.packet.dissector import DissectedBlock, Dissector
-from analyzer.transport.packet.fast import TcpFrames
 from analyzer.transport.packet.fragments import FragmentKey
-from analyzer.transport.packet.plain import (
+from analyzer.transport.packet.frame_dissector import (
     INTERESTING,
     TUNNEL_PORTS,
     UDP,
@@ -35,7 +35,7 @@ from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.packet.segment_columns import payloads_of
 from analyzer.transport.packet.tallies import Tallies
 from analyzer.transport.packet.tunnels import IntArray
-from analyzer.transport.packet.waiting import NO_FLOWS, Hashes, flow_hash, flow_hashes
+from analyzer.transport.packet.waiting_segments import NO_FLOWS, Hashes, flow_hash, flow_hashes
 
 # Two addresses as text, in order.
 Pair = tuple[str, str]

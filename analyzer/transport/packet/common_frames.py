@@ -1,8 +1,8 @@
 """The common shapes by the block: arrays of frames in, positions of TCP headers out, everything else named or dismissed.
 
 Ethernet with VLAN tags, Linux cooked, raw IP and loopback; IPv4 without fragments and IPv6 without extension headers.
-Frames that carry no TCP are dismissed here by the thousand; frames of any other shape are left to `plain`. What is
-dismissed is what `plain` finds nothing in, and nothing else.
+Frames that carry no TCP are dismissed here by the thousand; frames of any other shape are left to `frame_dissector`. What is
+dismissed is what `frame_dissector` finds nothing in, and nothing else.
 
 Nearly all frames of most captures have one shape: Ethernet without tags, IPv4 without options, TCP or UDP. The fields of these
 are columns of what was coalesced of all frames; the others take one indexing operation for each field.
@@ -21,7 +21,7 @@ from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.transport.packet import links
 from analyzer.transport.packet.candidates import KERBEROS_PORT, PORTS, SMB_SIGNATURE_LEN
-from analyzer.transport.packet.plain import (
+from analyzer.transport.packet.frame_dissector import (
     GRE,
     INTERESTING,
     IPV4_IN_IP,
@@ -49,12 +49,12 @@ _TYPED_LINKS = {
     LinkType.LINUX_SLL2: (0, links.SLL2_LEN),
 }
 _IPV4, _IPV6, _BRIDGED = map(swapped, (links.IPV4, links.IPV6, links.ETHERNET_BRIDGED))
-# EtherTypes that `plain` reads, besides lengths (LLC).
+# EtherTypes that `frame_dissector` reads, besides lengths (LLC).
 _PLAIN_TYPES = _table(1 << 16, map(swapped, (links.PPPOE_SESSION, links.ETHERNET_BRIDGED, links.PPP, *links.MPLS)))
 _PLAIN_TYPES[np.arange(links.LOWEST_ETHERTYPE).astype(">u2").view("<u2")] = True
 _TAGS = _table(1 << 16, map(swapped, links.VLAN_TAGS))
 _MOST_TAGS = 4
-# Tunnels inside each other that are removed by the block; `plain` follows more.
+# Tunnels inside each other that are removed by the block; `frame_dissector` follows more.
 _MOST_TUNNELS = 3
 _OUR_NUMBERS = tuple(sorted(map(swapped, PORTS)))
 _OUR_PORTS = _table(1 << 16, _OUR_NUMBERS)
@@ -251,7 +251,7 @@ def _networks(
 
 
 def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """The frames and offsets where there is enough; the others are left to `plain`."""
+    """The frames and offsets where there is enough; the others are left to `frame_dissector`."""
     if enough.all():
         return frames, at
     left.append(frames[~enough])
@@ -340,7 +340,7 @@ def _no_tcp(
     inside: Inner,
 ) -> None:
     """IP packets that may carry TCP in a tunnel. Those with an irregular header, a TCP header cut short, or a length (`stops`) too
-    small for a tunnel's header are left to `plain`."""
+    small for a tunnel's header are left to `frame_dissector`."""
     tunnel = regular & _MAY_BE_TUNNELS[protocols]
     tunnel &= (protocols == UDP) | (stops > payload + HEADER_LEN)
     if not tunnel.all():

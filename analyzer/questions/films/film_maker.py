@@ -17,7 +17,6 @@ from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
 from analyzer.interfaces.buffers.regular import read_regular
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
-from analyzer.questions.films.coding import Ints
 from analyzer.questions.films.film import (
     DECIMALS,
     MOST,
@@ -29,6 +28,7 @@ from analyzer.questions.films.film import (
     Films,
     PollCells,
 )
+from analyzer.questions.films.varints import Ints
 from analyzer.questions.series.answer_columns import Answer
 from analyzer.questions.series.formatted_columns import CODES, FLAGS, WHYS
 from analyzer.questions.series.formulas import ATTRIB_HEX, ATTRIB_REAL, formula_of, type_name

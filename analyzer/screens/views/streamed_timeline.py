@@ -21,7 +21,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.call_table import Tally
 from analyzer.results.record import Record
-from analyzer.screens.viewmodel.verdict import CallsMet, may_hide
+from analyzer.screens.viewmodel.reading_verdict import CallsMet, may_hide
 from analyzer.screens.views.text import call_lines, folded, problem_words, safe, styled, time_words, total_words
 from analyzer.screens.views.view import Clock
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.core.limits import DEFAULTS
 from analyzer.transport.packet.candidates import End
-from analyzer.transport.packet.plain import Found
+from analyzer.transport.packet.frame_dissector import Found
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 
 Hashes = npt.NDArray[np.uint64]

@@ -8,12 +8,12 @@ from ipaddress import ip_address
 import pytest
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.core.tcpip import ACK, SYN
+from analyzer.core.tcp_encoder import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
-from analyzer.transport.packet import sorting
+from analyzer.transport.packet import frame_sorter
 from analyzer.transport.packet.candidates import flow_key
-from analyzer.transport.packet.sorting import FrameKind, FrameSorter, pair_of
-from analyzer.transport.packet.waiting import flow_hash
+from analyzer.transport.packet.frame_sorter import FrameKind, FrameSorter, pair_of
+from analyzer.transport.packet.waiting_segments import flow_hash
 from tests.build.packet import (
     CLIENT,
     CLIENT6,
@@ -166,8 +166,8 @@ def test_so_many_fragments_are_kept_whose_first_is_not_here() -> None:
 
 
 def test_so_many_datagrams_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorting, "_MOST_DATAGRAMS", 2)
-    monkeypatch.setattr(sorting, "_MOST_LOOSE", 0)
+    monkeypatch.setattr(frame_sorter, "_MOST_DATAGRAMS", 2)
+    monkeypatch.setattr(frame_sorter, "_MOST_LOOSE", 0)
     parts = [pieces(udp(b"t" * 90, sport=88, dport=5000), 17, ident=number) for number in range(3)]
     (kinds,) = found(FrameSorter(), block([*(part[0] for part in parts), *(part[1] for part in parts)]))
     # The first datagram was forgotten, so that its second fragment has none.

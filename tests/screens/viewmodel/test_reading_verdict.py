@@ -13,7 +13,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.results.call import Call
 from analyzer.results.connection import Bound
 from analyzer.results.record import Endpoint
-from analyzer.screens.viewmodel.verdict import nothing_decrypted, nothing_found, unread
+from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted, nothing_found, unread
 from analyzer.transport.tcp.stream_events import Connection, Recognised
 from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg
 

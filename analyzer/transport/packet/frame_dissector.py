@@ -2,7 +2,7 @@
 
 Link layer, IPv4 (RFC 791) and IPv6 (RFC 8200) with options, extension headers and fragments, TCP (RFC 9293). Tunnels: GRE RFC 2784
 and 2890, ERSPAN, VXLAN RFC 7348, Geneve RFC 8926. GTP-U 3GPP TS 29.281, IP in IP RFC 2003 and 4213, and MPLS RFC 3032 are read.
-Right before fast: it is the test of `fast`, which does the common shapes with arrays.
+Right before fast: it is the test of `common_frames`, which does the common shapes with arrays.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.output.sealed import DIGITS, SealedOutput, digest_within, new_mark
+from analyzer.core.output.output_digest import DIGITS, SealedOutput, digest_within, new_mark
 
 MARK = ("pcq" + "0123456789abcdef" * 4)[:DIGITS]
 
@@ -39,7 +39,7 @@ def test_however_it_is_written_the_digest_is_of_all(before: bytes, after: bytes,
     assert found == whole.replace(MARK.encode(), digest.encode(), 1)
     for piece in (1, 3, 64, 1 << 20):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("analyzer.core.output.sealed._PIECE", piece)
+            patch.setattr("analyzer.core.output.output_digest._PIECE", piece)
             assert digest_within(io.BytesIO(found), digest) == digest
             assert digest_within(io.BytesIO(found + b"x"), digest) != digest
 
