@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from analyzer.auth.der import unwrap_gss
+from analyzer.auth.handshake import Handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context import NTLM_SIGNATURE, Handshake, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.security_context import NTLM_SIGNATURE, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError

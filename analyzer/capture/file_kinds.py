@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from pathlib import Path
 
 from analyzer.capture.magics import pcap_order, section_order
 
@@ -44,11 +45,13 @@ _OTHERS = (
     (b"<html", "an HTML page"),
     (b"<!DOCTYPE", "an HTML page"),
 )
+# So many first bytes of a file decide.
+HEAD_LEN = 512
 _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f\x1b"
 
 
 def capture_format(head: bytes) -> str | None:
-    """The capture format, of ours or of other programs, that the first bytes (512 of them) belong to, or None."""
+    """The capture format, of ours or of other programs, that the first bytes (`HEAD_LEN` of them) belong to, or None."""
     if pcap_order(head) is not None:
         return "a pcap capture"
     if section_order(head) is not None:
@@ -58,6 +61,17 @@ def capture_format(head: bytes) -> str | None:
     from analyzer.capture.etl_buffers import is_etl
 
     return "an event trace log of Windows" if is_etl(head) else None
+
+
+def is_event_trace(path: Path) -> bool:
+    """Whether a file is an event trace log of Windows."""
+    from analyzer.capture.etl_buffers import is_etl
+
+    try:
+        with path.open("rb") as file:
+            return is_etl(file.read(HEAD_LEN))
+    except OSError:
+        return False
 
 
 def foreign_capture(head: bytes) -> str | None:

@@ -16,12 +16,11 @@ def files(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """Files that were opened, read, written, renamed or deleted over SMB, with the digest of what passed."""
-    from analyzer.pipeline.files import files_of
     from analyzer.screens.views.files import FilesView
 
     reading.refuse_cases(files, "no content of files is in it")
     reading.refuse_redaction("names of files are what it lists")
     reading.refuse_bounds("files are read in an order of their own")
     analysis = reading.analysis(files, in_sessions="none", with_files=True)
-    writing.write(FilesView(analysis, files_of(analysis)), output_format.value)
+    writing.write(FilesView(analysis, analysis.listed_files()), output_format.value)
     raise typer.Exit(EXIT_DONE)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC
 from enum import StrEnum
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -27,7 +27,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
 from analyzer.core.output.pager import paged, pager_command
 from analyzer.core.paths import without_raw_bytes
-from analyzer.core.times import show_times_in
+from analyzer.core.times import show_times_in, zone_of
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
@@ -187,22 +187,6 @@ Columns = Annotated[
         "--columns", metavar="A,B,C", callback=_columns, help="CSV, Parquet, JSON: these columns, in this order."
     ),
 ]
-
-
-def _zone_of(name: str) -> tzinfo | None:
-    """A zone of the IANA database, a distance from UTC, or None for the zone of this machine."""
-    try:
-        if name.casefold() == "local":
-            return None
-        if name[:1] in ("+", "-"):
-            return datetime.fromisoformat(f"2000-01-01T00:00:00{name}").tzinfo
-        from zoneinfo import ZoneInfo
-
-        return UTC if name.upper() == "UTC" else ZoneInfo(name)
-    except (ValueError, OSError, KeyError):
-        raise typer.BadParameter(
-            f"this machine knows no zone {name}; +02:00 needs no knowledge", param_hint="--tz"
-        ) from None
 
 
 TimeZone = Annotated[
@@ -695,7 +679,12 @@ def _writing(
     time_zone: TimeZone = None,
     no_pager: NoPager = False,
 ) -> Writing:
-    show_times_in(UTC if time_zone is None else _zone_of(time_zone))
+    try:
+        show_times_in(UTC if time_zone is None else zone_of(time_zone))
+    except ValueError:
+        raise typer.BadParameter(
+            f"this machine knows no zone {time_zone}; +02:00 needs no knowledge", param_hint="--tz"
+        ) from None
     pager = None if no_pager or not is_terminal() else pager_command(os.environ)
     names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
     return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force, pager=pager, columns=names)

@@ -1,6 +1,9 @@
-"""Text on one line of a terminal, whatever is in it; and numbers of things in words."""
+"""Text on one line of a terminal, whatever is in it and however long it is; and numbers of things in words."""
 
 from __future__ import annotations
+
+# So many characters of a text are shown in the middle of a line.
+SHOWN_TEXT = 60
 
 
 def printable(text: str) -> str:
@@ -13,6 +16,18 @@ def printable(text: str) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 call`, `2,000 calls`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def shortened(text: str, most: int = SHOWN_TEXT) -> str:
+    """One line of at most that many characters; `show` has the whole."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def cut_in_middle(text: str, most: int) -> str:
+    """One line of at most that many characters, with its beginning and its end."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most // 2]}…{line[most // 2 + 1 - most :]}"
 
 
 def _shown(control: str) -> str:

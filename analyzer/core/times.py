@@ -26,6 +26,20 @@ _TIME = re.compile(
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|m|h|d)?", re.IGNORECASE)
 
 
+def zone_of(name: str) -> tzinfo | None:
+    """A zone of the IANA database, a distance from UTC, or None for the zone of this machine. Raises `ValueError` for no zone."""
+    try:
+        if name.casefold() == "local":
+            return None
+        if name[:1] in ("+", "-"):
+            return datetime.fromisoformat(f"2000-01-01T00:00:00{name}").tzinfo
+        from zoneinfo import ZoneInfo
+
+        return UTC if name.upper() == "UTC" else ZoneInfo(name)
+    except (OSError, KeyError):
+        raise ValueError(name) from None
+
+
 def earliest(times: Iterable[int | None], since_ns: int) -> int | None:
     """The first of the times that are known and not before `since_ns`; None where there is none."""
     return min((time for time in times if time is not None and time >= since_ns), default=None)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from analyzer.capture.etl import EtlFile, TracedBlock, is_etl
+from analyzer.capture.file_kinds import HEAD_LEN
 from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.capture.reader import BLOCK_BYTES, CaptureReader
@@ -21,7 +22,6 @@ from analyzer.core.limits import Limits
 from analyzer.core.paths import text_of_path
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
-_LOOKED_AT = 512
 # What Wireshark shows as bytes.
 _UNREAD = LinkType.USER0
 
@@ -42,7 +42,7 @@ def convert(path: Path, out: BinaryIO, limits: Limits) -> Converted:
     done = _Writing(writer, name)
     stream, _ = open_stream(path, name, limits)
     try:
-        head = stream.read(_LOOKED_AT)
+        head = stream.read(HEAD_LEN)
         if is_etl(head):
             done.take_trace(_trace(head, stream, limits))
             return done.converted

@@ -31,7 +31,7 @@ from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, Flo
 from analyzer.results.name_tables import NameTables
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.channel_events import ChannelClosed
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from analyzer.transport.tcp.stream_events import Recognised
 

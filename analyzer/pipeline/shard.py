@@ -41,7 +41,7 @@ from analyzer.results.merged_calls import MovedCalls, blocks_of
 from analyzer.results.name_tables import table_language
 from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.channel.channels import Channels, TcpChannels
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.reopening import DurableKey, DurableOpens

@@ -26,7 +26,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
-from analyzer.core.tcp_encoder import FIN, RST, SYN
+from analyzer.core.tcpip import FIN, RST, SYN
 from analyzer.pipeline.packets import CHANGED, broke_off
 from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.results.analysis import Analysis

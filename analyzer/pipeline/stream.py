@@ -18,7 +18,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls, Tally
 from analyzer.results.metadata import fill
-from analyzer.transport.rpc.events import Exchange, OpenCall
+from analyzer.transport.rpc.exchange import Exchange, OpenCall
 from analyzer.transport.rpc.plain_call import plain_call
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, SYN, tcp_packet
+from analyzer.core.tcpip import ACK, FIN, PSH, SYN, tcp_packet
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
 _LINKTYPE_RAW = 101

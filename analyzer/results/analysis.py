@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
 
+from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.call import Call
@@ -177,6 +179,17 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
             return files
         sessions = {session.number for session in self.part.sessions}
         return [one for one in files if one.session in sessions]
+
+    def listed_files(self) -> FoundFiles:
+        """The shown files with their frames as Wireshark counts them. Raises `InputError` where the analysis does not have them."""
+        if self.files is None:
+            raise InputError("files are read from captures", hint="Give the capture itself, and do not redact it.")
+
+        def numbered(one: FileRecord) -> FileRecord:
+            frames, files = self.capture.numbered(one.frames)
+            return replace(one, frames=frames, frame_files=files)
+
+        return FoundFiles(tuple(map(numbered, self.shown_files)), self.files.omissions)
 
     @property
     def shown(self) -> Selected:

@@ -10,6 +10,7 @@ import pytest
 
 from analyzer.auth import kdc, secrets
 from analyzer.auth.der import oid_text
+from analyzer.auth.handshake import Handshake
 from analyzer.auth.kdc import KdcLayer
 from analyzer.auth.kerberos import Key, parse_kdc_reply, parse_message
 from analyzer.auth.kerberos_context import KerberosContext
@@ -20,7 +21,7 @@ from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.ntlm import parse_message as parse_ntlm
 from analyzer.auth.secrets import document_of, embedded_keyring, parse_seskey_line
-from analyzer.auth.security_context import BYTES_A_TRY, KEYSTREAM_A_BYTE, Handshake, SearchBudget
+from analyzer.auth.security_context import BYTES_A_TRY, KEYSTREAM_A_BYTE, SearchBudget
 from analyzer.auth.spnego import parse_spnego
 from analyzer.auth.token_handshake import begin
 from analyzer.core.errors import DecodeError, InputError

@@ -28,7 +28,7 @@ from analyzer.results.pdus import Fragment
 from analyzer.results.record import Endpoint
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.screens.formats.conversation import write_conversation
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Ndr
 from tests.build.rpc import CHANNEL, FAULT, PCQ, REQUEST, RESPONSE, SMB, WINREG, Auth, pdu
 

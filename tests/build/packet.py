@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.core.events import Event, Problem
-from analyzer.core.tcp_encoder import ACK, PSH
+from analyzer.core.tcpip import ACK, PSH
 from analyzer.results.connection import FlowLink
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch

@@ -59,7 +59,7 @@ from analyzer.results.handle import HandleEvent, HandleRecord
 from analyzer.results.record import Endpoint
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.transport.packet.frame_sorter import FrameKind
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.build.capture import NANO, frames_of, pcap
 from tests.build.rpc import CHANNEL

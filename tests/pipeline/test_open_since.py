@@ -6,7 +6,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.channel.channel_events import ChannelBatch
 from analyzer.transport.packet.segment import SegmentBatch
-from analyzer.transport.rpc.events import OpenCall
+from analyzer.transport.rpc.exchange import OpenCall
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.session_framing import Framing
 from analyzer.transport.tcp.reassembler import Reassembler

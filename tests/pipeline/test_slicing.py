@@ -13,7 +13,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureInfo
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.pipeline import slicing
 from analyzer.pipeline.slicing import _IN_MEMORY, _PIECE, _SMB1_HEADER, Slice, _essence, _Needs, _SlicedFrames, slice_of

@@ -29,7 +29,7 @@ import pytest
 
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import DEFAULTS
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, RST, SYN, URG
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN, URG
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.reassembler import Reassembler

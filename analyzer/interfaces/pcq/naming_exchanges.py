@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.security import of_any_logon
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 
 # The methods whose request names the machine that is asked ([MS-PCQ] sections 3.1.4.1.1 to 3.1.4.1.4).
 NAMING = (

@@ -25,7 +25,7 @@ from analyzer.results.perflib import (
 )
 from analyzer.results.query import Identifier
 from analyzer.transport.channel.channel_events import ChannelGap
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import decoded_call, plain_call, trimmed_length
 
 _OPNUMS = frozenset(Opnum)

@@ -34,7 +34,7 @@ from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.record import Endpoint
 from analyzer.results.security import AuthInfo, Identity
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from analyzer.transport.smb.state import RPC_PIPES
 from analyzer.transport.tcp.stream_events import Recognised

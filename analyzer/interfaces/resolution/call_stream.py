@@ -35,7 +35,7 @@ from analyzer.interfaces.resolution.resolve import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, Tally, tally_of
-from analyzer.transport.rpc.events import OpenCall
+from analyzer.transport.rpc.exchange import OpenCall
 
 # So many calls, at least, lie in a log before those that wait are moved to another.
 _MOVED = 4096

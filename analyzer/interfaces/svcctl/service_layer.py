@@ -18,7 +18,7 @@ from analyzer.core.numbers import Numbers
 from analyzer.interfaces.buffers import StubDecode, decode_stub
 from analyzer.results.call import Call, Side, handle_of
 from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import decoded_call, decoded_side, plain_call
 
 # A context handle: attributes and a UUID (C706 appendix N).

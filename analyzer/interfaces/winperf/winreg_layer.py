@@ -27,7 +27,7 @@ from analyzer.results.winreg import (
     REG_MULTI_SZ,
     WinregOpnum,
 )
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import decoded_call, decoded_side, plain_call
 
 # A collector that opens keys without end must not make us hold all their paths; the oldest is forgotten.
@@ -36,7 +36,7 @@ MAX_PATHS = 65_536
 UNKNOWN = "?"
 
 
-class Paths:
+class KeyPaths:
     """The paths of the key handles that are open, by server and handle: `HKLM\\SOFTWARE` for the handle given out for it."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class KeyFollower:
         self._keys: dict[tuple[str, str], str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._counting = numbers or Numbers()
-        self._paths = Paths()
+        self._paths = KeyPaths()
         self._open_reads: dict[tuple[str, str], PerformanceRead] = {}
 
     def followed(self, call: Call) -> Call:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,11 @@ class CallFilter:
     def asks_for(self, name: str) -> bool:
         """Whether it asks for a field of this name."""
         return any(field.name == name for field in self.fields)
+
+    def servers_among(self, servers: Iterable[str]) -> list[str]:
+        """The addresses of servers whose calls may pass, by the parts of the filter that ask for nothing else."""
+        parts = [part for part in self.parts if {field.name for field in part.fields} == {"server.ip"}]
+        return [ip for ip in servers if all(part.passes(lambda _: [ip]) for part in parts)]  # noqa: B023
 
     def __str__(self) -> str:
         return str(self.tree)

@@ -10,11 +10,10 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
-from analyzer.core.printable import printable
+from analyzer.core.printable import cut_in_middle, printable, shortened
 from analyzer.core.times import NS_PER_S
 from analyzer.results.display import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
 from analyzer.screens.browse.lines import Lines
-from analyzer.screens.viewmodel.words import cut_in_middle, shortened
 from analyzer.screens.views.counters import Spark, compact
 from analyzer.screens.views.text import OUTCOME_STYLES
 from analyzer.screens.views.tree import node_words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,12 +27,6 @@ def passing(calls: pl.LazyFrame, passes: CallFilter) -> pl.LazyFrame:
     row = pl.struct([_plain(column) for column in columns])
     answer = row.map_batches(partial(_passing, passes, columns), return_dtype=pl.Boolean(), is_elementwise=True)
     return calls.with_columns(answer.alias(_MARK)).filter(pl.col(_MARK)).drop(_MARK)
-
-
-def servers_of(passes: CallFilter, servers: Iterable[str]) -> list[str]:
-    """The addresses of servers whose calls may pass, by the parts of the filter that ask for nothing else."""
-    parts = [part for part in passes.parts if {field.name for field in part.fields} == {"server.ip"}]
-    return [ip for ip in servers if all(part.passes(lambda _: [ip]) for part in parts)]  # noqa: B023
 
 
 def _meet(column: Sequence[str], path: Sequence[str]) -> bool:

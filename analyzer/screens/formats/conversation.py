@@ -17,7 +17,7 @@ from msgspec import Struct
 from analyzer.core import dcerpc
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import file_of, number_of
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, SYN, tcp_packet
+from analyzer.core.tcpip import ACK, FIN, PSH, SYN, tcp_packet
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.record import Endpoint

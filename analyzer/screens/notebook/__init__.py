@@ -1,5 +1,6 @@
 """What `import analyzer as pcq` offers: reading captures, cases, tables, parts, charts."""
 
+from analyzer.screens.notebook.baseline import write_baseline as write_baseline
 from analyzer.screens.notebook.capture import CallDocument as CallDocument
 from analyzer.screens.notebook.capture import Capture as Capture
 from analyzer.screens.notebook.capture import Findings as Findings
@@ -7,4 +8,3 @@ from analyzer.screens.notebook.capture import analyze as analyze
 from analyzer.screens.notebook.capture import iter_calls as iter_calls
 from analyzer.screens.notebook.capture import open as open
 from analyzer.screens.notebook.comparison import diff as diff
-from analyzer.screens.notebook.comparison import write_baseline as write_baseline

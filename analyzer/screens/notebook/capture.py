@@ -33,7 +33,6 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.container import is_case
-from analyzer.pipeline.files import files_of
 from analyzer.pipeline.loaded_metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run
@@ -287,7 +286,7 @@ class Capture:
 
             cap.files.filter(pl.col("warnings").list.len() > 0)
         """
-        return table_of_records(FileRecord, files_of(self.analysis).files)
+        return table_of_records(FileRecord, self.analysis.listed_files().files)
 
     @cached_property
     def triage(self) -> pl.DataFrame:

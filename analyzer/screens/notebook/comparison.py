@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import InputError
-from analyzer.core.output.gate import Destination, write_document
 from analyzer.core.output.json import document
-from analyzer.core.paths import path_of_text
 from analyzer.questions.differences.differences import Differences
 from analyzer.questions.differences.moments import moments
-from analyzer.questions.differences.usual import NewThings, read_usual, usual_json
+from analyzer.questions.differences.usual import NewThings, read_usual
 from analyzer.results.difference import DifferenceRecord, NotComparedRecord
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.notebook.capture import Capture, bound_of
@@ -91,9 +89,9 @@ def diff(
     """
     if sum(one is not None for one in (b, at, baseline)) != 1:
         raise InputError("diff compares with one thing", hint="Give a second capture, or `at`, or `baseline`.")
-    analysis = _analysis_of(a)
+    analysis = analysis_of(a)
     if b is not None:
-        return Comparison(Differences(analysis, _analysis_of(b), counts_values=values))
+        return Comparison(Differences(analysis, analysis_of(b), counts_values=values))
     if baseline is not None:
         usual = read_usual(Path(baseline))
         return Comparison(NewThings(usual, str(baseline), analysis), (str(baseline),))
@@ -102,18 +100,6 @@ def diff(
     return Comparison(Differences(before.analysis, after.analysis, counts_values=values, running=running))
 
 
-def write_baseline(a: Capture | Dataset, path: str | Path, *, force: bool = False) -> Path:
-    """Writes what a capture or dataset shows as usual: what machines run, and who asks them, for `diff`. Raises `InputError` where
-    the file cannot be written, or where one is there and `force` is not.
-
-        pcq.write_baseline(pcq.open("dataset"), "host.json")
-    """
-    analysis = _analysis_of(a)
-    document_of_usual, _ = usual_json(analysis)
-    reads = map(path_of_text, analysis.capture.files)
-    write_document(document_of_usual, Destination(Path(path), force=force).sparing(reads))
-    return Path(path)
-
-
-def _analysis_of(side: Capture | Dataset) -> Analysis:
+def analysis_of(side: Capture | Dataset) -> Analysis:
+    """The analysis of a capture, or one of all conversations of a dataset."""
     return side.analysis if isinstance(side, Capture) else side.joined()

@@ -126,10 +126,10 @@ class Dataset:
 
             ds.filter("server.ip == 10.0.0.5 && opnum == 6").samples.collect()
         """
-        from analyzer.screens.formats.call_filter import passing, servers_of
+        from analyzer.screens.formats.call_filter import passing
 
         passes = CallFilter(text)
-        servers = tuple(servers_of(passes, self._servers)) if passes.asks_for("server.ip") else None
+        servers = tuple(passes.servers_among(self._servers)) if passes.asks_for("server.ip") else None
         return self._part(_Condition(f"filter {passes}", lambda calls: passing(calls, passes), servers))
 
     def between(self, since: Moment | None = None, until: Moment | None = None) -> Dataset:

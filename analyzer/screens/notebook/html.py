@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from analyzer.core.printable import printable
+from analyzer.core.printable import printable, shortened
 from analyzer.core.times import iso_time
 from analyzer.interfaces.contents.timeline_records import shown_problems
 from analyzer.questions.observations.triage import triage
@@ -16,7 +16,6 @@ from analyzer.results.display import LayerBytes, Node
 from analyzer.screens.viewmodel.account_lines import account_lines
 from analyzer.screens.viewmodel.finding_views import nothing_found
 from analyzer.screens.viewmodel.layers import call_view
-from analyzer.screens.viewmodel.words import shortened
 from analyzer.screens.views.tree import placed_words
 
 # Of larger layers and longer trees the rest is counted.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from analyzer.core.printable import shortened
 from analyzer.results.call import CallOutcome
 from analyzer.results.display import AccountLine
 from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
-from analyzer.screens.viewmodel.words import shortened
 
 _MOST_NAMED = 3
 _MOST_CALLERS = 2

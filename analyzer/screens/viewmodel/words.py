@@ -9,6 +9,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.kept import Kept
 from analyzer.core.labels import label
+from analyzer.core.printable import shortened
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.regular import Grid, Layout, read_regular
 from analyzer.interfaces.buffers.value_names import counter_type_name
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 # What is said of a buffer, and what is wrong with it.
 _Said = tuple[str, DecodeError | None]
 _SHOWN_ITEMS = 6
-_SHOWN_TEXT, _SHOWN_VALUE_NAME, _SHOWN_SETTING = 60, 200, 200
+_SHOWN_VALUE_NAME, _SHOWN_SETTING = 200, 200
 _SHOWN_BYTES = 16
 _MOST_PARENT = 40
 # What a display of redacted traffic says of it.
@@ -445,18 +446,6 @@ def _registry_answer_words(call: Call, side: Side) -> str:
     if opnum == WinregOpnum.BASE_REG_CREATE_KEY:
         return {1: "created", 2: "was there"}.get(params.get("lpdwDisposition") or 0, "")
     return ""
-
-
-def shortened(text: str, most: int = _SHOWN_TEXT) -> str:
-    """One line of at most that many characters; `show` has the whole."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
-
-
-def cut_in_middle(text: str, most: int) -> str:
-    """One line of at most that many characters, with its beginning and its end."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most // 2]}…{line[most // 2 + 1 - most :]}"
 
 
 def fault_words(fault: int) -> str:

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from rich.cells import cell_len
 
 from analyzer.core.cached import cached_property
+from analyzer.core.printable import shortened
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.series.counter_paths import PathSelection
@@ -33,7 +34,6 @@ from analyzer.questions.series.readings import Batch
 from analyzer.questions.series.series import Series
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import BucketRecord, CounterRecord, Why
-from analyzer.screens.viewmodel.words import shortened
 from analyzer.screens.views.text import folded, part_lines, problem_lines, safe, styled
 from analyzer.screens.views.view import OfCapture
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from msgspec import UNSET, Struct
 
-from analyzer.core.printable import counted
+from analyzer.core.printable import counted, shortened
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.differences.call_comparison import property_words
 from analyzer.questions.differences.differences import Differences
@@ -26,7 +26,7 @@ from analyzer.results.difference import (
     Subject,
 )
 from analyzer.screens.viewmodel.overview import key_hint
-from analyzer.screens.viewmodel.words import request_words, section_words, shortened
+from analyzer.screens.viewmodel.words import request_words, section_words
 from analyzer.screens.views.text import folded, nothing_passes, safe, styled
 
 _TITLES: dict[Subject, str] = {

@@ -9,7 +9,7 @@ from msgspec import Struct, UnsetType
 from rich.cells import cell_len
 
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.printable import counted
+from analyzer.core.printable import counted, shortened
 from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.questions.statistics.activity import ActivityFindings, activity_record, findings, omissions
@@ -19,7 +19,6 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.record import Record
 from analyzer.results.security import who_words
 from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
-from analyzer.screens.viewmodel.words import shortened
 from analyzer.screens.views.text import folded, frames_words, header_lines, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view import OfCapture
 

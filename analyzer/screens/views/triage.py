@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.errors import InputError
 from analyzer.core.paths import text_of_path
+from analyzer.core.printable import shortened
 from analyzer.core.times import NS_PER_S, shown_second
 from analyzer.questions.observations.triage import Triaged, triage, unreadable
 from analyzer.results.analysis import Analysis
@@ -19,7 +20,7 @@ from analyzer.results.statistics import Who
 from analyzer.results.triage import TriageProcess, TriageSummary
 from analyzer.screens.viewmodel.account_lines import account_lines
 from analyzer.screens.viewmodel.reading_verdict import nothing_found
-from analyzer.screens.viewmodel.words import REDACTED, parent_words, shortened
+from analyzer.screens.viewmodel.words import REDACTED, parent_words
 from analyzer.screens.views.text import folded, safe, styled
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}

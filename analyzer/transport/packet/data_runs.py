@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.core.tcp_encoder import ACK, FIN, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, RST, SYN
 from analyzer.core.traced import FrameTable
 from analyzer.transport.packet.candidates import PDU_HEADER_LEN
 from analyzer.transport.packet.reordering import closed_places, waiting_order

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.limits import Limits
-from analyzer.core.tcp_encoder import PSH
+from analyzer.core.tcpip import PSH
 from analyzer.transport.packet.segment_columns import SegmentColumns
 from analyzer.transport.packet.tunnels import Bools, IntArray
 

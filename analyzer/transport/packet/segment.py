@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from analyzer.core.events import Event
-from analyzer.core.tcp_encoder import ACK, FIN, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from msgspec import Struct
 
 from analyzer.capture.clock import Clock
-from analyzer.capture.etl_buffers import is_etl
+from analyzer.capture.file_kinds import is_event_trace
 from analyzer.capture.reader import CaptureInfo, expand, none_readable, unreadable
 from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
@@ -56,7 +56,6 @@ _DISABLED = ("nbss", "smb", "smb2", "dcerpc")
 # Frames between the thread that reads tshark and the one that uses them: enough to keep both busy, a few MiB at worst.
 _BATCH = 64
 _BATCHES_AHEAD = 8
-_LOOKED_AT = 512
 
 
 def find_tshark(tshark_path: str | None = None) -> str:
@@ -195,15 +194,6 @@ def in_thread(make: Callable[[], Iterator[_T]]) -> Iterator[_T]:
         thread.join()
 
 
-def _is_trace(path: Path) -> bool:
-    """Whether a file is an event trace log of Windows."""
-    try:
-        with path.open("rb") as file:
-            return is_etl(file.read(_LOOKED_AT))
-    except OSError:
-        return False
-
-
 def _no_trace(path: Path) -> InputError:
     return InputError(
         f"{text_of_path(path)} is an event trace log of Windows, which tshark does not read.",
@@ -221,7 +211,7 @@ class TsharkEngine:
         for source in found:
             if not isinstance(source, Path) or str(source) == "-":
                 raise InputError("The tshark engine reads files by name, not standard input.", hint="Save it first.")
-            if source.is_file() and _is_trace(source):
+            if source.is_file() and is_event_trace(source):
                 failures.append(_no_trace(source))
             elif source.is_file():
                 self._paths.append(source)

@@ -23,7 +23,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.auth.security_context import Handshake, SearchBudget, Sender, Unprotected
+from analyzer.auth.handshake import Handshake
+from analyzer.auth.security_context import SearchBudget, Sender, Unprotected
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem

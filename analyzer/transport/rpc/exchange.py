@@ -1,4 +1,4 @@
-"""From a call and what its association knows to the `Exchange` that is emitted: state, reasons, stubs, security."""
+"""What leaves the RPC layer: whole exchanges, each a request with its response, made of a call and what its association knows."""
 
 from __future__ import annotations
 
@@ -6,21 +6,64 @@ from bisect import bisect
 from collections.abc import Sequence
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
+from analyzer.core.events import Event, Moment
 from analyzer.core.frame_ids import number_of
 from analyzer.core.traced import spanned
 from analyzer.results.call import CallState, Side
 from analyzer.results.connection import Channel
 from analyzer.results.pdus import stub_length_of, stub_of
 from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption
+from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.rpc import trailer as verification
 from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, Presentation, SideState
-from analyzer.transport.rpc.events import Exchange
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
+
+
+class OpenCall(Struct, frozen=True):
+    """A call that is under way on a channel, and when it began."""
+
+    channel: int
+    call_id: int
+    began: Moment
+
+
+class Exchange(Event, frozen=True):
+    """One remote call, paired by channel, context and call id.
+
+    `interface` is a UUID as text (None where the bind was not captured), `version` as (major, minor); `syntax` the transfer
+    syntax. `fault` is the status of a fault PDU, `orphaned` and `cancelled` whether the client gave up. `reason` is a sentence for
+    every state but `complete`.
+    """
+
+    channel: Channel
+    smb: SmbInfo | None
+    auth: AuthInfo
+    interface: str | None
+    version: tuple[int, int] | None
+    syntax: Literal["ndr", "ndr64"]
+    opnum: int | None
+    call_id: int
+    context_id: int
+    object_uuid: str | None
+    request: Side | None
+    response: Side | None
+    fault: int | None
+    state: CallState
+    reason: str | None
+    cancelled: bool
+    orphaned: bool
+
+    @property
+    def first_time_ns(self) -> int:
+        side = self.request or self.response
+        assert side is not None
+        return side.first_time_ns
 
 
 def numbers(frames: tuple[int, ...]) -> str:

@@ -20,7 +20,7 @@ from analyzer.results.record import Endpoint
 from analyzer.results.returns import stated_kind
 from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.channel_events import SmbInfo
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.interfaces import interface_name, method_name
 
 _STATUS_BYTES = 4

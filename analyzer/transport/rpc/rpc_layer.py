@@ -7,8 +7,9 @@ from itertools import count
 from typing import ClassVar
 
 from analyzer.auth import token_handshake
+from analyzer.auth.handshake import Handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context import Handshake, SearchBudget
+from analyzer.auth.security_context import SearchBudget
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
@@ -17,7 +18,7 @@ from analyzer.core.times import earliest
 from analyzer.results.connection import Channel
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.rpc.association import Association
-from analyzer.transport.rpc.events import OpenCall
+from analyzer.transport.rpc.exchange import OpenCall
 
 _CAPTURE_ENDS = "the capture ends before the answer"
 _GIVEN_UP = "the association was given up before the answer: too much was under way in all of them"

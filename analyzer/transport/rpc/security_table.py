@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from analyzer.auth.security_context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.handshake import Handshake
+from analyzer.auth.security_context import SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import number_of

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.security_context import Handshake
+from analyzer.auth.handshake import Handshake
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.auth.token_marks import token_marks
 from analyzer.core.guid import guid_text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from analyzer.auth.security_context import Handshake
+from analyzer.auth.handshake import Handshake
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.auth.token_marks import token_marks
 from analyzer.core.cursor import Cursor

@@ -44,9 +44,9 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.auth.handshake import Handshake
 from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context import Handshake
 from analyzer.auth.token_handshake import begin
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits

@@ -126,10 +126,6 @@ class HeldEntry:
         return SEGMENT_COST + (len(self.data) if self.data is not None else 0)
 
 
-def stop_of(entry: HeldEntry) -> int:
-    return entry.stop
-
-
 class Half:
     """One direction of a connection. Positions are unwrapped 64-bit sequence numbers; `origin` is the one with stream offset 0."""
 

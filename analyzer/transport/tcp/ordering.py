@@ -22,12 +22,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 from msgspec import Struct
 
 from analyzer.core.events import Conflict, Event, Problem, ProblemKind
 from analyzer.core.limits import Limits
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet.segment import Segment
@@ -47,13 +48,13 @@ from analyzer.transport.tcp.flow import (
     Half,
     HeldEntry,
     TcpTimeouts,
-    stop_of,
 )
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
 
 # RFC 7323 section 2.3.
 MAX_WINDOW = 1 << 30
 # Delivered segments kept for comparing retransmissions with them.
+_stop_of = attrgetter("stop")
 _RECENT = 128
 # A stream with more disagreements than this states so once and compares no more.
 _MAX_CONFLICTS = 32
@@ -239,7 +240,7 @@ class Ordering:
             held.append(new)
             self._spend(half, new.cost)
             return
-        first = bisect_right(held, new.start, key=stop_of)
+        first = bisect_right(held, new.start, key=_stop_of)
         pieces: list[HeldEntry] = []
         at, last = new.start, first
         while last < len(held) and held[last].start < new.stop:

@@ -24,7 +24,7 @@ from typing import ClassVar
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.tcp_encoder import ACK, FIN, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment, SegmentBatch

@@ -15,7 +15,7 @@ from analyzer.results.call import Call, Side
 from analyzer.results.call_table import CallTable
 from analyzer.results.query import QueryView
 from analyzer.transport.channel.channel_events import ChannelGap
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg

@@ -21,7 +21,7 @@ from analyzer.results.perflib import BUFFER_KIND_OF_CODE, RequestCode
 from analyzer.results.query import Identifier
 from analyzer.results.sample import NamesFacts
 from analyzer.transport.channel.channel_events import ChannelGap
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_COUNTERSET, Calls, sealed
 from tests.build.rpc import CHANNEL, WINREG

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample, is_text, perflib_samples
 from analyzer.results.analysis import Analysis
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, analysis_of
 from tests.interfaces.pcq.test_perflib_layer import counterset_info

@@ -23,7 +23,7 @@ from analyzer.results.record import Endpoint
 from analyzer.results.scmr import INTERFACE
 from analyzer.results.security import AuthLevel
 from analyzer.transport.channel.channel_events import SmbInfo
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of
 from tests.interfaces.resolution.test_order import WHO, session
 from tests.interfaces.svcctl.test_service_layer import CREATE, HANDLE

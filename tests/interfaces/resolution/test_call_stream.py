@@ -13,7 +13,7 @@ from analyzer.interfaces.resolution.call_stream import CallStream
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.call import Call
 from analyzer.results.perflib import INTERFACE
-from analyzer.transport.rpc.events import Exchange, OpenCall
+from analyzer.transport.rpc.exchange import Exchange, OpenCall
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import MS, Calls
 from tests.build.rpc import CHANNEL

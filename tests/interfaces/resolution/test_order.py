@@ -16,7 +16,7 @@ from analyzer.results.call_table import CallTable
 from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Identity
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from tests import truth
 from tests.analyses import analysis_of_file

@@ -28,7 +28,7 @@ from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable
 from analyzer.results.perflib import INTERFACE
 from analyzer.results.winreg import INTERFACE as WINREG
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, winreg

@@ -6,11 +6,11 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.interfaces.winperf.winperf_samples import winperf_samples
-from analyzer.interfaces.winperf.winreg_layer import Paths, WinregLayer
+from analyzer.interfaces.winperf.winreg_layer import KeyPaths, WinregLayer
 from analyzer.results.call import Call
 from analyzer.results.name_tables import NameTable
 from analyzer.results.registry import registry_value
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, value_stub, winreg
 from tests.build.rpc import CHANNEL
@@ -378,7 +378,7 @@ def test_the_paths_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPat
 
 
 def test_so_many_paths_are_remembered_at_once() -> None:
-    paths = Paths()
+    paths = KeyPaths()
     for number in range(65_540):
         paths.learn(("192.0.2.1", str(number)), "HKLM")
     assert [paths.find(("192.0.2.1", str(number))) for number in (3, 4, 65_539)] == [None, "HKLM", "HKLM"]

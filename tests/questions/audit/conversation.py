@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import (
     Block,
     Counter,

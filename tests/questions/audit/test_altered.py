@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.results.connection import Channel
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import analysis_of, sealed, with_stub
 from tests.build.rpc import CHANNEL
 from tests.questions.audit.conversation import perflib

@@ -17,7 +17,7 @@ from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Level, Reads, Rule, every_rule, of_calls, of_requests
 from analyzer.questions.audit.verdicts import Actor, At, Outcome, Severity, failed, passed
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Ndr, identifier
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.handles import bound, closed

@@ -13,7 +13,7 @@ from analyzer.core.traced import untraced
 from analyzer.questions.audit.engine import Profile
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.perflib import NONE_ID
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, instance_header, string_table, wide
 from tests.build.calls import COUNTERSET, MACHINE, OTHER_COUNTERSET, Calls, sealed, with_stub
 from tests.questions.audit.judging import Verdict, judged

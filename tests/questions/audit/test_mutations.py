@@ -23,7 +23,7 @@ from analyzer.interfaces.buffers import Field
 from analyzer.questions.audit.call_evidence import Evidence, SideEvidence
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.findings import Finding
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import analysis_of, with_stub
 from tests.questions.audit import examples
 from tests.questions.audit.conversation import full_conversation, registry

@@ -16,7 +16,7 @@ from analyzer.questions.filters.parties import Account, Party
 from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Bound
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of, sealed

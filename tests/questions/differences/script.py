@@ -15,7 +15,7 @@ from analyzer.questions.differences.differences import Differences
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import SideName
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import (
     Block,
     Counter,

@@ -20,7 +20,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.difference import DifferenceRecord
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of, sealed, winreg
 from tests.questions.differences.script import (
     REGISTRY,

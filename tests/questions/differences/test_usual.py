@@ -15,7 +15,7 @@ from analyzer.questions.differences.moments import at_moment
 from analyzer.questions.differences.usual import NewThings, read_usual, usual_json
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import MS, analysis_of, sealed
 from tests.questions.differences.script import everything, perflib, polled, registry, services, told
 from tests.questions.differences.test_changes import of_server, with_identity

@@ -9,7 +9,7 @@ from analyzer.questions.observations.accounts import LSARPC, SAMR
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.scene import Scene
 from analyzer.results.observation import Observation
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of
 
 DOMAIN, USER = b"\1" * 20, b"\2" * 20

@@ -23,7 +23,7 @@ from analyzer.results.next_command import Given
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.results.triage import TriageFile
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import (
     Block,
     Counter,

@@ -25,7 +25,7 @@ from analyzer.questions.statistics.summary import (
 )
 from analyzer.results.call import Call, CallState
 from analyzer.results.security import Identity
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, name_table, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed, winreg
 

@@ -26,7 +26,7 @@ from analyzer.screens.formats.tables import table_of
 from analyzer.screens.formats.write import json_lines, write
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import (
     Block,
     Counter,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.screens.viewmodel.words import answer_words
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import HANDLE, Calls, analysis_of, winreg
 
 

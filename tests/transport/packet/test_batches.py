@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 import pytest
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.dissector import Dissector

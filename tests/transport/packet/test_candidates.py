@@ -3,7 +3,7 @@
 import pytest
 
 from analyzer.core.events import Problem
-from analyzer.core.tcp_encoder import ACK, SYN
+from analyzer.core.tcpip import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet.candidates import Flows
 from analyzer.transport.packet.dissector import Dissector

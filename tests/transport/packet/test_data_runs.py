@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.transport.packet.batches import find_batches
 from analyzer.transport.packet.common_frames import sort_out
 from analyzer.transport.packet.data_runs import RUN_BYTES_BITS, Runs, find_runs

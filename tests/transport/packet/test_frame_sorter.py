@@ -8,7 +8,7 @@ from ipaddress import ip_address
 import pytest
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.core.tcp_encoder import ACK, SYN
+from analyzer.core.tcpip import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet import frame_sorter
 from analyzer.transport.packet.candidates import flow_key

@@ -12,7 +12,7 @@ from scapy.layers.vxlan import VXLAN
 
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.core.tcp_encoder import ACK, PSH
+from analyzer.core.tcpip import ACK, PSH
 from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.dissector import Dissector

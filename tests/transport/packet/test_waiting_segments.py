@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.core.tcp_encoder import ACK, SYN
+from analyzer.core.tcpip import ACK, SYN
 from analyzer.transport.packet import dissector as dissector_module
 from analyzer.transport.packet import waiting_segments
 from analyzer.transport.packet.segment import Segment

@@ -10,7 +10,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Side
 from analyzer.results.connection import Bound, Pdu
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.rpc import Conversation, ToyKeys
 

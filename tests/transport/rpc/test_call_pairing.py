@@ -13,7 +13,7 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.results.connection import Pdu
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import decoded_side, trimmed_length
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.rpc import (

@@ -19,7 +19,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Side
 from analyzer.results.connection import Bound
 from analyzer.results.security import AuthLevel
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.rpc import (
     ALTER,
     ALTER_RESP,

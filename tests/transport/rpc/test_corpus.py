@@ -11,7 +11,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Side
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.interfaces import interface_name, method_name
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.tcp.reassembler import Reassembler

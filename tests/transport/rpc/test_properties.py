@@ -10,7 +10,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Bound, ClientMarks, Logon, Pdu
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.rpc import (
     PCQ,
     WINREG,

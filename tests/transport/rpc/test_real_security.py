@@ -11,7 +11,7 @@ from analyzer.auth.keytab import KerberosKey
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.results.security import Decryption
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.auth import kerberos_handshake, ntlm_handshake
 from tests.build.rpc import Conversation, fault, fragments, request, response

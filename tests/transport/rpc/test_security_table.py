@@ -14,7 +14,7 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.results.connection import Logon
 from analyzer.results.security import AuthLevel, Decryption
-from analyzer.transport.rpc.events import Exchange
+from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.rpc import (
     ALTER,
@@ -192,7 +192,7 @@ def test_bytes_that_the_provider_added_without_counting_them_stay_on_the_stub():
 
 def test_an_unknown_provider_is_named_and_its_sealed_calls_stay_closed():
     from analyzer.auth.keyring import Keyring
-    from analyzer.transport.rpc.events import Exchange
+    from analyzer.transport.rpc.exchange import Exchange
     from analyzer.transport.rpc.rpc_layer import RpcLayer
 
     talk = Conversation().client(bind(auth=Auth(b"\x16\x03\x01\0\x05hello", auth_type=14))).server(bind_ack())

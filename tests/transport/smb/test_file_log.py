@@ -16,7 +16,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
-from analyzer.pipeline.files import files_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.connection import SmbSession
 from analyzer.results.file import FileRecord, PassedContent
@@ -388,15 +387,15 @@ def test_files_are_of_captures_that_were_read_for_them() -> None:
     from tests.truth import CAPTURES
 
     source = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
-    assert files_of(analyze([source], in_sessions="none", with_files=True)).files == ()
+    assert analyze([source], in_sessions="none", with_files=True).listed_files().files == ()
     with pytest.raises(InputError, match="files are read from captures"):
-        files_of(analyze([source], in_sessions="none"))
+        analyze([source], in_sessions="none").listed_files()
 
 
 @pytest.mark.corpus
 def test_programs_that_an_intruder_copied_to_windows_xp() -> None:
     source = CORPUS / XP
-    found = files_of(analyze([source], in_sessions="none", with_files=True)).files
+    found = analyze([source], in_sessions="none", with_files=True).listed_files().files
     copied = [(one.name, one.size, one.written and one.written.sha256) for one in found if one.warnings]
     assert copied == [
         ("PSEXESVC.EXE", 181064, "1d4d787047200fc7bcbfc03a496cafda8e49075d2fbf2ff7feab90a4fdea8f89"),
@@ -407,5 +406,5 @@ def test_programs_that_an_intruder_copied_to_windows_xp() -> None:
 @pytest.mark.corpus
 def test_programs_that_were_written_without_a_name_are_of_the_anonymous_session() -> None:
     source = CORPUS / "OISF-suricata-verify/tests__smb-filename__input.pcap"
-    found = files_of(analyze([source], in_sessions="none", with_files=True)).files
+    found = analyze([source], in_sessions="none", with_files=True).listed_files().files
     assert [one.user for one in found if one.warnings] == ["NT AUTHORITY\\ANONYMOUS LOGON"] * 2

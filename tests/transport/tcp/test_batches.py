@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, RST, SYN
+from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced import FrameExtent, TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.dissector import Dissector

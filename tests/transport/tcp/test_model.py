@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.tcp_encoder import ACK, FIN, PSH, SYN
+from analyzer.core.tcpip import ACK, FIN, PSH, SYN
 from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import Segment
