@@ -81,31 +81,31 @@ def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:
 CHANGING = """
     auth.kerberos_context: _Parts
     collect.collection: Done
-    collect.facts: ConversationFacts FileFacts Judged RowsFacts
+    collect.stage_facts: ConversationFacts FileFacts Judged RowsFacts
     collect.manifest: Facts Manifest
     collect.pieces: _PackedPiece _Waiting
     collect.plan: RunSources
     core.origins: PackedOrigins
     interfaces.contents.programs: ClientConnection
     interfaces.pcq.follow: _Watch
-    interfaces.pcq.queries: Happened Query _Channel _Use
+    interfaces.pcq.query_handles: Happened Query _Channel _Use
     pipeline.slicing: _Exchange _Link _Needs
-    probe.record: Captured
+    probe.recording: Captured
     probe.script: Counterset Known Script
-    questions.audit.answers: Block DataAnswer _Content
+    questions.audit.data_answers: Block DataAnswer _Content
     questions.audit.findings: Coverage FindingPattern
-    questions.audit.identifiers: IdentifierList
+    questions.audit.identifier_lists: IdentifierList
     questions.audit.rule: Rule
     questions.audit.rules.counter_values: _Constant
     questions.differences.conversations: _Talk
-    questions.differences.fields: FieldComparison
+    questions.differences.field_comparison: FieldComparison
     questions.films.film: Film FilmRow
-    questions.films.making: _Lane
+    questions.films.film_maker: _Lane
     questions.observations.scene: Draft
     questions.processes.process_records: _Values
-    questions.series.answers: Answer _Viewer
-    questions.series.counters: Bucket
-    questions.series.plans: PlanRows ValuePlan
+    questions.series.answer_columns: Answer _Viewer
+    questions.series.counter_records: Bucket
+    questions.series.value_plans: PlanRows ValuePlan
     questions.series.readings: Batch _Last _Work
     questions.statistics.activity: _Deeds _Sightings
     questions.statistics.machines: Machine Sighting _AddressesOfMachine
@@ -119,17 +119,17 @@ CHANGING = """
     screens.formats.page_sides: _AlikeSides
     screens.formats.schema: _Plan
     screens.viewmodel.forms: _Alike
-    screens.viewmodel.series: _PlottedReadings
+    screens.viewmodel.series_views: _PlottedReadings
     screens.views.audit: _AlikeFindings
     screens.views.counters: _SeriesLine
     screens.views.timeline_text: _Pair
-    screens.views.runs: CallRun
+    screens.views.call_runs: CallRun
     transport.packet.dissector: DissectedBlock
     transport.packet.flow_links: _Seen
     transport.packet.fragments: Datagram
     transport.packet.tallies: Tallies Tally
     transport.packet.tunnels: Inner
-    transport.rpc.calls: CallSide PendingCall
+    transport.rpc.call_pairing: CallSide PendingCall
     transport.smb.file_opens: FileOpen
     transport.smb.reopening: SentData
     transport.smb.smb1: Smb1Request
@@ -180,31 +180,31 @@ BY_IDENTITY = """
     interfaces.buffers.regular_v1: V1Block V1Layout
     interfaces.buffers.same_layout: _Known
     interfaces.contents.binding: Binding
-    interfaces.contents.chunks: ChunkPart SampleChunk
+    interfaces.contents.sample_chunks: ChunkPart SampleChunk
     questions.audit.findings: FindingPattern
-    questions.audit.plans: Plan
+    questions.audit.rule_plans: Plan
     questions.audit.rule: Rule
     questions.films.film: Film FilmFrame Films PollCells
-    questions.films.making: _FilmPart _Lane
-    questions.series.answers: Answer
-    questions.series.columns: Quotients
-    questions.series.plans: ValuePlan
+    questions.films.film_maker: _FilmPart _Lane
+    questions.series.answer_columns: Answer
+    questions.series.formatted_columns: Quotients
+    questions.series.value_plans: ValuePlan
     questions.series.readings: Batch
     results.analysis: Analysis Part
     results.call_rows: SharedValues
     results.rows: SavedTable
-    results.view: Form
+    results.display: Form
     screens.formats.page_sides: Template
     screens.formats.tables: _Entries
     transport.packet.batches: Batches
-    transport.packet.columns: Payloads SegmentColumns
+    transport.packet.segment_columns: Payloads SegmentColumns
     transport.packet.dissector: DissectedBlock
-    transport.packet.fast: TcpFrames
+    transport.packet.common_frames: TcpFrames
     transport.packet.fragments: Datagram
     transport.packet.reordering: _Side
-    transport.packet.runs: Runs _Parted
+    transport.packet.data_runs: Runs _Parted
     transport.packet.segment: SegmentBatch
-    transport.packet.sorting: ChosenFrames
+    transport.packet.frame_sorter: ChosenFrames
     transport.tcp.ordering: _Delivered
 """
 
