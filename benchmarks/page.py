@@ -286,8 +286,7 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")
         out.append("|---|---|---|---|---|---|---|")
         out += [_row(score, scores[0]) for score in scores]
-        out += ["", *document_lines(" ".join(capture.notes))] if capture.notes else []
-        out.append("")
+        out += ["", *(document_lines(" ".join(capture.notes)) if capture.notes else [])]
     out += _a_call(results)
     if "decoding" in tables:
         out += [*document_lines(_DECODING.strip()), *tables["decoding"], ""]
