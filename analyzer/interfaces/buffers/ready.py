@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -100,7 +99,6 @@ class ReadyTrees:
 
     def __init__(self) -> None:
         self._reader = RegularReader()
-        self._pieces: WeakKeyDictionary[Layout, list[_Piece]] = WeakKeyDictionary()
         self._cached: Kept[ReadyTree | None] = Kept(self.MAX_BYTES)
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
@@ -121,9 +119,7 @@ class ReadyTrees:
         if read is None:
             return None
         layout, values = read.layout, _written(read)
-        pieces = self._pieces.get(layout)
-        if pieces is None and self._reader.remembers(layout):
-            pieces = self._pieces[layout] = list(_grouped(_pieces(data, layout)))
+        pieces = self._reader.once(layout, lambda: list(_grouped(_pieces(data, layout))))
         return lambda: _filled(data, pieces if pieces is not None else _grouped(_pieces(data, layout)), values)
 
 

@@ -22,10 +22,11 @@ it should be has no description, and the compiled parser reads it; its results a
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,7 @@ from analyzer.interfaces.buffers.windows_text import utf16_text
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+_Made = TypeVar("_Made")
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(32)
@@ -664,6 +666,7 @@ class RegularReader:
 
     def __init__(self) -> None:
         self._known: SameLayout[Layout, np.uint64] = SameLayout("<u8", MAX_BYTES)
+        self._made: WeakKeyDictionary[Layout, Any] = WeakKeyDictionary()
 
     def read(self, data: bytes) -> PerfParts | None:
         layout = self._known.find(data)
@@ -681,6 +684,12 @@ class RegularReader:
             self._known.remember(data, read.layout, (clocks, places[read.layout.data_sizes > 0]))
         return read
 
-    def remembers(self, layout: Layout) -> bool:
-        """Whether an answer of this layout would be read by comparison."""
-        return self._known.holds(layout)
+    def once(self, layout: Layout, make: Callable[[], _Made]) -> _Made | None:
+        """Returns what the one caller makes of a layout, and makes it if it is not there; None for a layout that is not remembered.
+
+        What is made is kept as long as the layout, and must not hold it.
+        """
+        made: _Made | None = self._made.get(layout)
+        if made is None and self._known.holds(layout):
+            made = self._made[layout] = make()
+        return made

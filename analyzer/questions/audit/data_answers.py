@@ -17,7 +17,6 @@ import numpy as np
 from msgspec import Struct, field
 
 from analyzer.core.cached import cached_property
-from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers.derived import block_parts, instances_of
 from analyzer.interfaces.buffers.layout import (
     BLOCK,
@@ -43,8 +42,6 @@ from analyzer.questions.audit.verdicts import Violation
 BLOCK_HEADER = BLOCK.size
 # A block of so many counters or instances is not searched for the one instance that has too few or too many values.
 _MOST_COUNTERS, _MOST_ROWS = 512, 4096
-# Of so many values the layouts of answers are kept.
-MAX_VALUES = 1_000_000
 # So many bytes of an answer are read again at most; a forged one must not cost more than it states.
 _MOST_REREAD = 4 << 20
 
@@ -219,8 +216,6 @@ class AnswerReader:
 
     def __init__(self) -> None:
         self._regular = RegularReader()
-        # An answer keeps its layout alive, so that no other can have its identity.
-        self._known: Kept[tuple[Layout, DataAnswer]] = Kept(MAX_VALUES)
         self._layouts = 0
 
     def read(self, data: bytes) -> DataAnswer:
@@ -229,16 +224,13 @@ class AnswerReader:
             return _irregular(data)
         layout = regular.layout
 
-        def make() -> tuple[Layout, DataAnswer]:
+        def make() -> DataAnswer:
             made = _of_layout(data, layout)
             self._layouts += 1
             made.layout = self._layouts
-            return layout, made
+            return made
 
-        if self._regular.remembers(layout):
-            known = self._known.get(id(layout), make, lambda _: len(layout.data_sizes))[1]
-        else:
-            known = _of_layout(data, layout)
+        known = self._regular.once(layout, make) or _of_layout(data, layout)
         return DataAnswer(data, DATA_HEADER.unpack_from(data), known.blocks, known.flaws, layout=known.layout)
 
 
