@@ -123,7 +123,7 @@ def test_of_many_layouts_of_one_size_the_first_is_forgotten() -> None:
         replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE + 1)
     ]
     read = [reader.read(perf_data([block])) for block in blocks]
-    held = [parts is not None and reader.remembers(parts.layout) for parts in read]
+    held = [parts is not None and reader.once(parts.layout, lambda: True) is not None for parts in read]
     assert held == [False, *[True] * SameLayout.MAX_OF_A_SIZE]
     assert len(reader._known) == SameLayout.MAX_OF_A_SIZE
     assert reader._known._bytes == SameLayout.MAX_OF_A_SIZE * len(perf_data([blocks[0]]))
