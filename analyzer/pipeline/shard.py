@@ -24,6 +24,7 @@ from analyzer.auth import token_handshake
 from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_context import SearchBudget
+from analyzer.capture.reader import ReadBound
 from analyzer.core.absence import Missing
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event
 from analyzer.core.guid import guid_text
@@ -51,8 +52,6 @@ from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, St
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection as Pipe
-
-    from analyzer.capture.reader import ReadBound
 
 # The moment of what only the end of the capture completes.
 AT_END = 1 << 62
