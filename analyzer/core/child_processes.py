@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
+    from multiprocessing.process import BaseProcess
 
 # Libraries of numpy would start a thread for each core in each process.
 ONE_THREAD: Mapping[str, str] = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -38,16 +38,17 @@ def _end_with_parent() -> None:
 
 class StartedProcess:
     """A process that does `work`, a function that is given one end of a pipe (the other is `pipe`) and the arguments, and first of
-    all calls `works_for_parent`. It has the variables, where nobody has set them."""
+    all calls `works_for_parent`. It is a copy of this one where copies work, and needs no time to start then; otherwise it has the
+    variables, where nobody has set them."""
 
     def __init__(self, work: Callable[..., None], *arguments: Any, variables: Mapping[str, str]) -> None:
         """Raises `OSError` where no process can be started."""
         from multiprocessing import get_context  # slow to load, for those who start no process
 
-        context = get_context("spawn")
+        context = get_context("fork") if may_copy() else get_context("spawn")
         self.pipe: Connection
         self.pipe, other = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=work, args=(other, *arguments), daemon=True)
+        self.process: BaseProcess = context.Process(target=work, args=(other, *arguments), daemon=True)
         with _interrupts_ignored(), environment(variables):
             self.process.start()
         other.close()
