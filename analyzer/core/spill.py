@@ -63,12 +63,13 @@ class SpillFile:
 class Log:
     """Bytes appended one behind the other. A position counts all of them from 0."""
 
-    __slots__ = ("_end", "_file", "_places", "_room", "_seen", "_starts", "_tail", "_whole")
+    __slots__ = ("_file", "_places", "_room", "_seen", "_starts", "_tail", "_whole", "end")
 
     def __init__(self, room: int) -> None:
         self._room = room
         self._file = SpillFile()
-        self._end = 0
+        # The position of what is appended next.
+        self.end = 0
         # Where each segment begins, and its bytes, or where it lies in the file.
         self._starts = array("q")
         self._places: list[bytes | int] = []
@@ -79,29 +80,24 @@ class Log:
         # each looks at the segment it took.
         self._seen: tuple[int, bytes] = (0, b"")
 
-    @property
-    def end(self) -> int:
-        """The position of what is appended next."""
-        return self._end
-
     def append(self, data: bytes) -> int:
         """The position of the bytes."""
-        position = self._end
+        position = self.end
         if len(data) >= _SEGMENT:
             self._flush()
             self._put(position, data, whole=True)
         else:
             self._tail += data
             if len(self._tail) >= _SEGMENT:
-                self._end += len(data)
+                self.end += len(data)
                 self._flush()
                 return position
-        self._end += len(data)
+        self.end += len(data)
         return position
 
     def _flush(self) -> None:
         if self._tail:
-            self._put(self._end - len(self._tail), bytes(self._tail))
+            self._put(self.end - len(self._tail), bytes(self._tail))
             self._tail = bytearray()
 
     def _put(self, start: int, data: bytes, *, whole: bool = False) -> None:
@@ -139,7 +135,7 @@ class Log:
 
     def _read(self, position: int, length: int) -> bytes:
         """The same as far as the segment goes."""
-        tail = self._end - len(self._tail)
+        tail = self.end - len(self._tail)
         if position >= tail:
             return bytes(self._tail[position - tail : position - tail + length])
         at = bisect_right(self._starts, position) - 1
@@ -161,7 +157,7 @@ class Log:
             if isinstance(held, bytes):
                 yield held
                 continue
-            length = (self._starts[at + 1] if at + 1 < len(self._starts) else self._end) - self._starts[at]
+            length = (self._starts[at + 1] if at + 1 < len(self._starts) else self.end) - self._starts[at]
             for first in range(0, length, _SEGMENT):
                 yield self._file.read(held + first, min(_SEGMENT, length - first))
 
@@ -182,7 +178,7 @@ class ReadLog(Log):
 
     def __init__(self, source: Readable) -> None:
         super().__init__(0)
-        self._source, self._end = source, source.size
+        self._source, self.end = source, source.size
 
     def append(self, data: bytes) -> int:
         raise TypeError("a log of a file is only read")
@@ -191,8 +187,8 @@ class ReadLog(Log):
         return self._source.read(position, length)
 
     def pieces(self) -> Iterator[bytes]:
-        for first in range(0, self._end, _SEGMENT):
-            yield self.read(first, min(_SEGMENT, self._end - first))
+        for first in range(0, self.end, _SEGMENT):
+            yield self.read(first, min(_SEGMENT, self.end - first))
 
 
 class LoggedBytes(TracedBytes, frozen=True, kw_only=True):

@@ -101,7 +101,13 @@ class LayerChain:
         for feed, takes in self._feeds[first:] if first else self._feeds:
             if takes.isdisjoint(map(type, events)):
                 continue
-            events = [higher for event in events for higher in (feed(event) if type(event) in takes else (event,))]
+            higher = list[Event]()
+            for event in events:
+                if type(event) in takes:
+                    higher += feed(event)
+                else:
+                    higher.append(event)
+            events = higher
             if not events:
                 break
         return events

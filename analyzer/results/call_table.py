@@ -17,15 +17,16 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from msgspec import MsgspecError, msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.growing_columns import Columns, GrowingColumns
-from analyzer.core.origins import PackedOrigins, only_frame, pack_origins
+from analyzer.core.origins import PackedOrigins, only_frame
 from analyzer.core.spill import Log, LoggedBytes
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced import PACKED_EXTENT, TracedBytes
 from analyzer.results import winreg
 from analyzer.results.call import Call, CallState, Side, SmbFacts
 from analyzer.results.call_rows import (
@@ -76,6 +77,8 @@ _READ_AT_ONCE = 2048
 # Bytes beyond this are moved into the log in parts.
 _WRITTEN_AT_ONCE = 1 << 20
 
+# So many rows are counted at once.
+_COUNTED_AT_ONCE = 1 << 16
 # So many different texts are told apart at once.
 _TEXTS_KEPT = 1 << 14
 
@@ -129,7 +132,8 @@ class CallTable:
         self.log = Log(room)
         self._growing = GrowingColumns(FORMATS, Log(room))
         self._columns: Columns = self._growing
-        self._tally: Counter[Tally] = Counter()
+        # How many rows there are for whose calls better ones were appended.
+        self._out_of_date: Counter[Tally] = Counter()
         self._contexts: Numbered[Context] = Numbered()
         self._smbs: Numbered[SmbFacts | None] = Numbered()
         self._texts: Numbered[str | None] = Numbered()
@@ -162,7 +166,16 @@ class CallTable:
     @property
     def tally(self) -> Mapping[Tally, int]:
         """How many calls there are of each state, interface and method."""
-        return self._tally
+        columns = [self.column(name) for name in ("state", "context", "method", "opnum")]
+        numbers = Counter[tuple[int, ...]]()
+        for first in range(0, len(self), _COUNTED_AT_ONCE):
+            some = [column[first : first + _COUNTED_AT_ONCE].tolist() for column in columns]
+            numbers.update(zip(*some, strict=True))
+        found = Counter[Tally]()
+        for kind, count in numbers.items():
+            found[self.kind_of(*kind)] += count
+        found.subtract(self._out_of_date)
+        return found
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -243,97 +256,80 @@ class CallTable:
 
     def append(self, call: Call) -> int:
         """The position of the call from now on."""
-        at = self._put(call)
+        at = self._append(call)
         if call.interface.uuid is None:
             self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
         return at
 
     def replaced(self, at: int, call: Call) -> int:
         """What is known of a call now has another row, whose position this is."""
-        self._tally[tally_of(self[at])] -= 1
-        return self._put(call)
+        self._out_of_date[tally_of(self[at])] += 1
+        return self._append(call)
 
-    def _put(self, call: Call) -> int:
-        request, response = call.request, call.response
-        side = request or response
-        status, fault, opnum, key_number = call.status, call.fault, call.opnum, call.key_number
-        pieces = _Pieces(self.log)
-        row_of_request, params_of_request, rare_of_request, frames = self._row_of(request, pieces)
-        row_of_response, params_of_response, rare_of_response, frames_of_response = self._row_of(response, pieces)
-        rare = call.reason, call.read, call.key, call.path, rare_of_request, rare_of_response
-        packed = b"" if rare == NO_RARE else _ENCODER.encode(rare)
-        place = pieces.add(params_of_request, params_of_response, packed)
-        pieces.put()
-        if side is None:
-            first_frame = begin_frame = first_time = begin_time = 0
-        else:
-            first_frame, begin_frame = frames if side is request else frames_of_response
-            first_time, begin_time = side.first_time_ns, side.last_time_ns
+    def _append(self, call: Call) -> int:
+        request, response, opnum, key_number = call.request, call.response, call.opnum, call.key_number
+        parts = list[bytes | TracedBytes]()
+        begin = self.log.end
+        of_request, params, rare_of_request, frames, place = self._row_of(request, begin, parts)
+        of_response, params_of_response, rare_of_response, end_frames, place = self._row_of(response, place, parts)
+        packed, rare = b"", (call.reason, call.read, call.key, call.path, rare_of_request, rare_of_response)
+        if rare != NO_RARE:
+            packed = _ENCODER.encode(rare)
+        parts += params, params_of_response, packed
+        _put(self.log, parts, place + len(params) + len(params_of_response) + len(packed) - begin)
+        first_time = begin_time = 0
         end_time = end_frame = last_time = -1
         if response is not None:
-            end_time, last_time = response.first_time_ns, response.last_time_ns
-            end_frame = frames_of_response[0]
+            end_time, last_time, end_frame = response.first_time_ns, response.last_time_ns, end_frames[0]
+            if request is None:
+                first_time, begin_time, frames = end_time, last_time, end_frames
+        if request is not None:
+            first_time, begin_time = request.first_time_ns, request.last_time_ns
+        context = context_of(call)
+        last = self._last_context.get(call.channel)
+        # As a rule it is that of the last call of the channel; what is the same object is not compared any further.
+        if last is None or last[0] != context:
+            last = self._last_context[call.channel] = context, self._contexts[Context(*context)]
         # As `CallRow` has them; a plain tuple is made nine times as fast.
         row = (
-            self._context(call),
+            last[1],
             -1 if opnum is None else opnum,
             self._texts[call.method],
             call.call_id,
             call.context_id,
             STATE_NUMBERS[call.state],
-            -1 if status is None else status,
-            -1 if fault is None else fault,
+            -1 if call.status is None else call.status,
+            -1 if call.fault is None else call.fault,
             self._smbs[call.smb],
             -1 if key_number is None else key_number,
-            self._handle(call),
+            _handle_of(call, self._handles),
             first_time,
-            first_frame,
+            frames[0],
             begin_time,
-            begin_frame,
+            frames[1],
             end_time,
             end_frame,
             last_time,
             place,
             len(packed),
         )
-        at = self._growing.append(row + row_of_request + row_of_response)
-        self._tally[tally_of(call)] += 1
-        return at
-
-    def _context(self, call: Call) -> int:
-        """The number of what the call has in common with others: as a rule, with the last one of its channel."""
-        context = context_of(call)
-        last = self._last_context.get(call.channel)
-        # What is the same object is not compared any further.
-        if last is not None and last[0] == context:
-            return last[1]
-        number = self._contexts[Context(*context)]
-        self._last_context[call.channel] = context, number
-        return number
-
-    def _handle(self, call: Call) -> int:
-        """As the column `handle` has it."""
-        request, opnum = call.request, call.opnum
-        if request is None:
-            return -1
-        if call.interface.uuid != INTERFACE or opnum in _WITHOUT_HANDLE:
-            return NO_HANDLE
-        if opnum != _POLL or call.response is None:
-            return -1
-        handle = request.params.get("hQuery")
-        return self._handles[call.server, handle["uuid"]] if isinstance(handle, dict) else -1
+        return self._growing.append(row + of_request + of_response)
 
     def _row_of(
-        self, side: Side | None, pieces: _Pieces
-    ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int]]:
-        """The columns of a side, its parameters, what is rare of it (as `RareOfSide`), and its first and its last frame."""
+        self, side: Side | None, place: int, parts: list[bytes | TracedBytes]
+    ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int], int]:
+        """The columns of a side, its parameters, what is rare of it (as `RareOfSide`), its first and its last frame, and where in
+        the log its PDUs end, which are put into `parts` and begin at a place."""
         if side is None:
-            return NO_SIDE, b"", None, (0, 0)
+            return NO_SIDE, b"", None, (0, 0), place
         pdus, plains, apart, frame = side.pdus, None, None, None
         if not isinstance(pdus, tuple):
-            row, plains, frame = self._pdus(pdus, pieces)
+            row, plains, frame, place = self._pdus(pdus, place, parts)
         elif pdus:
-            apart = [self._pdus(_alone(one), pieces)[:2] for one in pdus]
+            apart = []
+            for one in pdus:
+                of_one, plains_of_one, _, place = self._pdus(_alone(one), place, parts)
+                apart.append((of_one, plains_of_one))
             row = together([PdusRow._make(one) for one, _ in apart])
         else:
             row = NO_PDUS
@@ -347,48 +343,57 @@ class CallTable:
             MISSING_NUMBERS[side.missing],
             side.stub_length,
             side.wire_length,
-            flags_of(side),
+            flags_of(side) if side.big_endian or side.verification_trailer or side.after_set_back else 0,
             KIND_NUMBERS[side.buffer_kind],
             start,
             stop,
             len(params),
         )
-        return columns + row, params, rare, side.frame_range if frame is None else (frame, frame)
+        return columns + row, params, rare, side.frame_range if frame is None else (frame, frame), place
 
-    def _pdus(self, pdus: Pdus, pieces: _Pieces) -> tuple[tuple[int, ...], PackedPlains | None, int | None]:
-        """The columns of PDUs (as `PdusRow`), what came of each stub where that differs, and the frame of them all, if any."""
+    def _pdus(
+        self, pdus: Pdus, place: int, parts: list[bytes | TracedBytes]
+    ) -> tuple[tuple[int, ...], PackedPlains | None, int | None, int]:
+        """The columns of PDUs (as `PdusRow`), what came of each stub where that differs, the frame of them all, if any, and where
+        they end in the log."""
         if type(pdus) is _StoredPdus and pdus.is_of(self):
-            return pdus.row, pdus.packed_plains, None
+            return pdus.row, pdus.packed_plains, None, place
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
-        origins = pack_origins(whole)
+        length = len(whole)
+        origins = whole.source.located(whole.start, whole.start + length)[0]
         start, stop, ends = 0, 0, b""
         if stops is None:
             start, stop = pdus.bounds
         else:
             ends = pdus.bounds.tobytes() + stops.tobytes()
         # The bytes, where they are in memory.
-        data = whole.data if type(whole) is TracedBytes else whole
-        opened = b"" if unsealed is None else unsealed.data if type(unsealed) is TracedBytes else unsealed
+        parts += origins, whole.data if type(whole) is TracedBytes else whole
+        opened = -1
+        if unsealed is not None:
+            opened = len(unsealed)
+            parts.append(unsealed.data if type(unsealed) is TracedBytes else unsealed)
+        parts.append(ends)
         row = (
             1 if stops is None else len(stops),
-            pieces.add(origins, data, opened, ends),
+            place,
             len(origins),
-            len(data),
-            -1 if unsealed is None else len(opened),
+            length,
+            opened,
             len(ends),
             start,
             stop,
             self._steps[whole.steps],
             self._texts[pdus.step],
         )
+        place += len(origins) + length + max(opened, 0) + len(ends)
+        frame = PACKED_EXTENT.unpack(origins)[0] if len(origins) == PACKED_EXTENT.size else None
         if plains is None:
-            return row, None, only_frame(origins)
-        packed_plains = tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains])
-        return row, packed_plains, only_frame(origins)
+            return row, None, frame, place
+        return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
 
     def held(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
         """What the calls at these positions state, for those who go through many; None for one that has to be looked at."""
-        return HeldCalls(self).of(places)
+        return chain.from_iterable(HeldCalls(self).stretches(places))
 
     def __getitem__(self, at: int) -> Call:
         """The call at a position, without number and query handle."""
@@ -517,6 +522,37 @@ class CallTable:
         return LoggedBytes.of(self.log, place, length, source, start, steps)
 
 
+def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
+    """Appends so many bytes to the log."""
+    if length <= _WRITTEN_AT_ONCE:
+        try:
+            joined = b"".join(parts)  # type: ignore[arg-type]
+        except TypeError:
+            pass  # some of them are not in memory
+        else:
+            log.append(joined)
+            return
+    for part in parts:
+        if isinstance(part, bytes):
+            log.append(part)
+            continue
+        for at in range(0, len(part), _WRITTEN_AT_ONCE):
+            log.append(part.part(at, min(at + _WRITTEN_AT_ONCE, len(part))))
+
+
+def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
+    """As the column `handle` has it."""
+    request, opnum = call.request, call.opnum
+    if request is None:
+        return -1
+    if call.interface.uuid != INTERFACE or opnum in _WITHOUT_HANDLE:
+        return NO_HANDLE
+    if opnum != _POLL or call.response is None:
+        return -1
+    handle = request.params.get("hQuery")
+    return handles[call.server, handle["uuid"]] if isinstance(handle, dict) else -1
+
+
 def together(rows: Sequence[PdusRow]) -> PdusRow:
     """The row of PDUs that have each their own: how long they are together."""
     return NO_PDUS._replace(
@@ -525,41 +561,6 @@ def together(rows: Sequence[PdusRow]) -> PdusRow:
         whole=sum(row.whole for row in rows),
         unsealed=sum(max(row.unsealed, 0) for row in rows),
     )
-
-
-class _Pieces:
-    """Bytes that are to be appended to a log, one behind the other."""
-
-    __slots__ = ("_begin", "_end", "_log", "_parts")
-
-    def __init__(self, log: Log) -> None:
-        self._log, self._begin = log, log.end
-        self._end = self._begin
-        self._parts: list[bytes | TracedBytes] = []
-
-    def add(self, *parts: bytes | TracedBytes) -> int:
-        """Where the first of them will lie."""
-        place = self._end
-        self._end += sum(map(len, parts))
-        self._parts += parts
-        return place
-
-    def put(self) -> None:
-        log = self._log
-        if self._end - self._begin <= _WRITTEN_AT_ONCE:
-            try:
-                joined = b"".join(self._parts)  # type: ignore[arg-type]
-            except TypeError:
-                pass  # some of them are not in memory
-            else:
-                log.append(joined)
-                return
-        for part in self._parts:
-            if isinstance(part, bytes):
-                log.append(part)
-                continue
-            for at in range(0, len(part), _WRITTEN_AT_ONCE):
-                log.append(part.part(at, min(at + _WRITTEN_AT_ONCE, len(part))))
 
 
 class _StoredPdus(Pdus):

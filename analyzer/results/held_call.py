@@ -7,11 +7,13 @@ looked at as a `Call`. Such a call has several PDUs in clear, or PDUs that were 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.origins import PackedOrigins, only_frame
-from analyzer.core.traced import TracedBytes
+from analyzer.core.origins import PackedOrigins
+from analyzer.core.traced import PACKED_EXTENT, TracedBytes
 from analyzer.results.buffer import BufferKind
 from analyzer.results.call import CallState, SmbFacts, StubProblem
 from analyzer.results.call_rows import (
@@ -43,7 +45,7 @@ _STRETCH = 1 << 18
 _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 10, 1 << 10
 
 
-class HeldSide(NamedTuple):
+class HeldSide(Struct, frozen=True):
     """The request or the response of a call, its fields as those of `Side`; `stub` is its bytes, where somebody wants them, None
     where it is missing."""
 
@@ -60,7 +62,7 @@ class HeldSide(NamedTuple):
     stub: bytes | TracedBytes | None
 
 
-class HeldCall(NamedTuple):
+class HeldCall(Struct, frozen=True):
     """A call, its fields as those of `Call`."""
 
     shared: Context
@@ -100,107 +102,142 @@ class HeldCalls:
         # What was read of the log last, and where it begins.
         self._base, self._data = 0, b""
 
-    def of(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
-        """What rows state; None for a call that has to be looked at."""
+    def stretches(self, places: Sequence[int]) -> Iterator[list[HeldCall | None]]:
+        """What rows state, those together that lie together; None for a call that has to be looked at."""
         for at in range(0, len(places), _BLOCK):
             yield from self._block(places[at : at + _BLOCK])
 
-    def _block(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
+    def _block(self, places: Sequence[int]) -> Iterator[list[HeldCall | None]]:
         import numpy as np
 
         rows = self._table.rows(np.asarray(places, np.int64))
-        begin, is_plain, latency = _extents(rows)
-        stubs = [_stub_places(rows, side) for side in ("request_", "response_")]
-        sides = [
-            zip(*(rows[side + name].tolist() for name in _OF_SIDE), *found, strict=True)
-            for side, found in zip(("request_", "response_"), stubs, strict=True)
-        ]
-        own = zip(*(rows[name].tolist() for name in _OF_CALL), strict=True)
-        shared, decode = self._table.shared, RARE_DECODER.decode
+        begin, stop, is_plain, latency = _extents(rows)
+        own = list(zip(*(rows[name].tolist() for name in _OF_CALL), latency, strict=True))
+        requests, responses = _side_columns(rows, "request_"), _side_columns(rows, "response_")
+        first = 0
+        for at, (begins, stops, plain) in enumerate(zip(begin, stop, is_plain, strict=True)):
+            is_here = self._base <= begins and stops <= self._base + len(self._data)
+            if plain and is_here:
+                continue
+            if first < at:
+                yield self._calls(own[first:at], requests[first:at], responses[first:at])
+            first = at
+            if plain:
+                log, self._base = self._table.log, begins
+                self._data = log.read(begins, min(max(stops - begins, _STRETCH), log.end - begins))
+            else:
+                first += 1
+                yield [None]
+        if first < len(own):
+            yield self._calls(own[first:], requests[first:], responses[first:])
+
+    def _calls(
+        self, own: Sequence[tuple[int, ...]], requests: Sequence[tuple[int, ...]], responses: Sequence[tuple[int, ...]]
+    ) -> list[HeldCall | None]:
+        """The calls of rows whose bytes are at hand."""
+        base, data, decode = self._base, self._data, RARE_DECODER.decode
+        shared = self._table.shared
         contexts, smbs, texts = shared.contexts, shared.smbs, shared.texts
-        for first, plain, took, call, request, response in zip(begin, is_plain, latency, own, *sides, strict=True):
-            context, smb, opnum, method, call_id, context_id, state, status, fault, key_number, time, place, rare = call
-            if not plain:
-                yield None
-                continue
+        places, middles, rares = list[int](), list[int](), list[RareOfCall]()
+        for call, request, response in zip(own, requests, responses, strict=True):
+            place, rare = call[_PLACE] - base, call[_RARE]
             middle = place + request[_PARAMS]
-            stop = middle + response[_PARAMS]
-            self._reach(first, stop + rare)
-            few = decode(self._data[stop - self._base : stop + rare - self._base]) if rare else NOTHING_RARE
-            if not (_is_plain(request, few.request) and _is_plain(response, few.response)):
-                yield None
+            end = middle + response[_PARAMS]
+            places.append(place)
+            middles.append(middle)
+            rares.append(decode(data[end : end + rare]) if rare else NOTHING_RARE)
+        asked = self._sides(requests, places, [few.request for few in rares])
+        answered = self._sides(responses, middles, [few.response for few in rares])
+        made = list[HeldCall | None]()
+        for numbers, few, its_request, its_response in zip(own, rares, asked, answered, strict=True):
+            if few is not NOTHING_RARE and not (
+                _is_plain(its_request, few.request) and _is_plain(its_response, few.response)
+            ):
+                made.append(None)
                 continue
-            yield HeldCall(
-                contexts[context],
-                smbs[smb],
-                None if opnum < 0 else opnum,
-                texts[method],
-                call_id,
-                context_id,
-                STATES[state],
-                None if status < 0 else status,
-                None if fault < 0 else fault,
-                None if key_number < 0 else key_number,
-                time,
-                None if took < 0 else took,
-                few,
-                self._side(request, place, few.request) if request[0] >= 0 else None,
-                self._side(response, middle, few.response) if response[0] >= 0 else None,
+            context, smb, opnum, method, call_id, context_id, state, status, fault, key_number, time, _, _, took = (
+                numbers
             )
+            made.append(
+                HeldCall(
+                    contexts[context],
+                    smbs[smb],
+                    None if opnum < 0 else opnum,
+                    texts[method],
+                    call_id,
+                    context_id,
+                    STATES[state],
+                    None if status < 0 else status,
+                    None if fault < 0 else fault,
+                    None if key_number < 0 else key_number,
+                    time,
+                    None if took < 0 else took,
+                    few,
+                    its_request,
+                    its_response,
+                )
+            )
+        return made
 
-    def _reach(self, begin: int, stop: int) -> None:
-        """Has these bytes of the log at hand, and what lies behind them."""
-        base = self._base
-        if begin < base or stop > base + len(self._data):
-            log = self._table.log
-            self._base, self._data = begin, log.read(begin, min(max(stop - begin, _STRETCH), log.end - begin))
-
-    def _side(self, columns: tuple[int, ...], params_at: int, rare: RareOfSide | None) -> HeldSide:
-        (missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, stub, stub_stop) = (
-            columns
-        )
-        base, data = self._base, self._data
-        at -= base
-        params_at -= base
-        captured = data[at : at + origins]
-        frame = only_frame(captured)
-        return HeldSide(
-            MISSING[missing],
-            stub_length,
-            wire_length,
-            trailer_of(flags) if flags else None,
-            flags & BIG_ENDIAN > 0,
-            self._decoded(data[params_at : params_at + params]) if params else {},
-            None if start < 0 else (start, stop),
-            None if kind < 0 else KINDS[kind],
-            None if rare is None else rare.problem,
-            (frame,) if frame is not None else PackedOrigins(captured, whole).frames(0, whole),
-            None if missing else data[stub - base : stub_stop - base],
-        )
+    def _sides(
+        self, columns: Sequence[tuple[int, ...]], params_at: Sequence[int], rares: Sequence[RareOfSide | None]
+    ) -> list[HeldSide | None]:
+        """A side of calls whose bytes are at hand."""
+        base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
+        for of_side, place, rare in zip(columns, params_at, rares, strict=True):
+            missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, stub, end = of_side
+            if missing < 0:
+                made.append(None)
+                continue
+            at -= base
+            if origins == PACKED_EXTENT.size:
+                frames = PACKED_EXTENT.unpack_from(data, at)[:1]
+            else:
+                frames = PackedOrigins(data[at : at + origins], whole).frames(0, whole)
+            packed = data[place : place + params]
+            if (its_params := known.get(packed)) is None:
+                its_params = self._decoded(packed)
+            made.append(
+                HeldSide(
+                    MISSING[missing],
+                    stub_length,
+                    wire_length,
+                    trailer_of(flags) if flags else None,
+                    flags & BIG_ENDIAN > 0,
+                    its_params,
+                    None if start < 0 else (start, stop),
+                    None if kind < 0 else KINDS[kind],
+                    None if rare is None else rare.problem,
+                    frames,
+                    None if missing else data[stub - base : end - base],
+                )
+            )
+        return made
 
     def _decoded(self, params: bytes) -> dict[str, Any]:
         """Parameters, which nobody changes: the same object for all that are the same."""
-        found = self._params.get(params)
-        if found is None:
-            found = PARAMS_DECODER.decode(params)
-            if len(params) <= _PARAMS_LENGTH:
-                if len(self._params) == _PARAMS_KEPT:
-                    self._params.clear()
-                self._params[params] = found
+        found: dict[str, Any] = PARAMS_DECODER.decode(params) if params else {}
+        if len(params) <= _PARAMS_LENGTH:
+            if len(self._params) == _PARAMS_KEPT:
+                self._params.clear()
+            self._params[params] = found
         return found
 
 
-# Which column of a side is how long its parameters are.
-_PARAMS = _OF_SIDE.index("params")
+# Which column states where the parameters of a call lie, how long what few calls have is, and how long parameters of a side are.
+_PLACE, _RARE, _PARAMS = _OF_CALL.index("place"), _OF_CALL.index("rare"), _OF_SIDE.index("params")
 
 
-def _is_plain(columns: tuple[int, ...], rare: RareOfSide | None) -> bool:
+def _is_plain(side: HeldSide | None, rare: RareOfSide | None) -> bool:
     """Whether the frames and the stub of a side are had without looking at each of its PDUs."""
-    return rare is None or not (rare.apart or rare.frames_of_dropped or (rare.plains is not None and columns[0] == 0))
+    if side is None or rare is None:
+        return True
+    return not (rare.apart or rare.frames_of_dropped or (rare.plains is not None and side.missing is None))
 
 
-def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[bool], list[int]]:
-    """Where in the log the bytes of each call begin, which of them are at hand from there on, and how long each answer took."""
+def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], list[int]]:
+    """Where in the log the bytes of each call begin and end, which calls are short and lie there in one piece, and how long each
+    answer took."""
     import numpy as np
 
     place = rows["place"].astype(np.int64)
@@ -214,13 +251,14 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[bool], list[int]]:
         is_plain &= ~is_there | (at <= place)
         begin = np.where(is_there, np.minimum(at, begin), begin)
         length += rows[side + "params"]
-    is_plain &= place + length - begin <= _STRETCH
+    stop = place + length
+    is_plain &= stop - begin <= _STRETCH
     is_known, latency = latencies_in(lambda name: rows[name])
-    return begin.tolist(), is_plain.tolist(), np.where(is_known, latency, -1).tolist()
+    return begin.tolist(), stop.tolist(), is_plain.tolist(), np.where(is_known, latency, -1).tolist()
 
 
-def _stub_places(rows: npt.NDArray[Any], side: str) -> tuple[list[int], list[int]]:
-    """Where in the log the stubs of a side begin and end, as far as they lie there in one piece."""
+def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
+    """The columns of a side, and where in the log its stubs begin and end, as far as they lie there in one piece."""
     import numpy as np
 
     unsealed, start = rows[side + "unsealed"].astype(np.int64), rows[side + "stub_start"].astype(np.int64)
@@ -228,4 +266,5 @@ def _stub_places(rows: npt.NDArray[Any], side: str) -> tuple[list[int], list[int
     # What was unsealed lies behind the PDUs.
     begin = whole + np.where(unsealed >= 0, rows[side + "whole"], start)
     length = np.minimum(rows[side + "stub_length"], np.where(unsealed >= 0, unsealed, rows[side + "stub_stop"] - start))
-    return begin.tolist(), (begin + length).tolist()
+    columns = (rows[side + name].tolist() for name in _OF_SIDE)
+    return list(zip(*columns, begin.tolist(), (begin + length).tolist(), strict=True))

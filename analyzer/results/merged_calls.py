@@ -92,14 +92,6 @@ class MergedTable(CallTable):
                 if unbound[context]:
                     key = self.contexts[context].channel, context_id
                     self.unbound.setdefault(key, array("I")).append(at + row)
-        self._tally_rows(rows)
-
-    def _tally_rows(self, rows: npt.NDArray[Any]) -> None:
-        """Counts the calls of rows."""
-        kinds = np.stack([rows[name].astype(np.int64) for name in ("state", "context", "method", "opnum")], axis=1)
-        found, first, counts = np.unique(kinds, axis=0, return_index=True, return_counts=True)
-        for at in np.argsort(first).tolist():
-            self._tally[self.kind_of(*found[at].tolist())] += int(counts[at])
 
     def number_of(self, name: str, value: Any) -> int:
         """The number of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""

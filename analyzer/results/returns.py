@@ -7,7 +7,7 @@ svcctl are not in it: their stubs are decoded. For a method in none of these doc
 from __future__ import annotations
 
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -153,6 +153,8 @@ _RETURNS = {
     "484809d6-4239-471b-b5bc-61df8c23ac48": _Returns("[MS-TSTS] section 3.3.4.1", {_HRESULT: "0-12 15-17 21"}),
     "88143fd0-c28d-4b2b-8fef-8d882f6a9390": _Returns("[MS-TSTS] section 3.3.4.3", {_HRESULT: "0-6 8-11"}),
 }
+# The interfaces of which it is known what some methods return.
+STATED = frozenset(_RETURNS)
 
 
 @cache
@@ -175,3 +177,9 @@ def stated_kind(interface: str | None, opnum: int | None) -> ReturnKind | None:
 def return_kind(interface: str | None, opnum: int | None) -> ReturnKind:
     """What the status of a call of this method is a number of. Methods of interfaces that are decoded return Win32 codes."""
     return stated_kind(interface, opnum) or ReturnKind.WIN32
+
+
+@lru_cache(maxsize=4096)
+def status_name(interface: str | None, opnum: int | None, status: int) -> str | None:
+    """The name of the status of a call of this method, None for one without a name here. Call after call returns the same."""
+    return return_kind(interface, opnum).name_of(status)

@@ -7,7 +7,6 @@ whenever its call is looked at.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
@@ -249,14 +248,10 @@ class SavedCalls(CallTable):
     @cached_property
     def tally(self) -> Mapping[Tally, int]:
         """Counted when somebody asks."""
-        columns = [self.column(name).tolist() for name in ("state", "context", "method", "opnum")]
-        found: Counter[Tally] = Counter()
         try:
-            for numbers, count in Counter(zip(*columns, strict=True)).items():
-                found[self.kind_of(*numbers)] += count
+            return super().tally
         except LookupError as error:
             raise CaseError(f"the case is damaged: {error}") from None
-        return found
 
     def context(self, at: int) -> Context:
         try:

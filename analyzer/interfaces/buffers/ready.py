@@ -1,7 +1,7 @@
 """Trees of buffers as JSON text: an undamaged buffer in, what orjson makes of its tree out, where possible without the tree.
 
 The text of performance data is written around places for its values, which are then filled in all at once. Answers of the same
-layout (`regular.RegularReader`) have the same text around their clocks and values, so that only these are looked at.
+layout (`same_layout`) have the same text around their clocks and values, so that only these are looked at.
 
 Instances of a block nearly always have values of the same sizes. Some neighbouring columns of one size are one array then, which
 orjson writes as `[1,2],[3,4]`, and what stands between two values of a row takes the place of each comma.
@@ -12,14 +12,15 @@ result is cached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.kept import Kept
@@ -27,7 +28,8 @@ from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.decode import decode_buffer
 from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
-from analyzer.interfaces.buffers.regular import Grid, Layout, PerfParts, RegularReader, Words
+from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, Layout, PerfParts, Words, read_regular
+from analyzer.interfaces.buffers.same_layout import SameLayout
 from analyzer.results.buffer import BufferKind
 
 _HEADER_TEXT = (
@@ -45,22 +47,24 @@ _FEW_VALUES = 64
 
 
 class _TextTemplate(Struct, frozen=True):
-    """Text with places for `count` values."""
+    """Text with places for `count` values, of those of a buffer from `first` on."""
 
     text: bytes
     count: int
+    first: int = 0
 
     def filled(self, values: Words | Sequence[int | str]) -> bytes:
-        given: Sequence[int | bytes]
-        if isinstance(values, np.ndarray):
-            given = values.tolist()
+        its, given = values[self.first : self.first + self.count], list[int | bytes]()
+        if isinstance(its, np.ndarray):
+            given = its.tolist()
         else:
-            given = [value if isinstance(value, int) else orjson.dumps(value) for value in values]
+            given = [value if isinstance(value, int) else orjson.dumps(value) for value in its]
         return self.text % tuple(given)
 
 
 class _Grid(Struct, frozen=True):
-    """Rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place.
+    """Rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place. It has `count`
+    values, of those of a buffer from `first` on.
 
     `columns` are neighbours of one size: first and last one, and what stands between two values.
     """
@@ -68,10 +72,11 @@ class _Grid(Struct, frozen=True):
     texts: list[bytes]
     columns: Sequence[tuple[int, int, bytes]]
     count: int
+    first: int = 0
 
     def filled(self, values: Words | Sequence[int | str]) -> bytes:
         texts, step = self.texts.copy(), 2 * len(self.columns)
-        table = np.asarray(values, np.uint64).reshape(-1, self.columns[-1][1])
+        table = np.asarray(values[self.first : self.first + self.count], np.uint64).reshape(-1, self.columns[-1][1])
         for number, (first, stop, between) in enumerate(self.columns):
             numbers: npt.NDArray[Any] = np.ascontiguousarray(table[:, first:stop])
             written = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY).split(b"]")
@@ -80,6 +85,19 @@ class _Grid(Struct, frozen=True):
 
 
 _Piece = _TextTemplate | _Grid
+
+
+class _LayoutText(Struct, frozen=True, eq=False):
+    """The text of buffers of one layout behind their headers: its pieces, where the layout is remembered, and which values have a
+    place in it, None for all."""
+
+    layout: Layout
+    pieces: Sequence[_Piece] | None
+    placed: npt.NDArray[np.bool_] | None
+
+    def of(self, data: bytes) -> Iterable[_Piece]:
+        """The pieces for a buffer."""
+        return self.pieces if self.pieces is not None else _grouped(_pieces(data, self.layout))
 
 
 class ReadyTree(Struct, frozen=True):
@@ -98,13 +116,17 @@ class ReadyTrees:
     MAX_BYTES = 4 * 1024 * 1024
 
     def __init__(self) -> None:
-        self._reader = RegularReader()
+        self._known: SameLayout[_LayoutText, np.uint64] = SameLayout("<u8", MAX_BYTES)
         self._cached: Kept[ReadyTree | None] = Kept(self.MAX_BYTES)
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
         """The tree of a buffer; None where `decode_buffer` has to be asked."""
-        if kind == "perf-data" and (made := self._perf_data(data)) is not None:
-            return ReadyTree(Pieces(made) if len(data) > _LONG else Raw(b"".join(made())))
+        if kind == "perf-data":
+            if (known := self._known.find(data)) is not None:
+                values = known.layout.values_in(data)
+                return _filled(data, known, values if known.placed is None else values[known.placed])
+            if (read := read_regular(data)) is not None:
+                return self._new_layout(data, read)
         if len(data) > self.MAX_LENGTH:
             return None
         return self._cached.get(
@@ -113,14 +135,20 @@ class ReadyTrees:
             lambda tree: len(data) + _length(tree),
         )
 
-    def _perf_data(self, data: bytes) -> Callable[[], Iterator[bytes]] | None:
-        """What makes the text of a buffer."""
-        read = self._reader.read(data)
-        if read is None:
-            return None
-        layout, values = read.layout, _written(read)
-        pieces = self._reader.once(layout, lambda: list(_grouped(_pieces(data, layout))))
-        return lambda: _filled(data, pieces if pieces is not None else _grouped(_pieces(data, layout)), values)
+    def _new_layout(self, data: bytes, read: PerfParts) -> ReadyTree:
+        """The tree of a buffer of a layout that is not known."""
+        layout, placed = read.layout, None
+        if not all(isinstance(part, Grid) for part in layout.parts):
+            placed = layout.data_sizes >= 0  # error blocks have no value
+        values: Words | Sequence[int | str] = read.values if placed is None else read.values[placed]
+        if read.texts:
+            values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
+        free = layout.free
+        pieces = list(_grouped(_pieces(data, layout))) if free is not None else None
+        known = _LayoutText(layout, pieces, placed)
+        if free is not None:
+            self._known.remember(data, known, free)
+        return _filled(data, known, values)
 
 
 def _length(tree: ReadyTree | None) -> int:
@@ -137,41 +165,33 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> Ready
     return ReadyTree(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
-def _written(read: PerfParts) -> Words | Sequence[int | str]:
-    """The values that have a place in the text: those of error blocks have none."""
-    if not read.texts and all(isinstance(part, Grid) for part in read.layout.parts):
-        return read.values
-    held = read.layout.data_sizes >= 0
-    if read.texts:
-        return [value for value, has_place in zip(values_of(read), held.tolist(), strict=True) if has_place]
-    return read.values if held.all() else read.values[held]
-
-
-def _filled(data: bytes, pieces: Iterable[_Piece], values: Words | Sequence[int | str]) -> Iterator[bytes]:
-    """The text of a buffer, with its header and values."""
-    yield _HEADER_TEXT % DATA_HEADER.unpack_from(data)
-    at = 0
-    for piece in pieces:
-        yield piece.filled(values[at : at + piece.count])
-        at += piece.count
+def _filled(data: bytes, known: _LayoutText, values: Words | Sequence[int | str]) -> ReadyTree:
+    """The tree of a buffer, with these values."""
+    texts = [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
+    if len(data) > _LONG:
+        return ReadyTree(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.of(data)))))
+    for piece in known.pieces or known.of(data):
+        texts.append(piece.filled(values))
+    return ReadyTree(Raw(b"".join(texts)))
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
-    """The same with texts joined, some thousand values in each."""
+    """The same with texts joined, some thousand values in each, and each with its place among the values."""
     texts: list[bytes] = []
-    count = 0
+    count = first = 0
     for piece in pieces:
         if isinstance(piece, _TextTemplate):
             texts.append(piece.text)
             count += piece.count
             if count < _VALUES_AT_ONCE:
                 continue
-        yield _TextTemplate(b"".join(texts), count)
+        yield _TextTemplate(b"".join(texts), count, first)
         texts.clear()
-        count = 0
+        first, count = first + count, 0
         if isinstance(piece, _Grid):
-            yield piece
-    yield _TextTemplate(b"".join(texts), count)
+            yield replace(piece, first=first)
+            first += piece.count
+    yield _TextTemplate(b"".join(texts), count, first)
 
 
 def _pieces(data: bytes, layout: Layout) -> Iterator[_Piece]:

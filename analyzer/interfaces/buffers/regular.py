@@ -173,6 +173,22 @@ class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
         found: Words = masks[np.maximum(self.data_sizes, 0) // 4]
         return found
 
+    @property
+    def free(self) -> tuple[Ints, Ints] | None:
+        """The words that differ from buffer to buffer of a layout: clocks and values; None where it cannot be compared."""
+        if self.places is None:
+            return None
+        # Error blocks have no value: what stands there has to be the same.
+        return np.arange(1, DATA_HEADER.size // 8), self.places[self.data_sizes > 0]
+
+    def values_in(self, data: bytes) -> Words:
+        """The values of a buffer that differs from one of this layout in its `free` words alone."""
+        words: Words = np.frombuffer(data, "<u8")
+        values: Words = words[self.places]
+        if self.masks is not None:
+            values &= self.masks
+        return values
+
 
 class PerfParts(Struct, frozen=True, eq=False):
     """A buffer's clocks, its layout, and its values in the order of the layout's parts: 0 for an error block, and for text,
@@ -670,18 +686,12 @@ class RegularReader:
 
     def read(self, data: bytes) -> PerfParts | None:
         layout = self._known.find(data)
-        if layout is not None and layout.places is not None:
-            words: Words = np.frombuffer(data, "<u8")
-            values = words[layout.places]
-            if layout.masks is not None:
-                values &= layout.masks
+        if layout is not None:
             _, _, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
-            return PerfParts(stamp, time_100ns, freq, layout, values)
+            return PerfParts(stamp, time_100ns, freq, layout, layout.values_in(data))
         read = read_regular(data)
-        if read is not None and (places := read.layout.places) is not None:
-            # Error blocks have no value: what stands there has to be the same.
-            clocks = np.arange(1, DATA_HEADER.size // 8)
-            self._known.remember(data, read.layout, (clocks, places[read.layout.data_sizes > 0]))
+        if read is not None and (free := read.layout.free) is not None:
+            self._known.remember(data, read.layout, free)
         return read
 
     def once(self, layout: Layout, make: Callable[[], _Made]) -> _Made | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal
 
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
@@ -74,18 +75,33 @@ class StubPlaces(Struct, frozen=True):
 def stub_places(
     interface: Interface, opnum: int, side: Side, stub: TracedBytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubPlaces:
-    """The result of `decode_stub`, where possible from both ends of a long stub alone."""
+    """The result of `decode_stub`, where possible from both ends of a long stub alone. `params` are the same object for requests
+    that are alike."""
+    length = len(stub)
     if interface == "perflib-v2" and side == "response" and opnum in _SIZED and not ndr64 and not big_endian:
-        length = len(stub)
-        numbers = _ANSWER.unpack(stub.part(0, _ANSWER.size)) if length >= _SHORTEST_ANSWER else None
+        data = stub.data if length <= _SHORT_ANSWER else None
+        numbers = None
+        if length >= _SHORTEST_ANSWER:
+            numbers = _ANSWER.unpack_from(data if data is not None else stub.part(0, _ANSWER.size))
         if numbers is not None and (end := _answer_end(numbers, length)) is not None:
-            status = int.from_bytes(stub.part(end - 4, end), "little")
+            status = int.from_bytes(data[end - 4 : end] if data is not None else stub.part(end - 4, end), "little")
             params = {"pdwOutSize": numbers[0], "pdwRtnSize": numbers[1]}
             return StubPlaces(params, (_ANSWER.size, _ANSWER.size + numbers[4]), status, end)
-    decoded = decode_stub(interface, opnum, side, stub.data, ndr64=ndr64, big_endian=big_endian)
+    if side == "request" and length <= _SHORT_REQUEST:
+        return _known_places(interface, opnum, side, stub.data, ndr64, big_endian)
+    return _places(interface, opnum, side, stub.data, ndr64, big_endian)
+
+
+def _places(interface: Interface, opnum: int, side: Side, data: bytes, ndr64: bool, big_endian: bool) -> StubPlaces:
+    decoded = decode_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
     start = decoded.data_start
     where = None if decoded.data is None else (start, start + len(decoded.data))
     return StubPlaces(decoded.params, where, decoded.status, decoded.consumed)
+
+
+# Who polls sends the same request again and again. Answers up to the second length are read at once.
+_SHORT_REQUEST, _SHORT_ANSWER = 64, 4096
+_known_places = lru_cache(maxsize=1024)(_places)
 
 
 def compiled_stub(

@@ -3,9 +3,9 @@ here: JSON Lines, tables, the page, and lines for programs of others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import starmap
 from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
@@ -28,7 +28,6 @@ from analyzer.results.call import (
     ReadFacts,
     RegistryFacts,
     Side,
-    SideName,
     SideRecord,
     key_handle_uuid,
 )
@@ -38,7 +37,7 @@ from analyzer.results.name_tables import value_in_words
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint
 from analyzer.results.registry import registry_value
-from analyzer.results.returns import return_kind
+from analyzer.results.returns import status_name
 from analyzer.results.service import service_facts
 from analyzer.transport.rpc.status import fault_name
 
@@ -50,6 +49,16 @@ def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
     """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be stated
     of what it means."""
     return side.stub if opnum is not None else Missing.UNDECODABLE
+
+
+def _handle_of(query: QueryView | None, held: HeldCall) -> tuple[str | None, str | None]:
+    """The name of a call's handle, and its UUID."""
+    if query is not None:
+        return f"q{query.number}", query.handle
+    if held.key_number is None:
+        return None, None
+    kind = "s" if held.shared.interface.uuid == scmr.INTERFACE else "k"
+    return f"{kind}{held.key_number}", key_handle_uuid(held.request, held.response)
 
 
 class CallRecords:
@@ -66,8 +75,8 @@ class CallRecords:
     def of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
         """The records of the calls with these numbers, each with the time since the one before it. What is wrong with their buffers
         is noted in `damages`."""
-        for number, query, held, look in self._rows(numbers):
-            yield self._after_the_last(number, query, held, look, damages)
+        for number, query, held, call in self._rows(numbers):
+            yield self._after_the_last(number, query, held, call, damages)
 
     def go_on_after(self, time_ns: int | None) -> None:
         """The next record is that of the call after one of this time; None where there is none before."""
@@ -75,64 +84,61 @@ class CallRecords:
 
     def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
         """The record of one more call, likewise."""
-        return self._after_the_last(call.number, call.query, held_of(call), lambda: call, damages)
+        return self._after_the_last(call.number, call.query, held_of(call), call, damages)
 
     def heads(self, numbers: Sequence[int]) -> Iterator[CallRecord]:
         """The records of calls without `request` and `response`, which cost hashes and the trees of buffers."""
-        for number, query, held, look in self._rows(numbers):
-            yield self._record(number, query, held, look)
+        return starmap(self._record, self._rows(numbers))
 
     def head(self, call: Call) -> CallRecord:
         """That of one call."""
-        return self._record(call.number, call.query, held_of(call, stubs=False), lambda: call)
+        return self._record(call.number, call.query, held_of(call, stubs=False), call)
 
     def record(self, call: Call, damages: Damages | None = None) -> CallRecord:
         """The record of a call by itself."""
         held = held_of(call)
-        return self._record(call.number, call.query, held, lambda: call, sides=self._sides(call.number, held, damages))
+        return self._record(call.number, call.query, held, call, sides=self._sides(call.number, held, damages))
 
-    def _rows(self, numbers: Sequence[int]) -> Iterator[tuple[int, QueryView | None, HeldCall, Callable[[], Call]]]:
-        """What calls of the analysis state, with their numbers, the state of their query handles, and what looks at them."""
+    def _rows(self, numbers: Sequence[int]) -> Iterator[tuple[int, QueryView | None, HeldCall, Call | None]]:
+        """What calls of the analysis state, with their numbers, the state of their query handles, and those calls that had to be
+        looked at."""
         calls = self.analysis.calls
-        views, states, look_at = calls.views, calls.states, calls.__getitem__
+        views, states = calls.views, calls.states
         for number, held in zip(numbers, calls.held(numbers), strict=True):
-            view = views[number - 1]
-            query = states[view] if view >= 0 else None
-            yield number, query, held or held_of(calls[number - 1]), partial(look_at, number - 1)
+            view, call = views[number - 1], None
+            if held is None:
+                held = held_of(call := calls[number - 1])
+            yield number, states[view] if view >= 0 else None, held, call
 
     def _after_the_last(
-        self,
-        number: int,
-        query: QueryView | None,
-        held: HeldCall,
-        look: Callable[[], Call],
-        damages: Damages | None,
+        self, number: int, query: QueryView | None, held: HeldCall, call: Call | None, damages: Damages | None
     ) -> CallRecord:
         delta = held.time_ns - self._before if self._before is not None else None
         self._before = held.time_ns
-        return self._record(number, query, held, look, time_delta_ns=delta, sides=self._sides(number, held, damages))
+        return self._record(number, query, held, call, delta, self._sides(number, held, damages))
 
     def _record(
         self,
         number: int,
         query: QueryView | None,
         held: HeldCall,
-        look: Callable[[], Call],
-        *,
+        call: Call | None,
         time_delta_ns: int | UnsetType | None = UNSET,
         sides: tuple[SideRecord | None, SideRecord | None] = (None, None),
     ) -> CallRecord:
-        """The record of a call; `look` makes it, for those few facts that are had of it alone."""
-        shared, smb, opnum, method, call_id, context_id, state, status, fault, key_number, time_ns, *_ = held
-        rare, interface, begun = held.rare, shared.interface.uuid, self.analysis.capture.first_time_ns
-        is_svcctl, handle, handle_uuid = interface == scmr.INTERFACE, None, None
-        if query is not None:
-            handle, handle_uuid = f"q{query.number}", query.handle
-        elif key_number is not None:
-            handle = f"{'s' if is_svcctl else 'k'}{key_number}"
-            handle_uuid = key_handle_uuid(held.request, held.response)
+        """The record of a call. The call itself is looked at for those few facts that are had of it alone."""
+        shared, rare, opnum, status, fault = held.shared, held.rare, held.opnum, held.status, held.fault
+        interface, time_ns, begun = shared.interface.uuid, held.time_ns, self.analysis.capture.first_time_ns
+        handle, handle_uuid = _handle_of(query, held)
+        counterset, registry, service = None, None, None
+        if interface == perflib.INTERFACE:
+            if held.request is not None and "CounterSetGuid" in held.request.params:
+                counterset = self._counterset(held.request.params["CounterSetGuid"], shared.server)
+        elif interface == scmr.INTERFACE:
+            service = service_facts(call or self.analysis.calls[number - 1])
+        elif interface == winreg.INTERFACE and (rare.path is not None or (rare.key is None and rare.read is None)):
+            registry = registry_facts(call or self.analysis.calls[number - 1])
         program = self._programs.between(shared.client, shared.server)
-        is_about_value = rare.path is not None or (rare.key is None and rare.read is None)
         return CallRecord(
             number=number,
             time_ns=time_ns,
@@ -141,41 +147,38 @@ class CallRecords:
             transport=shared.transport,
             pipe=shared.pipe,
             session=shared.session,
-            smb=smb,
+            smb=held.smb,
             auth=shared.auth,
             interface=shared.interface,
             syntax=shared.syntax,
             opnum=opnum,
-            method=method,
-            call_id=call_id,
-            context_id=context_id,
-            state=state,
+            method=held.method,
+            call_id=held.call_id,
+            context_id=held.context_id,
+            state=held.state,
             reason=rare.reason,
             status=status,
             fault=fault,
             time=iso_time(time_ns),
             time_relative_ns=time_ns - begun if begun is not None else None,
             time_delta_ns=time_delta_ns,
-            status_name=return_kind(interface, opnum).name_of(status) if status is not None else None,
+            status_name=status_name(interface, opnum, status) if status is not None else None,
             fault_name=fault_name(fault) if fault is not None else None,
             latency_ns=held.latency_ns,
             handle=handle,
             handle_uuid=handle_uuid,
-            counterset=self._counterset(held) if interface == perflib.INTERFACE else None,
+            counterset=counterset,
             request=sides[0],
             response=sides[1],
-            registry=registry_facts(look()) if is_about_value and interface == winreg.INTERFACE else None,
-            service=service_facts(look()) if is_svcctl else None,
+            registry=registry,
+            service=service,
             read=self._read(rare.read, shared.server) if rare.read is not None else None,
             program=program.name if program is not None else None,
         )
 
-    def _counterset(self, held: HeldCall) -> CountersetFacts | None:
+    def _counterset(self, guid: object, server: Endpoint) -> CountersetFacts | None:
         """The counterset that a call of PerflibV2 asks about."""
-        guid = held.request.params.get("CounterSetGuid") if held.request is not None else None
-        if not isinstance(guid, str):
-            return None
-        return CountersetFacts(guid, self.analysis.catalogs.of(held.shared.server).label(guid))
+        return CountersetFacts(guid, self.analysis.catalogs.of(server).label(guid)) if isinstance(guid, str) else None
 
     def _read(self, read: PerformanceRead, server: Endpoint) -> ReadFacts:
         """Which read of a performance value it is."""
@@ -186,48 +189,46 @@ class CallRecords:
         self, number: int, held: HeldCall, damages: Damages | None
     ) -> tuple[SideRecord | None, SideRecord | None]:
         """Both sides of a call. What is wrong with their buffers is noted in `damages`."""
-        is_known = held.opnum is not None
-        return (
-            self._side(number, "request", held.request, damages, is_known=is_known),
-            self._side(number, "response", held.response, damages, is_known=is_known),
-        )
-
-    def _side(
-        self, number: int, name: SideName, held: HeldSide | None, damages: Damages | None, *, is_known: bool
-    ) -> SideRecord | None:
-        """One side of a call; of what that of an unknown method means nothing can be stated."""
-        if held is None:
-            if damages is not None:
-                damages.note_absent(number, name, None)
-            return None
-        missing, stub_length, wire_length, trailer, _, params, span, kind, _, frames, stub = held
-        if not is_known:
-            missing = Missing.UNDECODABLE
-        tree, problem, notes = self._tree(held, stub, span) if span is not None and kind is not None else _NO_TREE
+        request, wrong = self._side(held.request, held.opnum) if held.request is not None else _NO_SIDE
+        response, wrong_answer = self._side(held.response, held.opnum) if held.response is not None else _NO_SIDE
         if damages is not None:
-            damages.note(number, name, held, problem)
-        ids, files = self.analysis.capture.numbered(frames)
-        return SideRecord(
-            frames=ids,
+            damages.note_call(number, held, wrong, wrong_answer)
+        return request, response
+
+    def _side(self, held: HeldSide, opnum: int | None) -> tuple[SideRecord, DecodeError | None]:
+        """One side of a call, and what is wrong with its buffer; of what that of an unknown method means nothing can be stated."""
+        params, kind, stub, missing = held.params, held.buffer_kind, held.stub, held.missing
+        if opnum is None:
+            missing = Missing.UNDECODABLE
+        tree, problem, notes = self._tree(held, stub) if kind is not None and stub is not None else _NO_TREE
+        frames, files, facts = held.frames, _NO_FILES, self.analysis.capture
+        if len(facts.files) > 1:
+            frames, files = facts.numbered(frames)
+        digest = None
+        if missing is None and stub is not None:
+            digest = sha256(stub).hexdigest() if isinstance(stub, bytes) else _digest(stub)
+        record = SideRecord(
+            frames=frames,
             frame_files=files,
-            stub_length=stub_length if missing is None else None,
-            stub_sha256=_digest(stub) if missing is None and stub is not None else None,
-            wire_length=wire_length,
+            stub_length=held.stub_length if missing is None else None,
+            stub_sha256=digest,
+            wire_length=held.wire_length,
             why_missing=missing.value if missing is not None else None,
-            verification_trailer=trailer,
+            verification_trailer=held.verification_trailer,
             params=params,
             buffer_kind=kind,
             buffer=tree,  # type: ignore[arg-type]  # `Pieces` are `Raw` that is not made yet
             buffer_notes=tuple(notes) if notes else UNSET,
             buffer_problem=str(problem) if problem is not None else UNSET,
         )
+        return record, problem
 
-    def _tree(self, held: HeldSide, stub: bytes | TracedBytes | None, span: tuple[int, int]) -> _Tree:
+    def _tree(self, held: HeldSide, stub: bytes | TracedBytes) -> _Tree:
         """The tree of a buffer, what is wrong with it, and what else there is to say."""
-        kind, order = held.buffer_kind, buffer_order(held)
-        if kind is None or stub is None:
+        kind, span, order = held.buffer_kind, held.buffer_span, buffer_order(held)
+        if kind is None or span is None:
             return _NO_TREE
-        data = stub[slice(*span)] if isinstance(stub, bytes) else stub.part(*span)
+        data = stub[span[0] : span[1]] if isinstance(stub, bytes) else stub.part(*span)
         if self._ready is not None and (made := self._ready.tree(kind, data, big_endian=order)) is not None:
             return made.text, made.problem, made.notes
         decoded = decode_buffer(kind, data, big_endian=order)
@@ -236,6 +237,8 @@ class CallRecords:
 
 _Tree = tuple[dict[str, Any] | Raw | Pieces | None, DecodeError | None, Sequence[str]]
 _NO_TREE: _Tree = (None, None, ())
+_NO_SIDE = (None, None)
+_NO_FILES: tuple[int, ...] | UnsetType = UNSET
 
 
 def held_of(call: Call, *, stubs: bool = True) -> HeldCall:
@@ -283,10 +286,8 @@ def _held_side(side: Side | None, *, stubs: bool) -> HeldSide | None:
     )
 
 
-def _digest(stub: bytes | TracedBytes) -> str:
-    """The SHA-256 of a stub."""
-    if isinstance(stub, bytes):
-        return sha256(stub).hexdigest()
+def _digest(stub: TracedBytes) -> str:
+    """The SHA-256 of a long stub."""
     found = sha256()
     for at in range(0, len(stub), _LONG):
         found.update(stub.part(at, min(at + _LONG, len(stub))))

@@ -9,7 +9,7 @@ from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
 from analyzer.interfaces.buffers.regular import RegularReader
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.call_table import OrderedCalls
-from analyzer.results.held_call import HeldSide
+from analyzer.results.held_call import HeldCall, HeldSide
 
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
@@ -51,10 +51,29 @@ class Damages:
 
     def note_sound(self, number: int, name: SideName) -> None:
         """Nothing is wrong with a side."""
+        self._note(number, _BITS[name])
+
+    def _note(self, number: int, bits: int) -> None:
         at = number - self._first
         if at >= len(self._sound):
             self._sound.extend(bytes(at + 1024 - len(self._sound)))
-        self._sound[at] |= _BITS[name]
+        self._sound[at] |= bits
+
+    def note_call(
+        self, number: int, held: HeldCall, of_request: DecodeError | None, of_response: DecodeError | None
+    ) -> None:
+        """Both sides of a call were decoded, as far as they are there: what is wrong with their buffers."""
+        sound = 0
+        if of_request is not None:
+            self._buffers[number, "request"] = of_request
+        elif held.request is None or held.request.problem is None:
+            sound = _BITS["request"]
+        if of_response is not None:
+            self._buffers[number, "response"] = of_response
+        elif held.response is None or held.response.problem is None:
+            sound |= _BITS["response"]
+        if sound:
+            self._note(number, sound)
 
     def note_without_buffers(self, calls: OrderedCalls) -> None:
         """Notes what the columns of all calls state: with a side without a buffer, and without a problem, nothing is wrong."""
@@ -89,6 +108,14 @@ class Damages:
         """The bits of a call."""
         at = number - self._first
         return self._sound[at] if at < len(self._sound) else 0
+
+    def unsure(self, calls: OrderedCalls) -> Iterator[int]:
+        """The numbers of the calls that have to be looked at to know whether anything is wrong, of all there are."""
+        import numpy as np
+
+        self.note_without_buffers(calls)
+        sound = np.frombuffer(self._sound, np.uint8)[1 : len(calls) + 1]
+        return map(int, np.flatnonzero(sound != 3) + 1)
 
     def is_sound(self, number: int) -> bool:
         """Whether nothing is wrong with both sides, in the parts that were looked at."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec import UNSET
 
@@ -86,10 +87,7 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
     """
     yield from analysis.problems
     damages = damages if damages is not None else Damages()
-    damages.note_without_buffers(analysis.calls)
-    for number in range(1, len(analysis.calls) + 1):
-        if damages.is_sound(number):
-            continue
+    for number in damages.unsure(analysis.calls):
         yield from call_problems(analysis.calls[number - 1], damages)
 
 
@@ -239,11 +237,15 @@ def timeline_records(
 
     `for_json`, buffers whose JSON is quickly had are `Raw`, for those who write JSON.
     """
-    damages = Damages()
     shown = shown if shown is not None else range(1, len(analysis.calls) + 1)
-    yield capture_record(analysis.capture)
-    yield from CallRecords(analysis, for_json=for_json).of(shown, damages)
-    yield from records_behind_calls(analysis, damages, len(shown), selected_by)
+
+    def parts() -> Iterator[Iterable[Record]]:
+        damages = Damages()
+        yield (capture_record(analysis.capture),)
+        yield CallRecords(analysis, for_json=for_json).of(shown, damages)
+        yield records_behind_calls(analysis, damages, len(shown), selected_by)
+
+    return chain.from_iterable(parts())
 
 
 def records_behind_calls(

@@ -18,7 +18,8 @@ response. So the begin and the end of each call are put in order by time, and
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -33,6 +34,11 @@ from analyzer.results.call import Call, handle_of
 from analyzer.results.call_table import NO_HANDLE, CallTable
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.query import QueryView
+
+# What is known of lost requests.
+_Verdict = Literal["harmless", "unknown"]
+# The epoch of a handle that nobody polled.
+_NO_POLLS = (-1, array("I"))
 
 
 class _Watch(Struct):
@@ -104,7 +110,7 @@ class Following:
         # ValidateCounters under way, by the number of their handle.
         self._changing: dict[int, int] = {}
         # The polls of a handle since it last changed, by its number: the epoch they belong to, and their places.
-        self._polled: dict[int, tuple[int, array[int]]] = {}
+        self._polls: dict[int, tuple[int, array[int]]] = {}
         self._counts = _Counts()
 
     def add(self, order: Sequence[int]) -> None:
@@ -122,14 +128,16 @@ class Following:
 
     def until(self, before: Moment | None) -> None:
         """Follows what happened before a moment (None: all that did) and was not followed yet."""
-        for kind, at, handle, channel, call_id in self._steps(before):
+        for kind, at, handle, channel, call_id in chain.from_iterable(self._steps(before)):
             if kind == _LOSS:
                 self._book.lost(at)
                 self._counts.lost(at)
             elif kind == _BEGIN:
                 self._begins(at, handle, channel, call_id)
-            else:
-                self._ends(at, handle)
+            elif handle >= 0:
+                self._polled(at)
+            elif handle != NO_HANDLE:
+                self._ends(at)
 
     @property
     def settled(self) -> int:
@@ -158,16 +166,16 @@ class Following:
         self.views, self.states, self._latest = views, states, {}
         polled = {
             number: (epoch, array("I", [at for at in polls if at >= first]))
-            for number, (epoch, polls) in self._polled.items()
+            for number, (epoch, polls) in self._polls.items()
         }
-        self._polled = {number: polls for number, polls in polled.items() if polls[1]}
+        self._polls = {number: polls for number, polls in polled.items() if polls[1]}
 
     def _call(self, at: int) -> Call:
         return self._calls[self.position(at)]
 
-    def _steps(self, before: Moment | None) -> Iterator[tuple[int, int, int, int, int]]:
-        """What happened before a moment, in order: its kind, and the place of the call (the number of the channel of a loss); of
-        the call what stands in the column `handle`, its channel and its call id."""
+    def _steps(self, before: Moment | None) -> Iterator[Iterable[tuple[int, int, int, int, int]]]:
+        """What happened before a moment, in order, some thousand steps at a time: its kind, the place of the call (of a loss the
+        number of the channel), and of the call what stands in the column `handle`, its channel and its call id."""
         calls, order = self._calls, np.frombuffer(self._order, np.uint32)
         begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
         if before is not None:
@@ -204,7 +212,7 @@ class Following:
                 is_of_call = kinds[some] != _LOSS
                 stated = np.zeros((len(columns), len(some)), np.int64)
                 stated[:, is_of_call] = [column[order[places[some][is_of_call] - self._first]] for column in columns]
-                yield from zip(kinds[some].tolist(), places[some].tolist(), *stated.tolist(), strict=True)
+                yield zip(kinds[some].tolist(), places[some].tolist(), *stated.tolist(), strict=True)
 
     def _is(self, at: int, view: QueryView) -> None:
         """The handle of a call, as it stood."""
@@ -219,7 +227,8 @@ class Following:
     def _begins(self, at: int, handle: int, channel: int, call_id: int) -> None:
         if handle >= 0 or handle == NO_HANDLE:
             # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
-            self._requested(channel, call_id)
+            if (verdict := self._counts.seen(channel, call_id)) is not None:
+                self._judged(channel, verdict)
             if handle == NO_HANDLE:
                 return
             server, name = self._calls.shared.handles[handle]
@@ -227,8 +236,8 @@ class Following:
             self._watches[at] = _Watch(query, query.epoch)
             return
         call = self._call(at)
-        if call.request is not None:
-            self._requested(call.channel, call.call_id)
+        if call.request is not None and (verdict := self._counts.seen(channel, call_id)) is not None:
+            self._judged(channel, verdict)
         if not call.is_perflib:
             return
         opnum = call.opnum
@@ -249,12 +258,11 @@ class Following:
             self._is(at, query.view())
         self._watches[at] = _Watch(query, query.epoch)
 
-    def _requested(self, channel: int, call_id: int) -> None:
-        """A request is there, which may state what became of those before it."""
-        verdict = self._counts.seen(channel, call_id)
+    def _judged(self, channel: int, verdict: _Verdict) -> None:
+        """A request is there that states what became of those before it."""
         if verdict == "harmless":
             self._book.found(channel)
-        elif verdict == "unknown":
+        else:
             self._book.doubt(channel)
 
     def _begins_unnamed(self, call: Call) -> None:
@@ -266,14 +274,7 @@ class Following:
 
     # A call ends
 
-    def _ends(self, at: int, handle: int) -> None:
-        if handle == NO_HANDLE:
-            return
-        if handle >= 0:
-            if (watch := self._watches.pop(at, None)) is not None:
-                watch.query.sync()
-                self._polled_once(at, watch)
-            return
+    def _ends(self, at: int) -> None:
         call = self._call(at)
         assert call.is_perflib
         opnum = call.opnum
@@ -322,15 +323,25 @@ class Following:
                 if self.states[self.views[earlier - self._first]].id_source != "index":
                     self._is(earlier, query.view())
 
-    def _polled_once(self, at: int, watch: _Watch) -> None:
+    def _polled(self, at: int) -> None:
+        """A poll was answered."""
+        if (watch := self._watches.pop(at, None)) is None:
+            return
         query = watch.query
-        view = query.view()
-        if not self._is_alone(watch):
+        if query.happened.count != query.looked:
+            query.sync()
+        view = query.shown or query.view()
+        if query.epoch != watch.epoch or (self._changing and not self._is_alone(watch)):
             self._is(at, QueryView(view.handle, view.number, {}, None, unknown=TOGETHER))
             return
-        polls = self._since(query)
+        epoch, polls = self._polls.get(query.number, _NO_POLLS)
+        if epoch != query.epoch:
+            polls = self._since(query)
         polls.append(at)
-        if query.is_at_stake and (answer := _shape(self._call(at))) is not None and query.contradicted(answer):
+        # By the list that QueryCounterInfo gave, nothing is at stake.
+        if query.by_index is not None or not query.is_at_stake:
+            self._is(at, view)
+        elif (answer := _shape(self._call(at))) is not None and query.contradicted(answer):
             # The same list was polled before, and is no more certain for that.
             for earlier in polls:
                 self._is(earlier, query.view())
@@ -339,9 +350,9 @@ class Following:
 
     def _since(self, query: Query) -> array[int]:
         """The positions of the polls since the handle last changed."""
-        known = self._polled.get(query.number)
+        known = self._polls.get(query.number)
         if known is None or known[0] != query.epoch:
-            known = self._polled[query.number] = (query.epoch, array("I"))
+            known = self._polls[query.number] = (query.epoch, array("I"))
         return known[1]
 
 
@@ -367,17 +378,16 @@ class _Counts:
         self._lossy.add(channel)
         self._waiting.add(channel)
 
-    def seen(self, channel: int, call_id: int) -> Literal["harmless", "unknown"] | None:
+    def seen(self, channel: int, call_id: int) -> _Verdict | None:
         """A request is there: what is known of those that were lost before it; None where none was."""
         last = self._last.get(channel)
         self._last[channel] = call_id
-        grows = last is not None and last < call_id
-        if not grows and last is not None:
+        if last is not None and last >= call_id:
             self._useless.add(channel)
-        is_first = channel in self._waiting
-        self._waiting.discard(channel)
         if channel not in self._lossy:
             return None
+        is_first = channel in self._waiting
+        self._waiting.discard(channel)
         if last is None or channel in self._useless:
             return "unknown" if is_first else None
         missing = range(last + 1, call_id)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,12 +14,13 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
-from analyzer.results.call import Call, Side, StubProblem
+from analyzer.results.call import Call, Side, SideName, StubProblem
 from analyzer.results.catalog import Catalogs
 from analyzer.results.perflib import (
     BUFFER_KIND_OF_CODE,
     BUFFER_KIND_OF_METHOD,
     INTERFACE,
+    PARAMS,
     Opnum,
     RequestCode,
 )
@@ -29,6 +30,8 @@ from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import decoded_call, plain_call, trimmed_length
 
 _OPNUMS = frozenset(Opnum)
+# Methods whose request names a counterset.
+_ABOUT_COUNTERSETS = frozenset(opnum for (opnum, _), params in PARAMS.items() if "CounterSetGuid" in params)
 
 
 _BEFORE_ALL: Moment = (-1, -1)
@@ -39,10 +42,6 @@ class Loss(Struct, frozen=True):
 
     after: Moment
     channel: int
-
-
-def _begin(side: Side) -> Moment:
-    return side.first_time_ns, side.first_frame
 
 
 class PerflibLayer:
@@ -61,24 +60,23 @@ class PerflibLayer:
         # When the answer of each channel began to come that did so last.
         self._last: dict[int, Moment] = {}
 
-    def feed(self, event: Event) -> Iterator[Event]:
+    def feed(self, event: Event) -> Sequence[Event]:
         if isinstance(event, Exchange):
             if (answer := event.response) is not None:
-                begin = _begin(answer)
+                begin = answer.first_time_ns, answer.frame_range[0]
                 if begin > self._last.get(event.channel.number, _BEFORE_ALL):
                     self._last[event.channel.number] = begin
             if event.interface == INTERFACE:
                 call = perflib_call(plain_call(event))
-                if self._learning:
+                if self._learning and event.opnum in _ABOUT_COUNTERSETS:
                     self.learner.learn(call)
-                yield call
-                return
+                return (call,)
         elif isinstance(event, ChannelGap) and event.from_client:
             self.losses.append(Loss(self._last.get(event.channel.number, _BEFORE_ALL), event.channel.number))
-        yield event
+        return (event,)
 
-    def finish(self) -> Iterator[Event]:
-        return iter(())
+    def finish(self) -> Sequence[Event]:
+        return ()
 
 
 class Lesson(Struct, frozen=True):
@@ -149,18 +147,18 @@ def lesson_of(call: Call) -> Lesson | None:
 
 def perflib_call(call: Call) -> Call:
     """A call that is taken for one of PerflibV2, decoded ([MS-PCQ] section 3.1.4)."""
-    request = _side(call.request, call, "request")
-    code = request.params.get("RequestCode") if request is not None else None
-    response = _side(call.response, call, "response", request_code=code) if call.fault is None else call.response
+    request, response = call.request, call.response
+    if call.opnum in _OPNUMS:
+        if request is not None and request.missing is None:
+            request = _side(request, call, "request")
+        if response is not None and response.missing is None and call.fault is None:
+            response = _side(response, call, "response", request.params.get("RequestCode") if request else None)
     return decoded_call(call, request, response)
 
 
-def _side(
-    side: Side | None, call: Call, name: Literal["request", "response"], *, request_code: int | None = None
-) -> Side | None:
+def _side(side: Side, call: Call, name: SideName, request_code: int | None = None) -> Side:
     opnum = call.opnum
-    if side is None or side.missing is not None or opnum is None or opnum not in _OPNUMS:
-        return side
+    assert opnum is not None
     stub = side.stub
     assert not isinstance(stub, Missing)
     try:
@@ -170,7 +168,9 @@ def _side(
     params = decoded.params
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status
-    length = trimmed_length(side, side.stub_length, decoded.consumed)
+    length = side.stub_length
+    if side.verification_trailer is not None:
+        length = trimmed_length(side, length, decoded.consumed)
     if decoded.data is None or decoded.data[0] == decoded.data[1]:
         return replace(side, params=params, stub_length=length)
     if decoded.status:

@@ -133,13 +133,12 @@ class Query(Struct):
         self.shown = None
 
     def use(self, number: int, channel: _Channel) -> None:
-        """Notes a use on a channel. What was lost there before does not concern it."""
-        if number not in self.uses:
-            if len(self.uses) < self.MAX_CHANNELS:
-                self.uses[number] = _Use(channel, channel.doubts, channel.changes)
-                self.synced += channel.changes
-            else:
-                self.forget(_TOO_MANY)
+        """Notes the first use on a channel. What was lost there before does not concern it."""
+        if len(self.uses) < self.MAX_CHANNELS:
+            self.uses[number] = _Use(channel, channel.doubts, channel.changes)
+            self.synced += channel.changes
+        else:
+            self.forget(_TOO_MANY)
 
     def sync(self) -> None:
         """Looks at what happened on its channels since it was last used."""
@@ -278,7 +277,8 @@ class QueryHandles:
         self._happened = Happened()
         self._count = 0
 
-    def _query(self, server: Endpoint, handle: str) -> Query:
+    def of(self, server: Endpoint, channel: int, handle: str) -> Query:
+        """The handle, used on a channel."""
         key = (server.ip, handle)
         query = self._queries.get(key)
         if query is None:
@@ -286,13 +286,10 @@ class QueryHandles:
                 del self._queries[next(iter(self._queries))]
             self._count += 1
             query = self._queries[key] = Query(handle, self._count, server, self._happened)
-        return query
-
-    def of(self, server: Endpoint, channel: int, handle: str) -> Query:
-        """The handle, used on a channel."""
-        query = self._query(server, handle)
-        query.use(channel, self._channel(channel))
-        query.sync()
+        if channel not in query.uses:
+            query.use(channel, self._channel(channel))
+        if query.looked != self._happened.count:
+            query.sync()
         return query
 
     def opened(self, server: Endpoint, channel: int, handle: str) -> Query:

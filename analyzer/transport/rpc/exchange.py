@@ -22,6 +22,9 @@ from analyzer.transport.rpc import trailer as verification
 from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 
+_EMPTY = SideState.EMPTY
+# What becomes of most calls.
+_COMPLETE: tuple[CallState, str | None] = ("complete", None)
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
 
 
@@ -98,10 +101,11 @@ class ExchangeMaker:
             # Where the capture swapped frames, the answer to the bind may have been read after the request.
             call.presentation = self._presentations.get(call.context_id, call.presentation)
         presentation, request, response = call.presentation, call.request, call.response
-        has_request = call.has_request
-        state, reasons = self._state(call, why)
-        asked = self._side(call, request, is_request=True) if has_request else None
-        answered = self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None
+        asked = self._side(call, request, is_request=True) if request.state is not _EMPTY else None
+        answered = self._side(call, response, is_request=False) if response.state is not _EMPTY else None
+        state, reason = _COMPLETE
+        if not (asked and answered and asked.missing is answered.missing is None and presentation is not None):
+            state, reason = self._state(call, why)
         secured = self._security_of(call)
         if secured is not None:
             self._note_use(call, secured[0], answered)
@@ -109,7 +113,7 @@ class ExchangeMaker:
             answered = replace(answered, after_set_back=True)
         return Exchange(
             self.channel,
-            request.smb if has_request else response.smb,
+            request.smb if asked is not None else response.smb,
             self._auth(call, *secured) if secured is not None else _NO_SECURITY,
             presentation.abstract.uuid if presentation else None,
             presentation.abstract.version if presentation else None,
@@ -122,7 +126,7 @@ class ExchangeMaker:
             answered,
             call.fault,
             state,
-            "; ".join(reasons) or None,
+            reason,
             call.cancelled,
             call.orphaned,
         )
@@ -142,10 +146,10 @@ class ExchangeMaker:
         """Whether the clock went back behind the last frame of a request, up to the first of its answer."""
         return bisect(self._set_back, asked.last_frame) < bisect(self._set_back, answered.first_frame)
 
-    def _state(self, call: PendingCall, why: str) -> tuple[CallState, list[str]]:
-        """What became of the call, and every reason for which it is not complete."""
+    def _state(self, call: PendingCall, why: str) -> tuple[CallState, str | None]:
+        """What became of a call that lacks something, and every reason for which it is not complete."""
         request, response, has_request = call.request, call.response, call.has_request
-        has_response = response.state is not SideState.EMPTY
+        has_response = response.state is not _EMPTY
         state: CallState = "complete"
         reasons: list[str] = []
         sealed = request.still_sealed or response.still_sealed
@@ -174,7 +178,7 @@ class ExchangeMaker:
         if malformed is not None:
             state = "malformed"
             reasons.insert(0, malformed)
-        return state, reasons
+        return state, "; ".join(reasons) or None
 
     def _lacks(self, side: CallSide, name: str) -> str:
         if side.over_limit:
@@ -196,8 +200,8 @@ class ExchangeMaker:
             missing = Missing.SEALED
         else:
             length = stub_length_of(fragments)
-            if is_request and (found := self._verification(call, stub_of(fragments).data)):
-                length, verdict = found
+            if is_request and verification.SIGNATURE in (stub := stub_of(fragments).data):
+                length, verdict = self._verification(call, stub) or (length, None)
         if side.dropped_times is not None:
             times = spanned([side.dropped_times, times])
         first, last = times or (0, 0)
@@ -214,8 +218,6 @@ class ExchangeMaker:
         )
 
     def _verification(self, call: PendingCall, stub: bytes) -> tuple[int, Literal["ok", "bad"]] | None:
-        if verification.SIGNATURE not in stub:
-            return None
         presentation = call.presentation
         assert call.opnum is not None
         expected = verification.Expected(

@@ -86,7 +86,8 @@ class PduList:
         if len(self._rows) == 1:
             piece, at, length, start, stop, plain, step = self._rows[0]
             whole, times = settled(piece, at, at + length)
-            return Pdus.of(whole, (length,), array("I", (start, stop)), (self._plain(plain),), step), times
+            found = plain if not isinstance(plain, tuple) else self._plain(plain)
+            return Pdus.of(whole, (length,), array("I", (start, stop)), (found,), step), times
         if self._spilled and self._log is not None:
             self._spill(self._log)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)

@@ -15,15 +15,17 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts, StubProblem
-from analyzer.results.connection import Channel, logon_key
+from analyzer.results.connection import logon_key
 from analyzer.results.record import Endpoint
-from analyzer.results.returns import stated_kind
+from analyzer.results.returns import STATED, stated_kind
 from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.interfaces import interface_name, method_name
 
 _STATUS_BYTES = 4
+# Who was logged on to an SMB session and the number of that logon, where nobody else was than when the pipe was opened.
+_NOBODY: tuple[Identity | None, int | None] = (None, None)
 LEVEL_NAMES = {
     AuthLevel.NONE: "none",
     AuthLevel.CONNECT: "connect",
@@ -38,16 +40,21 @@ def plain_call(exchange: Exchange) -> Call:
     """A call whose stubs are not decoded: its names, its bytes, no parameters. Its status is what the end of the response states,
     where a method of an interface that is not decoded returns one."""
     interface, opnum, channel, smb = exchange.interface, exchange.opnum, exchange.channel, exchange.smb
+    side, in_force = exchange.request or exchange.response, _NOBODY
+    assert side is not None
+    if smb is not None and smb.logon is not None and smb.logon != channel.logon:
+        # Another logon than that under which the pipe was opened.
+        in_force = smb.identity, smb.logon
     return Call(
         number=0,
-        time_ns=exchange.first_time_ns,
+        time_ns=side.first_time_ns,
         client=channel.client,
         server=channel.server,
         transport=channel.transport,
         pipe=channel.pipe,
         session=smb.session if smb is not None and smb.session is not None else channel.session,
         smb=_smb(smb, channel.client, channel.server) if smb is not None else None,
-        auth=_auth(exchange.auth, channel.identity, channel.logon, *_in_force(channel, smb)),
+        auth=_auth(exchange.auth, channel.identity, channel.logon, *in_force),
         interface=interface_facts(interface, exchange.version, is_recognised=False),
         syntax=exchange.syntax,
         opnum=opnum,
@@ -56,7 +63,7 @@ def plain_call(exchange: Exchange) -> Call:
         context_id=exchange.context_id,
         state=exchange.state,
         reason=exchange.reason,
-        status=_stated_status(exchange),
+        status=_stated_status(exchange) if interface in STATED else None,
         fault=exchange.fault,
         channel=channel.number,
         impersonation=channel.impersonation,
@@ -154,14 +161,6 @@ def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_rec
 def level_name(level: int) -> str:
     """The name of an RPC authentication level; an unknown one stays a number."""
     return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
-
-
-def _in_force(channel: Channel, smb: SmbInfo | None) -> tuple[Identity | None, int | None]:
-    """Who was logged on to the session when the call was made, and the number of that logon, where it is not the one that was in
-    force when the pipe was opened."""
-    if smb is None or smb.logon == channel.logon or smb.logon is None:
-        return None, None
-    return smb.identity, smb.logon
 
 
 @lru_cache(maxsize=1024)
