@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from analyzer.core.child_processes import Copies, may_copy
 from analyzer.core.output.json import line, lines
 from analyzer.interfaces.contents.call_records import CallRecords
@@ -12,7 +14,7 @@ from analyzer.interfaces.contents.timeline_records import capture_record, record
 from analyzer.results.analysis import Analysis
 from analyzer.screens.views.timeline import Timeline
 
-# So many calls are one part of the text.
+# One part of the text are so many calls, or as many kilobytes of answers. A copy does not wait for others with so much.
 _CALLS = 256
 
 
@@ -28,17 +30,16 @@ def call_lines(view: Timeline) -> Iterator[bytes]:
 def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str | None) -> Iterator[bytes]:
     yield line(capture_record(analysis.capture))
     damages = Damages()
-    count = -(-len(shown) // _CALLS)
-    copies = Copies(_LineParts(analysis, shown).make, count, analysis.jobs)
-    for part, pieces in enumerate(copies.parts()):
-        numbers = shown[part * _CALLS : (part + 1) * _CALLS]
+    parts = _LineParts(analysis, shown)
+    copies = Copies(parts.make, len(parts.firsts), analysis.jobs)
+    for first, pieces in zip(parts.firsts, copies.parts(), strict=True):
         # What is known of the buffers comes last.
         last = b""
         for piece in pieces:
             if last:
                 yield last
             last = piece
-        damages.note_known(numbers[0], last)
+        damages.note_known(shown[first], last)
     yield from lines(records_behind_calls(analysis, damages, len(shown), selected_by))
 
 
@@ -48,11 +49,15 @@ class _LineParts:
     def __init__(self, analysis: Analysis, shown: Sequence[int]) -> None:
         self._calls, self._shown = analysis.calls, shown
         self._records = CallRecords(analysis, for_json=True)
+        kilobytes = analysis.calls.column("response_stub_length")[np.asarray(shown) - 1] >> 10
+        part_of = np.cumsum(1 + kilobytes.astype(np.int64)) // _CALLS
+        # Where in the calls shown each part begins.
+        self.firsts: list[int] = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist()]
 
     def make(self, part: int) -> Iterator[bytes]:
         """The lines of a part, then what is known of the buffers of its calls."""
-        first = part * _CALLS
-        numbers = self._shown[first : first + _CALLS]
+        first, *others = self.firsts[part : part + 2]
+        numbers = self._shown[first : others[0] if others else None]
         self._records.go_on_after(self._calls[self._shown[first - 1] - 1].time_ns if first else None)
         damages = Damages(numbers[0])
         yield from lines(self._records.of(numbers, damages))
