@@ -1,6 +1,6 @@
 """What the stages of a collection state, and what each of them is given: plain values that travel between processes and are stored.
 
-Frames are ids (`core.frames`) whose file is the number of the source in the dataset, which it keeps for ever.
+Frames are ids (`core.frame_ids`) whose file is the number of the source in the dataset, which it keeps for ever.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Interval = Annotated[
     typer.Option(
         "--interval",
         metavar="TIME",
-        parser=checked(later("questions.series.counters:interval_of")),
+        parser=checked(later("questions.series.counter_records:interval_of")),
         help="One mean value for each interval: 500ms, 5s, 2m. Intervals without values are left out.",
     ),
 ]

@@ -58,9 +58,9 @@ def later(where: str, **given: Any) -> Callable[..., Any]:
     return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
 
 
-_call_fields = later("questions.filters.fields:call_fields")
-_sample_fields = later("questions.filters.fields:sample_fields")
-_counter_fields = later("questions.filters.fields:counter_fields")
+_call_fields = later("questions.filters.filter_fields:call_fields")
+_sample_fields = later("questions.filters.filter_fields:sample_fields")
+_counter_fields = later("questions.filters.filter_fields:counter_fields")
 _call_filter = later("questions.filters.filter:CallFilter")
 _sample_filter = later("questions.filters.filter:SampleFilter")
 _counter_filter = later("questions.filters.filter:SampleFilter", of_counters=True)

@@ -23,7 +23,7 @@ _Numbers = Union[list[int], "array[int]"]
 
 
 class FrameExtent(Discreet, frozen=True):
-    """A run of captured bytes: frame id (see `core.frames`), first byte and length inside that frame's captured bytes.
+    """A run of captured bytes: frame id (see `core.frame_ids`), first byte and length inside that frame's captured bytes.
 
     `time_ns` is the frame's time, which the frame id implies: it takes no part in equality.
     """
