@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.results import call_table
 from analyzer.results.call_table import CallTable
 from tests.build.calls import Calls, analysis_of
 
@@ -50,7 +51,7 @@ def test_a_call_that_memory_runs_out_at_leaves_the_others_whole(monkeypatch: pyt
     def fails(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(table, "_handle", fails)
+    monkeypatch.setattr(call_table, "_handle_of", fails)
     with pytest.raises(MemoryError):
         table.append(second)
     assert len(table) == len(table.column("first_time")) == 1
