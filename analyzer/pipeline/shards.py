@@ -229,9 +229,9 @@ class Shards:
         learner: CatalogLearner,
         follower: KeyFollower,
     ) -> FoundInShards | None:
-        """What the capture holds, of which this process has read its `own` shard and so many frames and bytes (`read`), and the
-        events of no shard; None where that is not the sum of its shards. Names are learnt by `learner` and `follower`.
-        Raises `InputError` where a process has ended."""
+        """What the capture holds; None where that is not the sum of its shards. This process has read its `own` shard and so many
+        frames and bytes (`read`), and has the events of no shard. Names are learnt by `learner` and `follower`. Raises
+        `InputError` where a process has ended."""
         found = [own.finish(read), *(reader.facts() for reader in self._readers)]
         facts = [one for one in found if one is not None]
         if len(facts) < len(found) or not _are_a_sum(facts):

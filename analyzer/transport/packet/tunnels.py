@@ -1,8 +1,8 @@
 """Tunnels by the block: outer headers of many frames in, where the packets inside begin out.
 
-GRE (RFC 2784 and 2890) with ERSPAN types I to III, VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281), IP in IP (RFC
-2003 and 4213). Only headers that are regular and wholly captured are removed here; frames with any other are returned, to be
-dissected one by one by `frame_dissector`, and what `frame_dissector` finds nothing in is dropped.
+GRE (RFC 2784 and 2890) with ERSPAN types I to III, VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281), IP in IP (RFC 2003
+and 4213). Only headers that are regular and wholly captured are removed here. Frames with any other are returned, to be dissected
+one by one by `frame_dissector`, and what `frame_dissector` finds nothing in is dropped.
 """
 
 from __future__ import annotations
