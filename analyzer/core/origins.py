@@ -22,11 +22,7 @@ from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, FrameExtent, Sour
 
 def pack_origins(data: TracedBytes) -> bytes:
     """Where `data` was captured."""
-    source, start = data.source, data.start
-    length = len(data.data) if type(data) is TracedBytes else len(data)
-    if type(source) is PackedOrigins and start == 0 and length == source.length:
-        return source.packed
-    return source.located(start, start + length)[0]
+    return data.source.located(data.start, data.start + len(data))[0]
 
 
 def only_frame(packed: bytes) -> int | None:
@@ -58,10 +54,7 @@ def packed_length(packed: bytes) -> int:
 def settled(data: TracedBytes, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
     """The bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a layer."""
     packed, times = data.source.located(data.start + start, data.start + stop)
-    source = PackedOrigins(packed, stop - start)
-    if type(data) is TracedBytes:
-        return TracedBytes(data.data[start:stop], source, 0, data.steps), times
-    return data.moved(start, stop, source), times
+    return data.moved(start, stop, PackedOrigins(packed, stop - start)), times
 
 
 class PackedOrigins(Struct, Source, eq=False):
@@ -140,11 +133,10 @@ class PackedOrigins(Struct, Source, eq=False):
         return [frame for frame, _, _ in PACKED_EXTENT.iter_unpack(self.packed) if not frame & PACKED_SHARED]
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        if stop > start and (frame := only_frame(self.packed)) is not None:
+            return frame, frame
         if start or stop < self.length:
             return super().frame_range(start, stop)
-        if len(self.packed) == PACKED_EXTENT.size and stop > start:
-            frame = PACKED_EXTENT.unpack(self.packed)[0]
-            return frame, frame
         frames = self._all_frames()
         return (min(frames), max(frames)) if frames else None
 

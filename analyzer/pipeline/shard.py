@@ -404,7 +404,7 @@ def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
     shard = Shard(task.keyring, task.limits, task.count, tickets)
     dealer = Dealer(task.count, by_connection=task.by_connection)
     for _ in dealer.deal(LayerChain(layers).groups(segments), task.number, shard):
-        """What belongs to no shard is for the first process."""
+        pass  # what belongs to no shard is for the first process
     return shard.finish((read().frames, read().bytes)), shard.blocks()
 
 

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 Group = Collection[Event]
 _Numbers = npt.NDArray[np.int64]
 # What costs time is PDUs of DCERPC, some 60 us each to the end, and with keys twice as much, and messages to be decrypted; the
-# contents of files cost next to nothing. A process takes a quarter of a second to start: of captures that show
-# so many of them, and will have so many to their end, two processes are quicker than one.
+# contents of files cost next to nothing. A process that is no copy takes a quarter of a second to start. Of captures that show so
+# many of them, and will have so many to their end, two processes are quicker than one.
 _COSTLY = re.compile(rb"\x05[\0\1][\0-\x13][\0-\xff]\x10\0\0\0")
 _TO_DECRYPT = re.compile(rb"\xfdSMB")
 _LEAST_COSTLY, _LEAST_IN_ALL = 2000, 15_000

@@ -366,8 +366,7 @@ class Side(Value, frozen=True, kw_only=True):
         """The unsealed, joined stub without authentication padding and verification trailer."""
         if self.missing is not None:
             return self.missing
-        pdus = self.pdus
-        stub = stub_of(pdus) if isinstance(pdus, tuple) else pdus.stub()
+        stub = stub_of(self.pdus)
         return stub if len(stub) == self.stub_length else stub.view(0, self.stub_length)
 
     @property
@@ -409,8 +408,7 @@ class Side(Value, frozen=True, kw_only=True):
         """The lowest and the highest of `frames`, 0 where there are none."""
         if self.frames_of_dropped:
             return self.frames_of_dropped[0], self.frames_of_dropped[-1]
-        pdus = self.pdus
-        return (frame_range_of(pdus) if isinstance(pdus, tuple) else pdus.frame_range) or (0, 0)
+        return frame_range_of(self.pdus) or (0, 0)
 
 
 class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):

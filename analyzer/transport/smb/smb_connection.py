@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from analyzer.transport.smb.smb1 import Smb1Reader
 
 _SERVER_PORTS = (445, 139)
-# The directions of parts that are no reply, and of those that are, by the direction of a batch.
-_WAYS: tuple[tuple[Direction, Direction], tuple[Direction, Direction]] = ((0, 1), (1, 0))
 _WRAPPED = frozenset({TRANSFORM_MAGIC, COMPRESSION_MAGIC})
 # Memory of a connection without sessions and requests, as measured.
 _COST = 4000
@@ -54,7 +52,7 @@ class SmbConnection:
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
             self._take(item.direction, begun.feed(item))
         else:
-            borders, ways = item.borders, _WAYS[item.direction]
+            borders, ways = item.borders, item.ways
             for part, is_reply in enumerate(item.replies):
                 direction = ways[is_reply]
                 framing = self._framings[direction]
