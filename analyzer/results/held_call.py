@@ -1,11 +1,12 @@
 """What the rows of calls state, for those who go through many of them: no `Call` is made of each.
 
 Rows are taken out of the columns a block at a time. Nothing is stated here of a call that is out of the ordinary, and it has to be
-looked at as a `Call`. Such a call has several PDUs in clear, or PDUs that were carried or unsealed differently, or is long.
+looked at as a `Call`. Such a call has PDUs that were carried or unsealed differently, or is long.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +32,7 @@ from analyzer.results.call_rows import (
     latencies_in,
     trailer_of,
 )
+from analyzer.results.pdus import clear_stubs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -89,7 +91,7 @@ _OF_CALL = (
 )
 _OF_SIDE = (
     *("side", "stub_length", "wire_length", "flags", "buffer_kind", "buffer_start", "buffer_stop"),
-    *("pdus_place", "origins", "whole", "params"),
+    *("pdus_place", "origins", "whole", "params", "pdus"),
 )
 
 
@@ -185,11 +187,19 @@ class HeldCalls:
         """A side of calls whose bytes are at hand."""
         base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
         for of_side, place, rare in zip(columns, params_at, rares, strict=True):
-            missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, stub, end = of_side
+            missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, pdus, *of_stub = (
+                of_side
+            )
             if missing < 0:
                 made.append(None)
                 continue
-            at -= base
+            at, stub = at - base, None
+            if not missing:
+                begin, end = of_stub
+                if end >= 0:
+                    stub = data[begin - base : end - base]
+                else:
+                    stub = _joined(data, at + origins, whole, pdus)[:stub_length]
             if origins == PACKED_EXTENT.size:
                 frames = PACKED_EXTENT.unpack_from(data, at)[:1]
             else:
@@ -209,7 +219,7 @@ class HeldCalls:
                     None if kind < 0 else KINDS[kind],
                     None if rare is None else rare.problem,
                     frames,
-                    None if missing else data[stub - base : end - base],
+                    stub,
                 )
             )
         return made
@@ -246,7 +256,7 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], 
     for side in ("request_", "response_"):
         is_there, number = rows[side + "side"] >= 0, rows[side + "pdus"]
         at = rows[side + "pdus_place"].astype(np.int64)
-        is_plain &= ~is_there | (number == 1) | ((rows[side + "unsealed"] >= 0) & (number > 1) & (number < APART))
+        is_plain &= ~is_there | ((number > 0) & (number < APART))
         # A row that says better what was known of a call has its PDUs where the first one had them.
         is_plain &= ~is_there | (at <= place)
         begin = np.where(is_there, np.minimum(at, begin), begin)
@@ -258,7 +268,7 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], 
 
 
 def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
-    """The columns of a side, and where in the log its stubs begin and end, as far as they lie there in one piece."""
+    """The columns of a side, and where in the log its stubs begin and end: -1 where they do not lie there in one piece."""
     import numpy as np
 
     unsealed, start = rows[side + "unsealed"].astype(np.int64), rows[side + "stub_start"].astype(np.int64)
@@ -266,5 +276,16 @@ def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
     # What was unsealed lies behind the PDUs.
     begin = whole + np.where(unsealed >= 0, rows[side + "whole"], start)
     length = np.minimum(rows[side + "stub_length"], np.where(unsealed >= 0, unsealed, rows[side + "stub_stop"] - start))
+    end = np.where((unsealed >= 0) | (rows[side + "pdus"] == 1), begin + length, -1)
     columns = (rows[side + name].tolist() for name in _OF_SIDE)
-    return list(zip(*columns, begin.tolist(), (begin + length).tolist(), strict=True))
+    return list(zip(*columns, begin.tolist(), end.tolist(), strict=True))
+
+
+def _joined(data: bytes, at: int, whole: int, pdus: int) -> bytes:
+    """The stubs of several PDUs in clear. These are `whole` bytes, and what states their ends lies behind them."""
+    ends = array("I", data[at + whole : at + whole + pdus * _ENDS])
+    return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(ends[2 * pdus :], ends[: 2 * pdus])])
+
+
+# What states the ends of a PDU and of its stub.
+_ENDS = 3 * array("I").itemsize

@@ -148,8 +148,8 @@ class Pdus(Sequence[Fragment]):
         if self.stops is None:
             self.known_stub = self.whole[self.bounds[0] : self.bounds[1]]
         else:
-            stubs = _stubs(self.whole, self.stops, self.bounds)
-            self.known_stub = TracedBytes.rejoined([whole.view(start, stop) for whole, start, stop in stubs])
+            stubs = clear_stubs(self.stops, self.bounds)
+            self.known_stub = TracedBytes.rejoined([self.whole.view(start, stop) for start, stop in stubs])
         return self.known_stub
 
 
@@ -207,15 +207,15 @@ def fragment_of(pdu: TracedBytes, start: int, stop: int, plain: Plain, step: str
     return Fragment(pdu, start, stop, pdu[start:stop].replaced(plain, step) if isinstance(plain, bytes) else plain)
 
 
-def _stubs(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> list[tuple[TracedBytes, int, int]]:
+def clear_stubs(stops: array[int] | None, bounds: array[int]) -> list[tuple[int, int]]:
     """Where the stub of each PDU lies in them all, by where each PDU ends (None: there is but one), and where its stub begins and
     ends in it; those that are empty are left out."""
     bases = [0, *stops[:-1]] if stops is not None else [0]
     stubs = zip(bases, bounds[::2], bounds[1::2], strict=True)
-    return [(whole, base + start, base + stop) for base, start, stop in stubs if start < stop]
+    return [(base + start, base + stop) for base, start, stop in stubs if start < stop]
 
 
 def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
     """Where the stubs of PDUs were captured, one behind the other: a source, and their first position in it."""
-    stubs = _stubs(whole, stops, bounds)
+    stubs = [(whole, start, stop) for start, stop in clear_stubs(stops, bounds)]
     return TracedBytes.place(stubs)[:2] if stubs else (NOWHERE, 0)

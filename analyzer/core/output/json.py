@@ -57,26 +57,30 @@ def lines(records: Iterable[object]) -> Iterator[bytes]:
             start = len(text)
             try:
                 _ENCODER.encode_into(record, text, -1)
-                made = text[start:]
-                if not made.isascii() or b"\x7f" in made:
-                    text[start:] = safe_json(bytes(made))
             except UnicodeEncodeError:
                 text[start:] = _escaped(record)
             except TypeError:
                 if start:
-                    yield bytes(text[:start])
+                    yield _safe_lines(bytes(text[:start]))
                 text.clear()
                 yield from _in_pieces(record)
             text += b"\n"
             if len(text) >= _AT_ONCE:
-                yield bytes(text)
+                yield _safe_lines(bytes(text))
                 text.clear()
     except Exception:
         if text:
-            yield bytes(text)
+            yield _safe_lines(bytes(text))
         raise
     if text:
-        yield bytes(text)
+        yield _safe_lines(bytes(text))
+
+
+def _safe_lines(text: bytes) -> bytes:
+    """Lines as `safe_json` has each: few have anything to be escaped, and the others are not searched for it."""
+    if text.isascii() and b"\x7f" not in text:
+        return text
+    return b"\n".join(map(safe_json, text.split(b"\n")))
 
 
 def _in_pieces(value: object) -> Iterator[bytes]:
