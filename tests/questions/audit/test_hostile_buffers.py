@@ -47,7 +47,7 @@ def header(count: int, size: int) -> bytes:
     return pack("<II3Q8H", size, count, 5, 133_541_156_967_890_000, 7, 2024, 3, 2, 5, 12, 34, 56, 789)
 
 
-LARGE = 1 << 20
+LARGE = 1 << 15
 HOSTILE = {
     "a block of endless values that never fit": header(1, 0)
     + pack("<4I", 0, 2, LARGE, 0)
@@ -69,14 +69,14 @@ def test_forged_answers_cost_no_more_than_the_bytes_they_come_in(what):
 
 
 def test_many_identifiers_are_compared_at_a_cost_in_proportion():
-    listed = b"".join(identifier(COUNTERSET, counter=number, name="a", status=0xB7) for number in range(5000))
-    assert len(within(len(listed), lambda: read_identifiers(listed)).blocks) == 5000
+    listed = b"".join(identifier(COUNTERSET, counter=number, name="a", status=0xB7) for number in range(500))
+    assert len(within(len(listed), lambda: read_identifiers(listed)).blocks) == 500
     calls = Calls()
     first = identifier(COUNTERSET, counter=0xFFFFFFFF, name="*")
     made = [
         calls.open_query(),
         calls.validate(first),
-        *(calls.validate(listed[:60000], listed[:60000]) for _ in range(4)),
+        *(calls.validate(listed, listed) for _ in range(4)),
     ]
-    audit = Audit(analysis_of(*made, calls.counter_info(listed[:60000])))
-    within(20 * 9 * 60000, lambda: list(audit.findings()))
+    audit = Audit(analysis_of(*made, calls.counter_info(listed)))
+    within(120 * len(listed), lambda: list(audit.findings()))

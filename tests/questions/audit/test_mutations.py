@@ -452,7 +452,7 @@ def _mutated(conversation: Conversation, leaf: Leaf, change: Change) -> tuple[Ev
 
 def _chosen(leaves: list[Leaf], where: str) -> list[Leaf]:
     """Of the leaves of one kind: those of the call that has most of them, one for each place in its outermost list, no more than
-    five of these."""
+    five of these. Of buffers only the first: `sweeps` changes each of their words."""
     fitting = [leaf for leaf in leaves if re.search(where or ".", leaf.path)]
     calls = Counter(leaf.event for leaf in fitting)
     # The second of several answers: clocks are judged between two.
@@ -463,7 +463,7 @@ def _chosen(leaves: list[Leaf], where: str) -> list[Leaf]:
         if leaf.event == event:
             place = re.search(r"\[\d+\]", leaf.path)
             chosen.setdefault(place[0] if place else "", leaf)
-    return list(chosen.values())[:5]
+    return list(chosen.values())[: 1 if ".lpData." in fitting[0].key else 5] if fitting else []
 
 
 def _grouped() -> Iterator[tuple[str, Conversation, list[Leaf]]]:

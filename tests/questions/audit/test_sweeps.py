@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from analyzer.core.traced import TracedBytes
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.rule import Rule, every_rule
+from analyzer.questions.audit.rule_plans import INTERFACES
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.call_table import CallTable, OrderedCalls
@@ -80,8 +81,17 @@ def read(one: PerfObject, order: Literal["little", "big"]) -> Analysis:
 
 
 @cache
-def pages() -> tuple[Rule, ...]:
-    return every_rule()
+def rules_for(interface: str | None, opnum: int | None) -> tuple[Rule, ...]:
+    """The rules that read calls of a method, and those that read none: no other is asked of a call that is alone."""
+    return tuple(
+        rule
+        for rule in every_rule()
+        if any(
+            look.reads is None
+            or (INTERFACES[look.reads.interface] == interface and opnum in (look.reads.opnums or (opnum,)))
+            for look in rule.looks
+        )
+    )
 
 
 def changed(side: Side, data: bytes) -> Side:
@@ -100,7 +110,8 @@ def said(analysis: Analysis, call: Call) -> list[str]:
     alone = (
         OrderedCalls(table, range(1), [0], [call.query]) if call.query is not None else OrderedCalls(table, range(1))
     )
-    audit = Audit(replace(analysis, calls=alone), profile=Profile.SPEC, rules=pages())
+    rules = rules_for(call.interface.uuid, call.opnum)
+    audit = Audit(replace(analysis, calls=alone), profile=Profile.SPEC, rules=rules)
     findings = []
     for finding in audit.findings():
         judgement, place = finding.judgement, finding.place
