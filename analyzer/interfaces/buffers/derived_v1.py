@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, repeat
 from typing import Any
+
+import orjson
 
 from analyzer.interfaces.buffers.layout import (
     CLOCK,
@@ -18,21 +21,52 @@ from analyzer.interfaces.buffers.layout import (
     V1_WHOLE_OBJECT,
 )
 from analyzer.interfaces.buffers.objects_v1 import PERF_NO_INSTANCES, CounterDefinition
-from analyzer.interfaces.buffers.regular_v1 import V1Block, mixed_object, read_v1
+from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, mixed_object, read_v1
 from analyzer.interfaces.buffers.windows_text import utf16_text
 
 _Values = list[int | str | None]
+# Stands for a number in text: JSON has no such character elsewhere.
+_NUMBER = orjson.Fragment(b"\0")
+# Where SYSTEMTIME is among the numbers of a header, and what its clocks and those of objects are called.
+_DATE = slice(8, 8 + len(CLOCK))
+_TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 
 def regular_v1_tree(data: bytes) -> dict[str, Any] | None:
     """The tree of a regular block; None for another, and for one that calls for a remark (`remarks`)."""
     block = read_v1(data)
-    if block is None or _calls_for_a_remark(data, block):
+    return _tree(data, block, iter(block.values.tolist())) if block is not None and _is_plain(data, block) else None
+
+
+def regular_v1_form(data: bytes) -> tuple[V1Layout, bytes] | None:
+    """The tree of a regular block as JSON text for all blocks of its layout, with a NUL for each of `v1_numbers`; None as
+    `regular_v1_tree` has it, and where values are text."""
+    block = read_v1(data)
+    if block is None or any(block.layout.mixed) or not _is_plain(data, block):
         return None
+    tree = _tree(data, block, repeat(_NUMBER))
+    tree["system_time"] = dict.fromkeys(CLOCK, _NUMBER)
+    for structure in (tree, *(item["body"] for item in tree["objects"])):
+        structure.update(dict.fromkeys(structure.keys() & _TICKS, _NUMBER))
+    return block.layout, orjson.dumps(tree)
+
+
+def v1_numbers(data: bytes, layout: V1Layout) -> list[int]:
+    """The clocks and values of a block that has this layout, in the order of its tree."""
+    block = layout.block(data)
+    header, values = V1_WHOLE_HEADER.unpack_from(data), iter(block.values.tolist())
+    numbers = [*header[_DATE], block.perf_time, block.perf_freq, block.perf_time_100ns]
+    for clocks, item, blocks in zip(block.object_clocks, layout.objects, layout.blocks, strict=True):
+        numbers += clocks
+        numbers += islice(values, len(blocks) * sum(definition.size > 0 for definition in item.definitions))
+    return numbers
+
+
+def v1_header(data: bytes) -> dict[str, Any]:
+    """The fields of a regular block before its objects."""
     signature, order, version, revision, *lengths = V1_WHOLE_HEADER.unpack_from(data)
     total, header_length, count, default, *clock = lengths[: 4 + len(CLOCK)]
     _, perf_time, perf_freq, perf_time_100ns, name_length, name_offset = lengths[4 + len(CLOCK) :]
-    values = iter(block.values.tolist())
     return {
         "signature": utf16_text(signature),
         "little_endian": order,
@@ -48,12 +82,18 @@ def regular_v1_tree(data: bytes) -> dict[str, Any] | None:
         "perf_time_100ns": perf_time_100ns,
         "system_name_length": name_length,
         "system_name_offset": name_offset,
-        "objects": [_object_tree(data, block, number, values) for number in range(count)],
-        "system_name": utf16_text(data[name_offset : name_offset + name_length]) if name_length else None,
     }
 
 
-def _object_tree(data: bytes, block: V1Block, number: int, values: Iterator[int]) -> dict[str, Any]:
+def _tree(data: bytes, block: V1Block, values: Iterator[Any]) -> dict[str, Any]:
+    tree = v1_header(data)
+    tree["objects"] = [_object_tree(data, block, number, values) for number in range(len(block.layout.objects))]
+    start, length = tree["system_name_offset"], tree["system_name_length"]
+    tree["system_name"] = utf16_text(data[start : start + length]) if length else None
+    return tree
+
+
+def _object_tree(data: bytes, block: V1Block, number: int, values: Iterator[Any]) -> dict[str, Any]:
     layout, start = block.layout, block.layout.starts[number]
     item = layout.objects[number]
     total, *fields = V1_WHOLE_OBJECT.unpack_from(data, start)
@@ -84,7 +124,7 @@ def _object_tree(data: bytes, block: V1Block, number: int, values: Iterator[int]
     return {"total_byte_length": total, "body": body}
 
 
-def _row(definitions: tuple[CounterDefinition, ...], values: Iterator[int]) -> _Values:
+def _row(definitions: tuple[CounterDefinition, ...], values: Iterator[Any]) -> _Values:
     """The values of an instance; None for a counter without size."""
     return [next(values) if definition.size else None for definition in definitions]
 
@@ -93,13 +133,13 @@ def _counter_block(data: bytes, at: int, values: _Values) -> dict[str, Any]:
     return {"byte_length": V1_LENGTH.unpack_from(data, at)[0], "body": {"values": values}}
 
 
-def _calls_for_a_remark(data: bytes, block: V1Block) -> bool:
-    """Whether the lengths of a block disagree with each other, or bytes are left over."""
+def _is_plain(data: bytes, block: V1Block) -> bool:
+    """Whether a block calls for no remark: its lengths agree with each other, and no bytes are left over."""
     layout = block.layout
     total, at, *_ = V1_HEADER.unpack_from(data)
     for start, item, blocks in zip(layout.starts, layout.objects, layout.blocks, strict=True):
         at = start + V1_LENGTH.unpack_from(data, start)[0]
         needed = max((one.offset + one.size for one in item.definitions if one.size), default=0)
         if blocks and V1_LENGTH.unpack_from(data, blocks[-1])[0] < needed:
-            return True
-    return (bool(layout.starts) and at > total) or bool(data[at:].strip(b"\0"))
+            return False
+    return (not layout.starts or at <= total) and not data[at:].strip(b"\0")

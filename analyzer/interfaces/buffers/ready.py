@@ -27,8 +27,11 @@ from analyzer.core.kept import Kept
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.decode import decode_buffer
 from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of, values_of
+from analyzer.interfaces.buffers.derived_v1 import regular_v1_form, v1_numbers
 from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
 from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, Layout, PerfParts, Words, read_regular
+from analyzer.interfaces.buffers.regular_v1 import MAX_BYTES as V1_MAX_BYTES
+from analyzer.interfaces.buffers.regular_v1 import V1Layout
 from analyzer.interfaces.buffers.same_layout import SameLayout
 from analyzer.results.buffer import BufferKind
 
@@ -100,6 +103,13 @@ class _LayoutText(Struct, frozen=True, eq=False):
         return self.pieces if self.pieces is not None else _grouped(_pieces(data, self.layout))
 
 
+class _V1Text(Struct, frozen=True, eq=False):
+    """The text of blocks of the first version that have one layout."""
+
+    layout: V1Layout
+    pieces: Sequence[_Piece]
+
+
 class ReadyTree(Struct, frozen=True):
     """The tree of a decoded buffer as JSON text, a long one in pieces; `problem` and `notes` as `BufferDecode` has them."""
 
@@ -117,6 +127,7 @@ class ReadyTrees:
 
     def __init__(self) -> None:
         self._known: SameLayout[_LayoutText, np.uint64] = SameLayout("<u8", MAX_BYTES)
+        self._known_v1: SameLayout[_V1Text, np.uint32] = SameLayout("<u4", V1_MAX_BYTES)
         self._cached: Kept[ReadyTree | None] = Kept(self.MAX_BYTES)
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
@@ -127,6 +138,8 @@ class ReadyTrees:
                 return _filled(data, known, values if known.placed is None else values[known.placed])
             if (read := read_regular(data)) is not None:
                 return self._new_layout(data, read)
+        elif kind == "winperf" and not big_endian and (tree := self._v1_tree(data)) is not None:
+            return tree
         if len(data) > self.MAX_LENGTH:
             return None
         return self._cached.get(
@@ -134,6 +147,19 @@ class ReadyTrees:
             lambda: _decoded(kind, data, big_endian=big_endian),
             lambda tree: len(data) + _length(tree),
         )
+
+    def _v1_tree(self, data: bytes) -> ReadyTree | None:
+        """The tree of a regular block of the first version without text among its values."""
+        known = self._known_v1.find(data)
+        if known is None:
+            found = regular_v1_form(data) if len(data) <= V1_MAX_BYTES else None
+            if found is None:
+                return None
+            layout, text = found
+            known = _V1Text(layout, list(_grouped(_templates(text))))
+            self._known_v1.remember(data, known, layout.free)
+        numbers = v1_numbers(data, known.layout)
+        return ReadyTree(Raw(b"".join([piece.filled(numbers) for piece in known.pieces])))
 
     def _new_layout(self, data: bytes, read: PerfParts) -> ReadyTree:
         """The tree of a buffer of a layout that is not known."""
@@ -192,6 +218,13 @@ def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
             yield replace(piece, first=first)
             first += piece.count
     yield _TextTemplate(b"".join(texts), count, first)
+
+
+def _templates(text: bytes) -> Iterator[_Piece]:
+    """Text that has a NUL for each of its numbers."""
+    *before, rest = text.replace(b"%", b"%%").split(b"\0")
+    yield from (_TextTemplate(part + b"%d", 1) for part in before)
+    yield _TextTemplate(rest, 0)
 
 
 def _pieces(data: bytes, layout: Layout) -> Iterator[_Piece]:

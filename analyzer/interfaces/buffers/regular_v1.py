@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,8 @@ from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 # Blocks of so many bytes are compared with later ones.
 MAX_BYTES = 8 * 1024 * 1024
+# So many definitions of instances are known again, if each has no more bytes than these.
+_KNOWN_INSTANCES, _SHORT_INSTANCE = 4096, 256
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
@@ -71,6 +74,31 @@ class V1Layout(Struct, frozen=True, eq=False, dict=True):
         ]
         return np.concatenate([np.empty(0, np.int64), *found])
 
+    @property
+    def free(self) -> Iterator[npt.NDArray[np.int64]]:
+        """The 4-byte words that differ from block to block of this layout: clocks and values."""
+        yield from (np.arange(at // 4, (at + size) // 4) for at, size in V1_CLOCKS)
+        for start in self.starts:
+            places = ((start + at, size) for at, size in V1_OBJECT_CLOCK_PLACES)
+            yield from (np.arange(at // 4, (at + size) // 4) for at, size in places)
+        for item, is_mixed, blocks in zip(self.objects, self.mixed, self.blocks, strict=True):
+            for definition in item.definitions if is_mixed else ():
+                for begin in blocks if definition.size else ():
+                    at = begin + definition.offset
+                    yield np.arange(at // 4, (at + definition.size + 3) // 4)
+        yield self.places
+        yield self.places[self.wide] + 1
+
+    def block(self, data: bytes) -> V1Block:
+        """The clocks and values of a block that has this layout."""
+        words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
+        values = words[self.places].astype(np.uint64)
+        if self.wide.any():
+            values[self.wide] |= words[self.places[self.wide] + 1].astype(np.uint64) << np.uint64(32)
+        _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = V1_HEADER.unpack_from(data)
+        clocks = tuple(V1_OBJECT_CLOCKS.unpack_from(data, start) for start in self.starts)
+        return V1Block(perf_time, perf_freq, perf_time_100ns, clocks, self, values)
+
 
 class V1Block(Struct, frozen=True, eq=False):
     """A block: its clocks, those of its objects, and its values in the order of the layout's places."""
@@ -89,18 +117,7 @@ def read_v1(data: bytes) -> V1Block | None:
         layout = _layout(data)
     except (IrregularError, struct.error):
         return None
-    return _block(data, layout)
-
-
-def _block(data: bytes, layout: V1Layout) -> V1Block:
-    words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
-    places = layout.places
-    values = words[places].astype(np.uint64)
-    if layout.wide.any():
-        values[layout.wide] |= words[places[layout.wide] + 1].astype(np.uint64) << np.uint64(32)
-    _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = V1_HEADER.unpack_from(data)
-    clocks = tuple(V1_OBJECT_CLOCKS.unpack_from(data, start) for start in layout.starts)
-    return V1Block(perf_time, perf_freq, perf_time_100ns, clocks, layout, values)
+    return layout.block(data)
 
 
 def _layout(data: bytes) -> V1Layout:
@@ -173,7 +190,12 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
         if instances == PERF_NO_INSTANCES:
             one = WinPerfInstance(None, None, None, None, ())
         else:
-            one, at = _instance(data, at, code_page)
+            (length,) = V1_LENGTH.unpack_from(data, at)
+            if length < V1_INSTANCE.size or at + length > stop:
+                raise IrregularError
+            described = _known_instance if length <= _SHORT_INSTANCE else _instance
+            one = described(data[at : at + length], code_page)
+            at += length
         made.append(one)
         (length,) = V1_LENGTH.unpack_from(data, at)
         room = stop - at if number_of_instance == count - 1 else length
@@ -186,16 +208,20 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
     return item, tuple(blocks)
 
 
-def _instance(data: bytes, at: int, code_page: int) -> tuple[WinPerfInstance, int]:
-    """An instance without its values, and where its counter block begins, which has to lie in the object."""
-    length, parent, number, unique_id, offset, size = V1_INSTANCE.unpack_from(data, at)
-    if length < V1_INSTANCE.size or (size and (offset < 4 or offset + size > length)):
+def _instance(definition: bytes, code_page: int) -> WinPerfInstance:
+    """An instance without its values, by the bytes of its definition."""
+    length, parent, number, unique_id, offset, size = V1_INSTANCE.unpack_from(definition)
+    if size and (offset < 4 or offset + size > length):
         raise IrregularError
     name = None
     if size:
-        raw = data[at + offset : at + offset + size]
+        raw = definition[offset : offset + size]
         name = code_page_text(raw, code_page) if code_page else utf16_text(raw)
-    return WinPerfInstance(name, None if unique_id == -1 else unique_id, parent, number, ()), at + length
+    return WinPerfInstance(name, None if unique_id == -1 else unique_id, parent, number, ())
+
+
+# The same processes, disks and threads are in one block after the other.
+_known_instance = lru_cache(maxsize=_KNOWN_INSTANCES)(_instance)
 
 
 def mixed_object(data: bytes, block: V1Block, number: int) -> WinPerfObject:
@@ -230,22 +256,8 @@ class V1Reader:
         """`layout` of blocks that have the same is the same object."""
         layout = self._known.find(data)
         if layout is not None:
-            return _block(data, layout)
+            return layout.block(data)
         block = read_v1(data)
         if block is not None:
-            self._known.remember(data, block.layout, _free(block.layout))
+            self._known.remember(data, block.layout, block.layout.free)
         return block
-
-
-def _free(layout: V1Layout) -> Iterator[npt.NDArray[np.int64]]:
-    """The 4-byte words that differ from block to block of a layout: clocks and values."""
-    yield from (np.arange(at // 4, (at + size) // 4) for at, size in V1_CLOCKS)
-    for start in layout.starts:
-        yield from (np.arange((start + at) // 4, (start + at + size) // 4) for at, size in V1_OBJECT_CLOCK_PLACES)
-    for item, is_mixed, blocks in zip(layout.objects, layout.mixed, layout.blocks, strict=True):
-        for definition in item.definitions if is_mixed else ():
-            for begin in blocks if definition.size else ():
-                at = begin + definition.offset
-                yield np.arange(at // 4, (at + definition.size + 3) // 4)
-    yield layout.places
-    yield layout.places[layout.wide] + 1

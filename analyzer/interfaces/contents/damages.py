@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
 from analyzer.interfaces.buffers.regular import RegularReader
+from analyzer.interfaces.buffers.regular_v1 import V1Reader
+from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.held_call import HeldCall, HeldSide
@@ -40,7 +42,7 @@ class Damages:
         # For each call a bit for each side of which it is known that nothing is wrong.
         self._sound = bytearray()
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
-        self._reader: RegularReader | None = None
+        self._readers: dict[BufferKind, RegularReader | V1Reader] = {}
 
     def note(self, number: int, name: SideName, side: Side | HeldSide, damage: DecodeError | None) -> None:
         """A side was decoded: what is wrong with its buffer."""
@@ -136,11 +138,14 @@ class Damages:
 
     def _found(self, side: Side) -> DecodeError | None:
         """What is wrong with the buffer of a side, which is decoded; one of a layout that was met before is compared with that."""
-        if side.buffer_kind == "perf-data" and side.buffer_span is not None:
-            self._reader = self._reader or RegularReader()
-            if self._reader.read(side.buffer_data) is not None:
+        kind = side.buffer_kind
+        if side.buffer_span is not None and kind in _READERS:
+            if kind not in self._readers:
+                self._readers[kind] = _READERS[kind]()
+            if self._readers[kind].read(side.buffer_data) is not None:
                 return None
         return buffer_damage(side)
 
 
+_READERS: dict[BufferKind, type[RegularReader] | type[V1Reader]] = {"perf-data": RegularReader, "winperf": V1Reader}
 _BITS: dict[SideName, int] = {"request": 1, "response": 2}

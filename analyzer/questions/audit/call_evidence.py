@@ -15,6 +15,7 @@ from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import FrameExtent, TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
+from analyzer.interfaces.buffers.regular_v1 import V1Block
 from analyzer.interfaces.contents.damages import decoded_buffer
 from analyzer.interfaces.contents.side_fields import buffer_fields, stub_fields
 from analyzer.questions.audit.data_answers import AnswerReader, DataAnswer
@@ -128,6 +129,11 @@ class SideEvidence:
     def answer(self) -> DataAnswer:
         """`lpData` as an answer of QueryCounterData, damaged or not."""
         return self._answers.read(self.data)
+
+    @cached_property
+    def block(self) -> V1Block | None:
+        """`lpData` as a PERF_DATA_BLOCK in which everything is as it should be; None where it is none."""
+        return self._answers.block(self.data) if self.side.buffer_kind == "winperf" else None
 
     @cached_property
     def identifiers(self) -> IdentifierList:

@@ -36,6 +36,7 @@ from analyzer.interfaces.buffers.layout import (
     u4s,
 )
 from analyzer.interfaces.buffers.regular import Grid, Layout, RegularReader
+from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Reader
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.verdicts import Violation
 
@@ -215,7 +216,7 @@ class AnswerReader:
     and flaws, which are found once."""
 
     def __init__(self) -> None:
-        self._regular = RegularReader()
+        self._regular, self._blocks = RegularReader(), V1Reader()
         self._layouts = 0
 
     def read(self, data: bytes) -> DataAnswer:
@@ -232,6 +233,10 @@ class AnswerReader:
 
         known = self._regular.once(layout, make) or _of_layout(data, layout)
         return DataAnswer(data, DATA_HEADER.unpack_from(data), known.blocks, known.flaws, layout=known.layout)
+
+    def block(self, data: bytes) -> V1Block | None:
+        """A PERF_DATA_BLOCK in which everything is as it should be."""
+        return self._blocks.read(data)
 
 
 def read_answer(data: bytes) -> DataAnswer:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from uuid import UUID
 
 from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
+from analyzer.questions.audit.winperf_blocks import MAX_FREQUENCY
 from analyzer.results.call import Side
 from analyzer.results.security import of_any_logon
 
@@ -68,17 +69,24 @@ def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
     shared = (inner.missing, inner.big_endian, inner.verification_trailer, inner.problem, inner.buffer_kind, pdus)
     if inner.missing is not None:
         return shared
-    if inner.buffer_kind == "perf-data" and inner.buffer_span is not None:
-        layout = side.answer.layout
-        if layout is not None:
-            start, stop = inner.buffer_span
-            return (*shared, layout, side.stub[:start], side.stub[stop:])
+    if inner.buffer_span is not None and (layout := _layout(side)) is not None:
+        start, stop = inner.buffer_span
+        return (*shared, layout, side.stub[:start], side.stub[stop:])
     stub = side.stub
     if len(stub) > _MOST_BYTES:
         return None
     for handle in handles:
         stub = stub.replace(handle, _ANY_HANDLE)
     return (*shared, stub)
+
+
+def _layout(side: SideEvidence) -> Hashable | None:
+    """What stands for performance data of a layout that was met before."""
+    if side.side.buffer_kind == "perf-data":
+        return side.answer.layout
+    # A frequency that none has means that the clocks may stand elsewhere: such a block is judged by itself.
+    block = side.block
+    return (block.layout, block.perf_freq) if block is not None and 0 < block.perf_freq < MAX_FREQUENCY else None
 
 
 def _pdus(side: Side) -> Iterator[tuple[bytes, bytes, bytes, int]]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 
 from analyzer.core.cached import cached_property
+from analyzer.interfaces.buffers.derived_v1 import v1_header
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
 from analyzer.questions.audit.verdicts import Judgement, inconclusive
@@ -32,6 +33,8 @@ CUT_OFF = "the block is damaged before what is to be judged"
 # The fixed part of a header (winperf.h, PERF_DATA_BLOCK), and of that of an object; a name of 255 characters makes it longer.
 HEADER_LENGTH, OBJECT_LENGTH = 88, 64
 _MOST_HEADER = HEADER_LENGTH + 2 * 256 + 8
+# No performance counter is that quick.
+MAX_FREQUENCY = 1 << 40
 
 
 class Definition(Struct, frozen=True):
@@ -91,6 +94,14 @@ def block_of(call: CallEvidence) -> WinperfBlock | None:
         block = WinperfBlock(side.tree, len(side.data), _header_length(side.tree, side.data))
         call.made[WinperfBlock] = block
     return cast("WinperfBlock", block)
+
+
+def header_of(call: CallEvidence) -> dict[str, Any] | None:
+    """The fields of a block's header, perhaps with others; None for answers that carry no block."""
+    if call.response is not None and call.response.block is not None:
+        return v1_header(call.response.data)
+    block = block_of(call)
+    return block.fields if block is not None else None
 
 
 def _header_length(fields: dict[str, Any], data: bytes) -> int | None:

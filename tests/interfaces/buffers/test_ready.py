@@ -12,7 +12,7 @@ from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers import ReadyTrees, ready
 from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _TextTemplate
-from tests.build.buffers import Block, perf_data, wide
+from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
 from tests.interfaces.buffers.test_regular import assert_ready
 
 
@@ -104,6 +104,20 @@ def test_the_text_around_values_is_made_once_for_a_layout(calls: Callable[[str],
     for _ in range(2):
         assert_ready(trees, "perf-data", perf_data([Block(1, values=((wide("text!"),),))]))
     assert len(made) == 5
+
+
+def test_the_text_of_a_block_of_the_first_version_is_made_once_for_a_layout(
+    calls: Callable[[str], list[Any]],
+) -> None:
+    made, trees = calls("regular_v1_form"), ReadyTrees()
+    counters = (Counter(1, 0x10100, 8), Counter(2, 0x40000200, 0), Counter(3, 0x10000, 4))
+    names = ("100 %d", "a\0b", '"', "\x01")
+    for number in range(1, 4):
+        instances = tuple(Instance(name, -1, (0, 0), (number << 40, 0, number)) for name in names)
+        item = PerfObject(5, counters, instances, clock=(number, 7))
+        own = PerfObject(7, counters[:1], (Instance(None, -1, (0, 0), (number,)),), has_instances=False)
+        assert_ready(trees, "winperf", winperf([item, own, item], clocks=(number, number + 1, number + 2)))
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import WinPerf, decode_buffer, find_damage, winperf_rows
+from analyzer.interfaces.buffers import ReadyTrees, WinPerf, decode_buffer, find_damage, winperf_rows
 from analyzer.interfaces.buffers.decode import plain_decode
 from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
 from analyzer.interfaces.buffers.regular_v1 import MAX_BYTES, V1Block, V1Reader, mixed_object, read_v1
 from analyzer.interfaces.buffers.same_layout import SameLayout
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.interfaces.buffers.strategies import objects, u32
+from tests.interfaces.buffers.test_regular import assert_ready
 
 
 def rebuilt(data: bytes, block: V1Block) -> WinPerf:
@@ -70,16 +71,18 @@ def damaged(data: bytes, draw: st.DataObject) -> bytes:
 @settings(max_examples=300)
 @given(st.lists(objects(), max_size=3), st.data())
 def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], draw: st.DataObject) -> None:
-    reader = V1Reader()
+    reader, trees = V1Reader(), ReadyTrees()
     whole = winperf(made)
     read = reader.read(whole)
     assert read is not None
     assert_block(read, whole)
+    assert_ready(trees, "winperf", whole)
     for _ in range(3):
         data = damaged(whole, draw)
         read = reader.read(data)
         assert (read is None) == (read_v1(data) is None)
         assert_block(read, data)
+        assert_ready(trees, "winperf", data)
 
 
 DISK = PerfObject(

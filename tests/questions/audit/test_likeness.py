@@ -20,8 +20,8 @@ from analyzer.results.analysis import Analysis, Part
 from analyzer.screens.views.audit import AuditView
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
+from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, winperf
+from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.questions.audit.conversation import full_conversation, registry
 from tests.questions.audit.registered import countersets
 
@@ -96,6 +96,40 @@ answers = st.builds(
 def test_polls_are_judged_as_if_none_were_like_another(made: list[bytes]) -> None:
     analysis = analysis_of(*polled(*made))
     assert records(analysis) == records_one_by_one(analysis)
+
+
+WINPERF = winperf([PerfObject(230, (Counter(6, 0x00010100, 8),), (Instance("a", -1, (0, 0), (7,)),))])
+# Its clocks with PerfFreq (56 to 72), values, and numbers that decide on what follows.
+CHANGES = st.sampled_from([(56, 8), (64, 8), (68, 1), (72, 8), (len(WINPERF) - 8, 8), (104, 4), (28, 1), (60, 4)])
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(CHANGES, st.sampled_from([0, 1, 255])), max_size=6))
+def test_blocks_of_winperf_are_judged_as_if_none_were_like_another(
+    changes: list[tuple[tuple[int, int], int]],
+) -> None:
+    calls = winreg()
+    reads = [calls.open_key(), calls.query_value("230", WINPERF)]
+    for (at, size), byte in changes:
+        reads.append(calls.query_value("230", WINPERF[:at] + bytes([byte] * size) + WINPERF[at + size :]))
+    analysis = analysis_of(*reads)
+    assert records(analysis) == records_one_by_one(analysis)
+
+
+def test_blocks_of_winperf_of_one_layout_are_alike_unless_their_frequency_may_be_misplaced() -> None:
+    def block(value: int, frequency: int, name: str = "a") -> bytes:
+        instances = (Instance(name, -1, (0, 0), (value,) * 99),)
+        clocks = (value, frequency, TIME_100NS)
+        return winperf([PerfObject(230, (Counter(6, 0x00010100, 8),) * 99, instances)], clocks=clocks)
+
+    calls = winreg()
+    reads = [(1, 10), (2, 10), (2, 11), (2, 0), (2, 1 << 40), (2, 10, "b")]
+    events = [calls.open_key(), *(calls.query_value("230", block(*read)) for read in reads)]  # type: ignore[arg-type]
+    first, second, *others = [likeness_of(call) for call in Evidence(analysis_of(*events)).calls()][1:]
+    assert first == second
+    assert first is not None
+    assert others[1] is others[2] is None
+    assert first not in others
 
 
 def asked(*events: Event, of_each: bool = False) -> list[int]:

@@ -112,14 +112,14 @@ def test_the_performance_counter_does_not_go_back(
     readings: list[tuple[int, int]], outcomes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fields = clock(datetime(2024, 3, 5, tzinfo=UTC))
-    blocks = [SimpleNamespace(fields={**fields, "perf_time": at, "perf_freq": by}) for at, by in readings]
+    headers = [{**fields, "perf_time": at, "perf_freq": by} for at, by in readings]
     found = []
     for servers in (["a"] * 9, [str(number) for number in range(9)]):
-        pending = iter(blocks)
-        monkeypatch.setattr("analyzer.questions.audit.rules.winperf.block_of", lambda call, given=pending: next(given))
+        pending = iter(headers)
+        monkeypatch.setattr("analyzer.questions.audit.rules.winperf.header_of", lambda call, given=pending: next(given))
         watch: Any = WinperfClockImplausible.call.watch(None)
         calls = [
-            SimpleNamespace(server=server, judged_side="response") for server, _ in zip(servers, blocks, strict=False)
+            SimpleNamespace(server=server, judged_side="response") for server, _ in zip(servers, headers, strict=False)
         ]
         made = [list(watch.feed(call)) for call in calls]
         assert [one[0].requirement for one in made] == ["WP-DB-R13"] * len(calls)

@@ -13,10 +13,11 @@ from analyzer.questions.audit.verdicts import Judgement, Severity, failed, incon
 from analyzer.questions.audit.winperf_blocks import (
     CUT_OFF,
     HEADER_LENGTH,
+    MAX_FREQUENCY,
     NO_OBJECTS,
     READS,
     WinperfBlock,
-    block_of,
+    header_of,
     of_blocks,
 )
 from analyzer.results.winreg import SIGNATURES
@@ -137,7 +138,7 @@ def _system_name(call: CallEvidence, block: WinperfBlock) -> Judgement:
 def _clocks_place(call: CallEvidence, block: WinperfBlock) -> Judgement:
     """A header without the 4 bytes of padding behind SystemTime has its clocks, and all that follows, 4 bytes earlier."""
     unpadded = int.from_bytes(call.reply.data[60:68], "little" if block.fields["little_endian"] else "big")
-    is_kept = 0 < block.fields["perf_freq"] < 1 << 40 or not 0 < unpadded < 1 << 40
+    is_kept = 0 < block.fields["perf_freq"] < MAX_FREQUENCY or not 0 < unpadded < MAX_FREQUENCY
     message = "the clocks stand where they would be without padding behind SystemTime"
     expected, seen = "PerfTime at byte 56", "PerfTime at byte 52"
     return judge(is_kept, call, "lpData.perf_time", message, expected, seen, of=LAYOUT)
@@ -198,15 +199,15 @@ class WinperfClockImplausible(Watch[CallEvidence]):
         self._last: dict[str, tuple[int, int]] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        block = block_of(call)
-        if block is None:
+        fields = header_of(call)
+        if fields is None:
             return
-        if "perf_time_100ns" not in block.fields:
+        if "perf_time_100ns" not in fields:
             yield inconclusive(CUT_OFF, call, SYSTEM, COUNTER, FILETIME)
             return
         yield passed(WHICH)
-        yield from _dates(call, block.fields)
-        ticks, frequency = block.fields["perf_time"], block.fields["perf_freq"]
+        yield from _dates(call, fields)
+        ticks, frequency = fields["perf_time"], fields["perf_freq"]
         before = self._last.get(call.server)
         self._last[call.server] = ticks, frequency
         if frequency <= 0:
