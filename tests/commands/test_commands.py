@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 
 from analyzer.commands import commands
 from analyzer.commands.commands import command_line
+from analyzer.commands.guard import guarded
 from analyzer.core.errors import InputError
 from tests import truth
 from tests.build.capture import frames_of, pcap, pcapng
@@ -47,6 +48,19 @@ def process(
     command = [sys.executable, "-m", "analyzer", *map(str, arguments)]
     environment = {**os.environ, "PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
     return subprocess.run(command, input=stdin, capture_output=True, timeout=600, env=environment)
+
+
+def command(
+    *arguments: object, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """What `process` returns, without a process: the command with what is around it."""
+    words = [str(one) for one in arguments]
+    environment = {"PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
+    with CliRunner().isolation(input=stdin, env=environment) as (out, err, _):
+        code = guarded(words)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def records(text: str) -> list[dict[str, object]]:
