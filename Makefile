@@ -69,8 +69,9 @@ lint: setup-tests
 	@$(BIN)/python -m tools.prose.docstrings > build/docstrings.md
 	@PROSE_CONFIG=docstrings.config.js sh .ci/with-compiler.sh sh tools/prose/check.sh build/docstrings.md
 
+# Tests start the program hundreds of times: where the environment says that nothing compiled is kept, each start compiles it again.
 pytest: setup-tests
-	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 properties: setup-tests
 	env -u CI PCQ_PROPERTIES=20 $(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal $(PYTEST_ARGS)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 from collections.abc import Iterable
 
 import pytest
@@ -15,6 +13,7 @@ from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.contents.timeline_records import timeline_records
 from tests import truth
 from tests.analyses import analysis_of_file
+from tests.commands.test_commands import here
 from tests.records import Record
 
 ALL = truth.captures()
@@ -62,9 +61,7 @@ def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
 @pytest.mark.parametrize("command", ["timeline", "samples"])
 def test_the_command_prints_these_records(command: str) -> None:
     capture = ALL[0]
-    argv = [sys.executable, "-m", "analyzer", command, str(capture.path)]
-    argv += ["--secrets", str(capture.secrets_path), "--format", "jsonl"]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=600)
+    done = here(command, capture.path, "--secrets", capture.secrets_path, "--format", "jsonl")
     assert done.returncode == 0, done.stderr
     analysis = analysis_of_file(capture.file)
     records = timeline_records(analysis) if command == "timeline" else sample_records(analysis)

@@ -50,7 +50,7 @@ def process(
     return subprocess.run(command, input=stdin, capture_output=True, timeout=600, env=environment)
 
 
-def command(
+def here(
     *arguments: object, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """What `process` returns, without a process: the command with what is around it."""
@@ -265,7 +265,7 @@ def test_every_way_to_give_a_password(arguments: list[object], stdin: bytes | No
 
 def test_a_password_and_a_capture_can_both_come_from_standard_input() -> None:
     given = f"{USER['password']}\n".encode() + PCQ.read_bytes()
-    done = process("timeline", "-", "--password", "-", "--format", "jsonl", stdin=given)
+    done = here("timeline", "-", "--password", "-", "--format", "jsonl", stdin=given)
     assert done.returncode == 0, done.stderr
     assert b'"state":"sealed"' not in done.stdout
 
@@ -407,7 +407,7 @@ def test_a_damaged_buffer_is_reported_as_far_as_it_goes() -> None:
         assert result.exit_code == 1
         assert "3735928559" in result.stdout
         assert "damaged: blocks[1].status at byte 80: 4 bytes wanted, 0 left" in result.stderr
-    assert process("decode", "-", stdin=b"").stderr == b"pcq-analyzer: standard input is empty\n"
+    assert here("decode", "-", stdin=b"").stderr == b"pcq-analyzer: standard input is empty\n"
 
 
 # ------------------------------------------------------------------------------------------------ the process

@@ -16,7 +16,7 @@ from analyzer.capture.digest import HashedFile, digest_of
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.verify import stated_by
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, USER, process, records, run
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, USER, here, records, run
 
 OTHER = CAPTURES / "n_v1_midstream.pcap"
 SHA256 = hashlib.sha256(CLEAR.read_bytes()).hexdigest()
@@ -103,7 +103,7 @@ def test_standard_input_compressed_and_damaged_files_are_hashed_whole(tmp_path: 
         with path.open("rb") as file:
             assert digests(file) == [expected]
     assert digests(CLEAR, OTHER) == [digest_of(path).sha256 for path in (OTHER, CLEAR)]
-    given = process("timeline", "-", "--format", "jsonl", "--hash", stdin=CLEAR.read_bytes())
+    given = here("timeline", "-", "--format", "jsonl", "--hash", stdin=CLEAR.read_bytes())
     assert records(given.stdout.decode())[0]["inputs"] == [
         {"role": "capture", "name": "-", "size": CLEAR.stat().st_size, "sha256": SHA256}
     ]

@@ -24,7 +24,7 @@ from analyzer.screens.formats.conversation import Unwritten, write_conversation
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, run
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, here, run
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 LUA = truth.CAPTURES.parent / "wireshark" / "pcq.lua"
@@ -174,7 +174,7 @@ def test_messages_that_were_not_kept_are_counted(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_written_is_a_sentence(arguments: tuple[object, ...], code: int, sentence: str) -> None:
-    ran = process(*arguments)
+    ran = here(*arguments)
     assert ran.returncode == code
     assert sentence in " ".join(ran.stderr.decode().split())
     assert not Path("x").exists()
@@ -183,7 +183,7 @@ def test_what_cannot_be_written_is_a_sentence(arguments: tuple[object, ...], cod
 def test_captures_are_not_written_over(tmp_path: Path) -> None:
     copy = tmp_path / "copy.pcap"
     copy.write_bytes(CLEAR.read_bytes())
-    ran = process("export", copy, "--slice", copy, "--force")
+    ran = here("export", copy, "--slice", copy, "--force")
     assert ran.returncode == 1
     assert b"it is not written over" in ran.stderr
     assert copy.read_bytes() == CLEAR.read_bytes()
@@ -229,7 +229,7 @@ def test_without_dsb_no_key_is_in_the_slice(tmp_path: Path) -> None:
     ],
 )
 def test_only_keys_that_are_there_can_be_named(options: tuple[str, ...], sentence: str) -> None:
-    ran = process("export", PCQ, "--secrets", SECRETS, *options)
+    ran = here("export", PCQ, "--secrets", SECRETS, *options)
     assert ran.returncode == 2
     assert sentence in " ".join(ran.stderr.decode().split())
     assert not Path("x").exists()

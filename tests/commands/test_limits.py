@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
+from tests.commands.test_commands import here
 from tests.truth import CAPTURES
 
 NAME = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy"
 
 
 def records(*options: str) -> list[dict[str, object]]:
-    ran = subprocess.run(
-        [
-            *(sys.executable, "-m", "analyzer", "timeline", str(CAPTURES / f"{NAME}.pcap")),
-            *("--secrets", str(CAPTURES / f"{NAME}.secrets.json"), "--format", "jsonl", *options),
-        ],
-        capture_output=True,
-        check=True,
-    )
+    path, secrets = CAPTURES / f"{NAME}.pcap", CAPTURES / f"{NAME}.secrets.json"
+    ran = here("timeline", path, "--secrets", secrets, "--format", "jsonl", *options)
+    assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 

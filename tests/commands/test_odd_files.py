@@ -16,7 +16,7 @@ from analyzer.commands.guard import guarded
 from analyzer.core.events import Problem
 from analyzer.core.paths import path_of_text, shell_word, text_of_path
 from analyzer.pipeline import packets, run
-from tests.commands.test_commands import CLEAR, process
+from tests.commands.test_commands import CLEAR, here
 
 # The name in latin-1, as it is shown, and one of the same width that every form can hold.
 RAW, SHOWN, PLAIN = os.fsdecode(b"B\xfcro.pcap"), "B\\xfcro.pcap", "Bxxfcro.pcap"
@@ -110,11 +110,11 @@ def test_results_of_a_name_that_is_no_text_are_read_again(folder: Path, capfd: p
 
 def test_a_dataset_knows_a_name_that_is_no_text_again_and_passes_over_what_is_no_file(mixed: Path) -> None:
     (mixed / "a.pcap").rename(RAW)
-    first = process("collect", mixed, "-o", mixed / "out", "--workers", "1")
+    first = here("collect", mixed, "-o", mixed / "out", "--workers", "1")
     assert all(sentence in first.stderr.decode() for sentence in PASSED_OVER)
     assert (first.returncode, b"1 of 1 files read" in first.stderr) == (6, True)
     assert SHOWN.replace("\\", "\\\\") in (mixed / "out/manifest.json").read_text()
-    again = process("collect", mixed / RAW, "-o", mixed / "out", "--workers", "1")
+    again = here("collect", mixed / RAW, "-o", mixed / "out", "--workers", "1")
     assert (again.returncode, b"nothing is new" in again.stderr) == (0, True)
 
 

@@ -25,7 +25,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.security import Identity
 from analyzer.screens.views.samples import Samples
 from tests import truth
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, records, run
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, here, records, run
 from tests.interfaces.svcctl.test_service_layer import CREATE, HANDLE, calls_of
 from tests.page import blocks
 
@@ -337,12 +337,12 @@ def test_the_same_key_gives_the_same_pseudonyms() -> None:
 
 def test_the_key_is_written_nowhere(tmp_path: Path) -> None:
     arguments = ("timeline", PCQ, "--secrets", SECRETS, "--hash", "--format", "jsonl", "-Y", 'user == "LAB\\\\perfmon"')
-    shown = process(*arguments, "--redact-key", "sesame0815")
+    shown = here(*arguments, "--redact-key", "sesame0815")
     assert b"sesame0815" not in shown.stdout + shown.stderr
     assert b"perfmon" not in shown.stdout
-    keyed = process(*arguments, "--redact", env={"PCQ_REDACT_KEY": "sesame0815"})
+    keyed = here(*arguments, "--redact", env={"PCQ_REDACT_KEY": "sesame0815"})
     assert keyed.stdout.splitlines()[1:] == shown.stdout.splitlines()[1:]
-    failed = process("timeline", PCQ, "--redact-key", "sesame0815", "-o", "/dev/full", "--format", "jsonl")
+    failed = here("timeline", PCQ, "--redact-key", "sesame0815", "-o", "/dev/full", "--format", "jsonl")
     assert b"sesame0815" not in failed.stderr
 
 
@@ -361,7 +361,7 @@ def test_the_key_is_not_shown_by_what_holds_it() -> None:
     ],
 )
 def test_what_cannot_be_redacted_is_refused(arguments: tuple[object, ...]) -> None:
-    ran = process(*arguments)
+    ran = here(*arguments)
     assert (ran.returncode, ran.stdout) == (2, b"")
     assert b"--redact" in ran.stderr
 

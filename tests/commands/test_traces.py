@@ -17,18 +17,18 @@ import zstandard
 from analyzer.capture.reader import CaptureReader
 from tests.build.capture import Pcapng, read
 from tests.build.etl import NDIS, PKTMON, T0, Etl, ndis_packet, pktmon_component, pktmon_packet
-from tests.commands.test_commands import command
+from tests.commands.test_commands import here
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = ROOT / "captures" / "n_v1_pcapng.pcapng"
 
 
 def text(*arguments: str, stdin: bytes = b"") -> str:
-    return command(*arguments, stdin=stdin).stdout.decode()
+    return here(*arguments, stdin=stdin).stdout.decode()
 
 
 def said(*arguments: str) -> tuple[int, str]:
-    ran = command(*arguments)
+    ran = here(*arguments)
     return ran.returncode, ran.stderr.decode()
 
 
@@ -72,15 +72,13 @@ def test_the_calls_of_a_trace_are_those_of_the_same_frames_in_pcapng(trace: Path
         assert calls_of(text("timeline", str(packed), "--format", "jsonl")) == wanted
 
 
-@pytest.mark.parametrize(
-    "name", ["triage", "sessions", "hosts", "processes", "handles", "stats", "counters", "audit"]
-)
+@pytest.mark.parametrize("name", ["triage", "sessions", "hosts", "processes", "handles", "stats", "counters", "audit"])
 def test_every_command_says_of_a_trace_what_it_says_of_pcapng(name: str, trace: Path, tmp_path: Path) -> None:
     same = tmp_path / trace.name
     same.write_bytes(CAPTURE.read_bytes())
 
     def said_of(path: Path) -> tuple[int, str]:
-        ran = command(name, str(path), "--format", "jsonl")
+        ran = here(name, str(path), "--format", "jsonl")
         records = [json.loads(line) for line in ran.stdout.decode().replace(str(path), "FILE").splitlines()]
         for record in records:
             record.pop("traces", None)
@@ -116,11 +114,11 @@ def test_a_trace_and_pcapng_of_one_conversation_are_read_in_the_order_of_their_t
             place = [((number - 1) // 2 + 1, (number - 1) % 2) for number in whole[side]["frames"]]
             assert list(zip(one[side]["frames"], one[side]["frame_files"], strict=True)) == place
     case = tmp_path / "both.pcq"
-    assert command("save", *pair, "-o", str(case)).returncode == 0
+    assert here("save", *pair, "-o", str(case)).returncode == 0
     assert text("timeline", str(case), "--format", "jsonl") == text("timeline", *pair, "--format", "jsonl")
-    assert command("verify", str(case), *pair).returncode == 0
+    assert here("verify", str(case), *pair).returncode == 0
     page = tmp_path / "both.html"
-    assert command("report", *pair, "-o", str(page)).returncode == 0
+    assert here("report", *pair, "-o", str(page)).returncode == 0
     assert b"a.etl" in page.read_bytes()
 
 
@@ -142,7 +140,7 @@ def test_what_a_trace_says_beside_packets_is_in_the_capture_record_and_in_a_case
 
 def test_a_directory_is_searched_for_traces(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "dataset"
-    assert command("collect", str(trace.parent), "-o", str(out)).returncode in (0, 3)
+    assert here("collect", str(trace.parent), "-o", str(out)).returncode in (0, 3)
     assert "net.etl" in (out / "manifest.json").read_text("utf-8")
 
 
@@ -155,7 +153,7 @@ def test_frames_written_for_wireshark_have_the_numbers_of_here(trace: Path, tmp_
     assert calls_of(text("timeline", str(out), "--format", "jsonl")) == calls_of(
         text("timeline", str(trace), "--format", "jsonl")
     )
-    same = command("diff", str(trace), str(out))
+    same = here("diff", str(trace), str(out))
     assert (same.returncode, same.stdout.decode().splitlines()[-1]) == (
         0,
         "17 pairs of calls compared: no difference: all calls were compared",

@@ -19,7 +19,7 @@ from tests.build.buffers import identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, Calls, winreg, write_capture
 from tests.build.capture import pcap
 from tests.build.rpc import CHANNEL
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, frame, process, run
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, frame, here, run
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
 
@@ -259,18 +259,18 @@ def test_what_triage_was_made_from_is_found_out_while_it_reads(tmp_path: Path, m
 
 
 def test_files_without_a_command_are_triaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    both, alone = process("triage", CLEAR, PCQ), process(CLEAR, PCQ)
+    both, alone = here("triage", CLEAR, PCQ), here(CLEAR, PCQ)
     assert (alone.returncode, alone.stdout) == (both.returncode, both.stdout)
-    by_r = process("-r", CLEAR, PCQ)
+    by_r = here("-r", CLEAR, PCQ)
     assert (by_r.returncode, by_r.stdout) == (both.returncode, both.stdout)
-    one = process("triage", CLEAR).stdout
-    assert process(CAPTURES / "v1_samba_impacket_smb311_noa*.pcap").stdout == one
+    one = here("triage", CLEAR).stdout
+    assert here(CAPTURES / "v1_samba_impacket_smb311_noa*.pcap").stdout == one
     # A file that is called like a command is named by its path.
     monkeypatch.chdir(tmp_path)
     Path("stats").write_bytes(CLEAR.read_bytes())
-    assert b"name a capture" in process("stats").stderr
-    assert process("./stats").stdout == one.replace(str(CLEAR).encode(), b"stats")
-    assert b"No such command" in process("triagee").stderr
+    assert b"name a capture" in here("stats").stderr
+    assert here("./stats").stdout == one.replace(str(CLEAR).encode(), b"stats")
+    assert b"No such command" in here("triagee").stderr
 
 
 def test_triage_of_files_is_that_of_each_and_the_same_every_time() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.errors import InputError
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, VECTORS, process, records, run
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, VECTORS, here, process, records, run
 
 # As long as `_Total`, which it replaces in a capture: an escape sequence, a mark that turns letters round, a formula.
 NAME = "=\x1b[J\u202e\x9b"
@@ -41,7 +41,7 @@ def test_names_are_escaped_on_both_streams_in_every_form(hostile: Path) -> None:
             assert is_harmless(done.stderr), (command, form)
     samples = records(run("samples", hostile, "--format", "jsonl").stdout)
     assert NAME in {record["instance"] for record in samples}
-    shown = process("counters", hostile, "--counter", "\\Processor(=\x1b[J\u202e?)\\% Processor time.").stderr.decode()
+    shown = here("counters", hostile, "--counter", "\\Processor(=\x1b[J\u202e?)\\% Processor time.").stderr.decode()
     assert "near it: " in shown
     assert "\\x1b[J" in shown
     assert is_harmless(shown)
@@ -59,7 +59,7 @@ def test_cells_are_no_formulas_unless_asked_for_raw(hostile: Path) -> None:
 def test_file_names_are_escaped_in_messages(hostile: Path, tmp_path: Path) -> None:
     (tmp_path / "--\x1b[31m").write_bytes(b"")
     for arguments in (["timeline", f"{hostile}?"], ["timeline", "--\x1b[31m"], ["timeline", CLEAR, "-o", hostile]):
-        done = process(*arguments)
+        done = here(*arguments)
         assert done.returncode in (1, 2)
         assert is_harmless(done.stderr.decode())
         assert "\\x1b[" in done.stderr.decode()

@@ -30,7 +30,7 @@ from analyzer.results.merged_calls import CallMerger, MergedTable, MovedCalls, b
 from analyzer.results.record import Endpoint
 from analyzer.transport.tcp.stream_events import Connection, StreamBatch
 from tests.collect.sets import CAPTURES, keyring_of
-from tests.commands.test_commands import process
+from tests.commands.test_commands import here
 
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
 SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
@@ -272,13 +272,13 @@ def test_processes_print_the_same(command: tuple[str, ...], many: Path) -> None:
     name, *options = command
     secrets = CAPTURES / CLIENTS.replace(".pcap", ".secrets.json")
     given = [many, "--secrets", secrets, *options]
-    alone, shared = (process(name, *given, "--jobs", count) for count in (1, 2))
+    alone, shared = (here(name, *given, "--jobs", count) for count in (1, 2))
     assert alone.returncode == 0, alone.stderr
     assert (shared.returncode, shared.stdout, shared.stderr) == (alone.returncode, alone.stdout, alone.stderr)
 
 
 def test_standard_input_is_read_by_one_process(many: Path) -> None:
-    alone, shared = (process("timeline", "-", "--jobs", count, stdin=many.read_bytes()) for count in (1, 2))
+    alone, shared = (here("timeline", "-", "--jobs", count, stdin=many.read_bytes()) for count in (1, 2))
     assert shared.stdout == alone.stdout
 
 

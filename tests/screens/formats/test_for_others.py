@@ -14,7 +14,7 @@ from analyzer.results.record import Endpoint
 from analyzer.screens.formats.ecs import community_id
 from analyzer.screens.formats.zeek import _written
 from tests import truth
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, process, records, run
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, here, records, run
 from tests.consumers import ecs_fields, read_by_timesketch, read_by_zat
 
 FILES = [
@@ -204,7 +204,7 @@ def test_selections_apply_to_them_too(tmp_path: Path) -> None:
     ],
 )
 def test_what_they_cannot_hold_is_refused(arguments: tuple[object, ...], sentence: str) -> None:
-    ran = process(*arguments)
+    ran = here(*arguments)
     assert ran.returncode == 2
     assert sentence in " ".join(ran.stderr.decode().split())
     assert ran.stdout == b""
