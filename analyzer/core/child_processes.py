@@ -87,18 +87,20 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 class Copies:
-    """Copies of this process that make parts of something long, which come in order: part i is made by copy i modulo their number.
+    """This process and copies of it, which make parts of something long. The parts come in order, and go round: the first is made
+    by this process, the next by the first copy.
 
     A copy has all that this process has in memory, and costs no start. What a copy cannot make, this process makes, so that an
     error is raised where it belongs.
     """
 
-    def __init__(self, make: Callable[[int], Iterable[bytes]], count: int, copies: int) -> None:
-        """`make` gives the bytes of a part, in pieces that are not empty; there are so many parts (`count`)."""
-        self._make, self._count = make, count
-        self._children: list[tuple[int, BinaryIO] | None] = []
-        for number in range(copies):
-            self._children.append(self._copy(number, copies))
+    def __init__(self, make: Callable[[int], Iterable[bytes]], count: int, jobs: int) -> None:
+        """`make` gives the bytes of a part, in pieces that are not empty; there are so many parts (`count`), and so many processes
+        make them (`jobs`), this one among them."""
+        self._make, self._count, self._jobs = make, count, jobs
+        self._children: list[tuple[int, BinaryIO] | None] = [None]
+        for number in range(1, min(jobs, count)):
+            self._children.append(self._copy(number))
 
     def parts(self) -> Iterator[Iterator[bytes]]:
         """The parts, one after the other; each is to be taken to its end."""
@@ -111,7 +113,7 @@ class Copies:
                     _end(*child)
 
     def _part(self, part: int) -> Iterator[bytes]:
-        at, given = part % len(self._children), 0
+        at, given = part % self._jobs, 0
         child = self._children[at]
         if child is not None:
             for piece in _received(child[1]):
@@ -121,13 +123,13 @@ class Copies:
                 yield piece
             self._children[at] = None
             _end(*child)
-        # The copy has ended. What it has given of the part is as it would be now.
+        # No copy makes it. What one that has ended gave of it is as it would be now.
         for piece in self._make(part):
             if left := piece[given:]:
                 yield left
             given -= len(piece) - len(left)
 
-    def _copy(self, number: int, copies: int) -> tuple[int, BinaryIO] | None:
+    def _copy(self, number: int) -> tuple[int, BinaryIO] | None:
         """A copy, and where its parts come from; None where there is no room for one."""
         from socket import SO_SNDBUF, SOL_SOCKET, socketpair  # slow to load, for those who copy nothing
 
@@ -146,7 +148,7 @@ class Copies:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             here.close()
             with there.makefile("wb", buffering=_WAITING) as out:
-                for part in range(number, self._count, copies):
+                for part in range(number, self._count, self._jobs):
                     for piece in self._make(part):
                         out.write(_LENGTH.pack(len(piece)))
                         out.write(piece)
@@ -165,7 +167,7 @@ def may_copy() -> bool:
 
 _LENGTH = Struct("<Q")
 # What a copy makes before what it made is read, in bytes; the system holds as much again, where it allows that.
-_WAITING = 1 << 20
+_WAITING = 4 << 20
 
 
 def _received(pipe: BinaryIO) -> Iterator[bytes]:

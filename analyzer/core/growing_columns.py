@@ -27,7 +27,7 @@ _HELD = 4
 class Columns:
     """A table of numbers; `formats` are its columns, each with the type code of its numbers in `struct`."""
 
-    __slots__ = ("_fields", "_held", "_indexes", "_row", "formats")
+    __slots__ = ("_fields", "_held", "_indexes", "_kind", "_row", "formats")
 
     def __init__(self, formats: Mapping[str, str]) -> None:
         self.formats = dict(formats)
@@ -39,6 +39,7 @@ class Columns:
             name: (begin, Struct(f"<{form}").unpack_from)
             for begin, (name, form) in zip(begins, formats.items(), strict=False)
         }
+        self._kind: np.dtype[Any] | None = None
         # The groups that were looked at last, row by row.
         self._held: tuple[tuple[int, bytes | bytearray], ...] = ()
 
@@ -68,7 +69,7 @@ class Columns:
         found, groups = np.empty(len(places), self._dtype), places // GROUP
         for group in distinct(groups).tolist():
             is_here = groups == group
-            found[is_here] = np.frombuffer(bytes(self._rows(group)), self._dtype)[places[is_here] % GROUP]
+            found[is_here] = np.frombuffer(self._rows(group), self._dtype)[places[is_here] % GROUP]
         return found
 
     def _rows(self, number: int) -> bytes | bytearray:
@@ -89,9 +90,11 @@ class Columns:
     @property
     def _dtype(self) -> np.dtype[Any]:
         """A row, as NumPy has it."""
-        import numpy as np  # not needed to append rows, and slow to load
+        if self._kind is None:
+            import numpy as np  # not needed to append rows, and slow to load
 
-        return np.dtype([(name, f"<{form}") for name, form in self.formats.items()])
+            self._kind = np.dtype([(name, f"<{form}") for name, form in self.formats.items()])
+        return self._kind
 
 
 class GrowingColumns(Columns):

@@ -28,8 +28,9 @@ def joined(copies: Copies) -> list[bytes]:
 
 
 @contextmanager
-def none_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every copy that is made meanwhile has ended, and was waited for. Other tests may have left children of their own."""
+def none_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Every copy that is made meanwhile has ended, and was waited for; gives these copies. Other tests may have left children of
+    their own."""
     fork, made = os.fork, list[int]()
 
     def noted() -> int:
@@ -38,17 +39,19 @@ def none_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return child
 
     monkeypatch.setattr(os, "fork", noted)
-    yield
-    assert made
+    yield made
     for child in made:
         with pytest.raises(ChildProcessError):
             os.waitpid(child, os.WNOHANG)
 
 
-@pytest.mark.parametrize(("count", "copies"), [(0, 2), (1, 2), (7, 1), (23, 2), (23, 3)])
-def test_parts_come_in_order(count: int, copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    with none_left(monkeypatch):
-        assert joined(Copies(part, count, copies)) == [b"".join(part(number)) for number in range(count)]
+@pytest.mark.parametrize(
+    ("count", "jobs", "copies"), [(0, 2, 0), (1, 2, 0), (7, 1, 0), (2, 3, 1), (23, 2, 1), (23, 3, 2)]
+)
+def test_parts_come_in_order(count: int, jobs: int, copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with none_left(monkeypatch) as made:
+        assert joined(Copies(part, count, jobs)) == [b"".join(part(number)) for number in range(count)]
+    assert len(made) == copies
 
 
 def test_a_copy_that_ends_is_done_without() -> None:
@@ -74,6 +77,7 @@ def test_an_error_is_raised_in_its_place() -> None:
 
 
 def test_who_takes_no_more_leaves_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    with none_left(monkeypatch):
+    with none_left(monkeypatch) as made:
         taken = [list(pieces) for pieces in islice(Copies(part, 1000, 2).parts(), 3)]
         assert len(taken) == 3
+    assert len(made) == 1
