@@ -23,7 +23,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
@@ -210,8 +210,11 @@ class Room:
 
     def tried(self, point: Point) -> Iterator[str]:
         """What is wrong after a fault."""
+        return self.judged(point, self.outcome(point))
+
+    def judged(self, point: Point, found: Outcome) -> Iterator[str]:
+        """What is wrong with the outcome of a fault, and with the next run in the same folder."""
         scenario, whole = point.scenario, self.reference(point.scenario)
-        found = self.outcome(point)
         older = self._older.get(scenario.output or "", OLD)
         is_killed = found.code == -signal.SIGKILL and point.fault == KILL
         yield from _wrong(point, found, whole, older, is_killed=is_killed)
@@ -401,18 +404,19 @@ def main() -> int:
         if given.point:
             operation, at, fault, *words = given.point
             point = Point(next(one for one in SCENARIOS if one.name == " ".join(words)), operation, int(at), fault)
-            sys.stdout.write(f"{replace(room.outcome(point), modules=())}\n")
-            points = iter((point,))
+            found = room.outcome(point)
+            sys.stdout.write(f"{replace(found, modules=())}\n")
+            done: Iterable[tuple[Point, list[str]]] = [(point, list(room.judged(point, found)))]
         elif given.sample is not None:
-            points = sampled(room, scenarios, given.sample, given.seed)
+            done = Runners(Path(folder), list(sampled(room, scenarios, given.sample, given.seed)), given.runners)
         else:
-            points = shuffled(room, scenarios, given.seed)
+            done = Runners(Path(folder), list(shuffled(room, scenarios, given.seed)), given.runners)
         met = set()
         # Ctrl-C ends the trying, and what was tried is stated; also where a script has it ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         is_all = False
         with suppress(KeyboardInterrupt):
-            for point, wrong in Runners(Path(folder), list(points), given.runners):
+            for point, wrong in done:
                 met.add(point.scenario)
                 tried[point.operation, point.fault] += 1
                 findings += bool(wrong)
