@@ -18,7 +18,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, rotated, same_rows, single
 from tests.collect.test_workers import rows
-from tests.commands.test_commands import process
+from tests.commands.test_commands import process, run
 from tests.secrets import leaks
 
 pytestmark = pytest.mark.needs("distributed")
@@ -155,9 +155,9 @@ def test_secrets_are_not_sent_to_a_scheduler_without_tls(scheduler: str, ring: P
     words = "has no TLS: whoever can reach it could read the secrets"
     with pytest.raises(InputError, match=words), cluster(keyring_of(SEALED), scheduler):
         pytest.fail("connected")
-    result = process("collect", ring, "--password", "x", "-o", tmp_path / "out", "--scheduler", scheduler)
-    assert result.returncode == 1
-    assert b"add --insecure" in result.stderr
+    result = run("collect", ring, "--password", "x", "-o", tmp_path / "out", "--scheduler", scheduler)
+    assert isinstance(result.exception, InputError)
+    assert "add --insecure" in str(result.exception.hint)
 
 
 @pytest.mark.parametrize(("keyring", "insecure"), [(Keyring(), False), (keyring_of(SEALED), True)])

@@ -148,6 +148,7 @@ def test_a_task_that_takes_more_memory_than_there_is_fails(workers: LocalWorkers
 
 def test_workers_that_cannot_start_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_work", _dies)
+    monkeypatch.setattr(module, "_MOST_STARTS", 2)
     with LocalWorkers(Keyring(), workers=1) as workers, pytest.raises(InputError, match="no worker could be started"):
         list(workers.run("cut", _twice, [1], lambda task: 1))
 
