@@ -68,7 +68,7 @@ def damaged(data: bytes, draw: st.DataObject) -> bytes:
     return bytes(out[: draw.draw(st.sampled_from([len(out), len(out), len(out) - 1]))])
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(objects(), max_size=3), st.data())
 def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], draw: st.DataObject) -> None:
     reader, trees = V1Reader(), ReadyTrees()

@@ -293,7 +293,7 @@ def others(read: WinPerf, victim: int, count: int) -> tuple[object, object]:
     return read.objects[:victim], read.objects[len(read.objects) - (count - 1 - victim) :]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(objects(), min_size=1, max_size=4), st.sampled_from(["little", "big"]), st.data())
 def test_a_damaged_object_costs_no_other(made: list[PerfObject], order: Order, draw: st.DataObject) -> None:
     whole = winperf(made, order)

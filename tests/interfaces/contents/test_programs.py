@@ -10,7 +10,7 @@ from analyzer.interfaces.contents.programs import MEANINGS, known_programs, lear
 from analyzer.pipeline.run import InSessions, analyze
 from analyzer.results.connection import ClientMarks
 from tests.corpus import CORPUS
-from tests.programs import ROOT, TABLE, marks_of, recorded, table, written
+from tests.programs import MAKERS, ROOT, TABLE, marks_of, recorded, table, written
 from tests.rules_document import PROGRAMS, programs_document
 
 WITH_PUBLIC = bool(CORPUS.name)
@@ -118,12 +118,17 @@ def test_the_order_of_calls_counts_where_a_program_is_known_to_call_so_and_is_no
     ]
 
 
+def _paths() -> list[Path]:
+    """The captures of `recorded`, which are not read to name the tests."""
+    own = {path for maker in MAKERS for pattern in maker.own for path in ROOT.glob(pattern)}
+    public = {path for maker in MAKERS for pattern, _ in maker.public if WITH_PUBLIC for path in CORPUS.glob(pattern)}
+    return sorted(own | public)
+
+
 def _read(path: Path, in_sessions: InSessions) -> set[ClientMarks]:
     return set(analyze([path], pdus=False, in_sessions=in_sessions).marks)
 
 
-@pytest.mark.parametrize(
-    "path", sorted({one.path for one in recorded(with_public=WITH_PUBLIC)}), ids=lambda one: one.name
-)
+@pytest.mark.parametrize("path", _paths(), ids=lambda one: one.name)
 def test_who_asks_for_sessions_alone_sees_the_marks_of_rpc_in_them_too(path: Path) -> None:
     assert _read(path, "none") == _read(path, "all") == _read(path, "naming")

@@ -232,15 +232,6 @@ def test_what_was_held_stays_as_it_was_when_more_is_added() -> None:
     assert repr(last.blocks) == repr(dict(last.blocks))
 
 
-def test_long_lists_that_are_emptied_one_by_one_are_given_up() -> None:
-    query = opened()
-    query.validated([identifier(counter) for counter in range(4000)], add=True)
-    for counter in range(2000):
-        query.validated([identifier(counter)], add=False)
-    assert query.view().held is None
-    assert query.view().unknown is not None
-
-
 @pytest.mark.parametrize(("room", "is_known"), [(11, False), (12, True)])
 def test_so_many_counters_may_be_copied(room: int, is_known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four, three and five counters were held when one was removed."""

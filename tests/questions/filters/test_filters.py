@@ -423,14 +423,16 @@ pairs = st.recursive(leaves, lambda inner: _together(inner.map(lambda one: (f"({
 
 
 @given(pairs, st.lists(call_records, min_size=1, max_size=6))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_a_filter_passes_what_plain_python_passes(pair: Pair, records: list[Record]) -> None:
+    """One record after the other; and many calls at once, as their records do."""
     text, predicate = pair
     made = CallFilter(text)
     again = CallFilter(str(made))
     for record in records:
         assert made.passes(record) == bool(predicate(record)), (text, record)
         assert again.passes(record) == made.passes(record)
+    assert passing(text, CONVERSATION) == [record.number for record in RECORDS if made.passes(record)]
 
 
 @pytest.mark.parametrize(
@@ -515,13 +517,6 @@ def agree(analysis: Analysis) -> None:
 
 def passing(text: str, analysis: Analysis) -> list[int]:
     return list(Selection(filter=CallFilter(text)).calls(analysis).numbers)
-
-
-@given(pairs)
-@settings(max_examples=200)
-def test_many_calls_at_once_pass_as_their_records_do(pair: Pair) -> None:
-    made = CallFilter(pair[0])
-    assert passing(pair[0], CONVERSATION) == [record.number for record in RECORDS if made.passes(record)]
 
 
 def test_a_call_gives_what_its_record_gives() -> None:
