@@ -7,6 +7,7 @@ import inspect
 import pickle
 import re
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -40,6 +41,7 @@ def loaded(name: str) -> ModuleType | None:
 ON_REQUEST = {"LoggedBytes", "_Concatenation", "_PartOfBytes", "_Rejoined"}
 
 
+@cache
 def value_types() -> list[type[Struct]]:
     names = [item.name for item in walk_packages(analyzer.__path__, "analyzer.")]
     wanted = [name for name in names if not name.endswith("__main__") and "_generated" not in name]

@@ -259,7 +259,9 @@ def _theirs(path: Path) -> dict[int, Counter[int]]:
 @pytest.mark.needs("tshark")
 def test_calls_of_public_captures_end_as_tshark_says():
     compared, unlike = 0, set()
-    for name in expected():
+    for name, counts in expected().items():
+        if not counts["dcerpc"]["pdus_by_type"]:
+            continue  # tests/test_corpus.py holds that we find none either
         try:
             ours = _ours(CORPUS / name)
         except InputError:

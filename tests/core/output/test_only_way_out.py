@@ -23,8 +23,8 @@ def ways_out(source: str) -> set[str]:
     """What a module does that only the gate may do: `sys.stdout`, `print`, `Path.write_text`, `open("w")`."""
     found = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr", "sys.__stdout__"):
-            found.add(ast.unparse(node))
+        if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr", "__stdout__"):
+            found |= {ast.unparse(node)} & {"sys.stdout", "sys.stderr", "sys.__stdout__"}
         if not isinstance(node, ast.Call):
             continue
         name = ast.unparse(node.func)

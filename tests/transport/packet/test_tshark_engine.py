@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,13 @@ CAPTURES = Path(__file__).parents[3] / "captures"
 SMB = bytes.fromhex("00000044fe534d4240000000") + bytes(60)
 
 
+@cache
+def read(name: str) -> tuple[tuple[Event, ...], CaptureInfo]:
+    """What tshark finds in a capture of ours."""
+    engine = TsharkEngine(CAPTURES / name)
+    return tuple(engine), engine.info
+
+
 def own(path: Path) -> tuple[list[Event], CaptureInfo]:
     reader, dissector = CaptureReader([path]), Dissector()
     found: list[Event] = []
@@ -39,7 +48,7 @@ def own(path: Path) -> tuple[list[Event], CaptureInfo]:
     return found, reader.info
 
 
-def segments(events: list[Event]) -> list[Segment]:
+def segments(events: Iterable[Event]) -> list[Segment]:
     return [segment for event in events if isinstance(event, SegmentBatch) for segment in event]
 
 
@@ -63,13 +72,12 @@ def tcp(payload: bytes = SMB, seq: int = 100, flags: str = "PA") -> TCP:
     "name", ["n_v1_reordered.pcap", "n_v1_snap160.pcap", "n_v1_pcapng.pcapng", "n_v1_midstream.pcap"]
 )
 def test_finds_the_same_segments_as_our_own_layers(name: str) -> None:
-    engine = TsharkEngine(CAPTURES / name)
-    events = list(engine)
+    events, read_info = read(name)
     ours, info = own(CAPTURES / name)
     assert segments(events) == segments(ours)
     assert len(segments(events)) > 50
-    assert (engine.info.frames, engine.info.bytes) == (info.frames, info.bytes)
-    assert (engine.info.first_time_ns, engine.info.last_time_ns) == (info.first_time_ns, info.last_time_ns)
+    assert (read_info.frames, read_info.bytes) == (info.frames, info.bytes)
+    assert (read_info.first_time_ns, read_info.last_time_ns) == (info.first_time_ns, info.last_time_ns)
 
 
 def test_takes_the_innermost_addresses_of_a_tunnel(tmp_path: Path) -> None:
@@ -161,13 +169,13 @@ def test_works_where_an_event_loop_runs_already() -> None:
 
 
 def test_the_same_streams_come_out_of_both_engines() -> None:
-    def streams(events: list[Event]) -> list[tuple[int, int, bytes]]:
+    def streams(events: Iterable[Event]) -> list[tuple[int, int, bytes]]:
         out = through([Reassembler()], events)
         batches = [part for found in out if isinstance(found, StreamBatch) for part in found]
         return [(part.direction, part.offset, part.data.data) for part in batches]
 
-    path = CAPTURES / "n_v1_reordered.pcap"
-    assert streams(list(TsharkEngine(path))) == streams(own(path)[0])
+    name = "n_v1_reordered.pcap"
+    assert streams(read(name)[0]) == streams(own(CAPTURES / name)[0])
 
 
 @pytest.mark.needs("pyshark")
