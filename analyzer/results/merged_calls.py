@@ -16,6 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
+from analyzer.core.arrays import distinct, first_places
 from analyzer.results import scmr, winreg
 from analyzer.results.call_rows import (
     APART,
@@ -165,7 +166,7 @@ class CallMerger:
 
     def _number_handles(self, rows: _Rows, tables: _Numbers) -> None:
         """Gives the handles of keys and services the numbers of the whole capture."""
-        for table in np.unique(tables).tolist():
+        for table in distinct(tables).tolist():
             have_one = np.flatnonzero((tables == table) & (rows["key_number"] >= 0))
             interfaces = self._values[table].interfaces[rows["context"][have_one]]
             for interface, kind in _HANDLES.items():
@@ -176,17 +177,19 @@ class CallMerger:
         """Gives the rows the numbers that their values have in the table. Values that are not there yet are numbered as one row
         after the other would have been."""
         has_pdus = {side: _has_pdus(rows, side) for side in _SIDES}
-        are_new = np.zeros(len(rows), np.bool_)
-        are_new[list(rares)] = True
-        for table in np.unique(tables).tolist():
+        # The first row with each new value. Those behind it find it numbered.
+        firsts = set(rares)
+        for table in distinct(tables).tolist():
             are_its = tables == table
             values = self._values[table]
             for kind, name, side in _POINTING:
-                pointing = are_its & (has_pdus[side] if side else rows[name].astype(np.int64) >= 0)
-                are_new[pointing] |= values.are_new(kind, rows[name][pointing])
-        for at in np.flatnonzero(are_new).tolist():
+                pointing = np.flatnonzero(are_its & (has_pdus[side] if side else rows[name].astype(np.int64) >= 0))
+                own = rows[name][pointing]
+                are_new = values.are_new(kind, own)
+                firsts.update(pointing[are_new][first_places(own[are_new])].tolist())
+        for at in sorted(firsts):
             self._number_row(rows[at], self._values[tables[at]], rares.get(at))
-        for table in np.unique(tables).tolist():
+        for table in distinct(tables).tolist():
             are_its = tables == table
             for kind, name, side in _POINTING:
                 pointing = are_its & (has_pdus[side] if side else rows[name].astype(np.int64) >= 0)
