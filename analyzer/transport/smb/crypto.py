@@ -131,6 +131,10 @@ def _aead(cipher: int, key: bytes) -> AESCCM | AESGCM:
     return AESCCM(key, tag_length=16) if cipher in (AES_128_CCM, AES_256_CCM) else AESGCM(key)
 
 
+# What stands in the place of a signature while it is computed.
+_NO_SIGNATURE = bytes(16)
+
+
 @lru_cache(maxsize=16)
 def _hmac(key: bytes) -> Hmac:
     return Hmac(key, "sha256")
@@ -147,7 +151,7 @@ def _cmac(key: bytes) -> CMAC:
 def check_signature(algorithm: int, key: bytes, message: bytes, *, from_server: bool, cancel: bool) -> bool:
     """Whether the signature in an SMB2 header is right ([MS-SMB2] section 3.1.4.1)."""
     signature = message[_SIGNATURE_AT]
-    body = message[:48] + bytes(16) + message[64:]
+    body = message[:48] + _NO_SIGNATURE + message[64:]
     if algorithm == HMAC_SHA256:
         return hmac.compare_digest(_hmac(key).digest(body)[:16], signature)
     if algorithm == AES_CMAC:

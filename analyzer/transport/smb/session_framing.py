@@ -15,6 +15,7 @@ A direction is in one of three states:
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
@@ -35,6 +36,9 @@ from analyzer.transport.tcp.recognition import (
 from analyzer.transport.tcp.stream_events import Gap
 
 HEADER_LEN = NETBIOS_HEADER_LEN
+# The NetBIOS header of a message, and the magic number behind it.
+_BEGINNING = struct.Struct(">I4s").unpack_from
+_BEGINNING_LEN = HEADER_LEN + 4
 # The longest NetBIOS session packet besides messages is a session request: two encoded names with scopes.
 _MAX_CONTROL_LEN = 1024
 # A message in more pieces than this is not worth keeping together: its holes would cost more than its bytes.
@@ -211,11 +215,11 @@ class Framing:
                 if self._state is FramingState.AT_HEADER and not self._held.length:
                     # Messages that are whole stay where they lie.
                     raw = data.data
-                    while stop - at >= HEADER_LEN + 4:
+                    while stop - at >= _BEGINNING_LEN:
+                        length, magic = _BEGINNING(raw, at)
                         begin = at + HEADER_LEN
-                        length = int.from_bytes(raw[at:begin], "big")
                         # The first byte of a session message is 0, so that a length beyond 16 MiB is another packet.
-                        if length < 4 or begin + length > stop or raw[begin : begin + 4] not in MAGICS:
+                        if length < 4 or begin + length > stop or magic not in MAGICS:
                             break
                         at = begin + length
                         out.append(Message(data, begin, at, length))
@@ -229,7 +233,9 @@ class Framing:
                 at = end
                 while self._take_one(out):
                     pass
-        self.memory = self._held.length + self._pieces_length + _PIECE_COST * len(self._pieces)
+        self.memory = self._held.length
+        if self._pieces:
+            self.memory += self._pieces_length + _PIECE_COST * len(self._pieces)
         return out
 
     def _take_one(self, out: list[Framed]) -> bool:
@@ -245,7 +251,7 @@ class Framing:
             self._take_piece(need)
             out.append(self._message())
             return True
-        head = self._held.peek(HEADER_LEN + 4)
+        head = self._held.peek(_BEGINNING_LEN)
         if len(head) < HEADER_LEN:
             return False
         length = int.from_bytes(head[1:HEADER_LEN], "big")
@@ -253,7 +259,7 @@ class Framing:
             if length == 0:
                 self._held.take(HEADER_LEN)
                 return True
-            if length >= 4 and len(head) < HEADER_LEN + 4:
+            if length >= 4 and len(head) < _BEGINNING_LEN:
                 return False
             if head[HEADER_LEN:] in MAGICS:
                 self._begin(length)

@@ -129,7 +129,7 @@ class Smb2Request(Struct):
     reopens: bytes | None = None
     is_replay: bool = False
     # Bytes of memory that it takes, with those of names and data that it keeps.
-    size: int = 0
+    size: int = _REQUEST_COST
 
 
 class Operation(Struct, frozen=True):
@@ -235,7 +235,7 @@ class Smb2Reader:
         """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
         if 0 in self._pending:
             self._pop(0)
-        self._pending[0] = Smb2Request(NEGOTIATE, 0, None, size=_REQUEST_COST)
+        self._pending[0] = Smb2Request(NEGOTIATE, 0, None)
         self.memory += _REQUEST_COST
 
     def lost_data(self, direction: Direction, what: Message | LostMessages, reason: str) -> None:
@@ -321,12 +321,12 @@ class Smb2Reader:
                 compound.file_id, compound.session_id, compound.tree_id = None, session_id, tree_id
         if command == CANCEL:
             return
-        request = Smb2Request(command, session_id, tree_id, compound, size=_REQUEST_COST)
-        if header.message_id in self._pending:
+        request, pending = Smb2Request(command, session_id, tree_id, compound), self._pending
+        if header.message_id in pending:
             self._pop(header.message_id)
-        elif len(self._pending) >= self._limits.requests:
+        elif len(pending) >= self._limits.requests:
             self._forget_oldest(message)
-        self._pending[header.message_id] = request
+        pending[header.message_id] = request
         self.memory += _REQUEST_COST
         take = _COMMANDS.get(command, _UNREAD).request
         if take is not None:
