@@ -5,8 +5,8 @@
 
 A busy machine does not change these counts, so they may decide where times may not. The bound is generous, since another
 version of Python, numpy or polars counts otherwise: it notices a hot path that became slow, not a tenth here or there.
-Callgrind looks on only while a path is walked the second time, so that start-up does not count; it has a path of its own, a whole
-process with a small capture and all bytecode at hand.
+Only the second walk of a path is counted, so that start-up is not; it has a path of its own, a whole process with a small capture
+and all bytecode at hand.
 """
 
 from __future__ import annotations
@@ -71,14 +71,15 @@ def repeated(count: int, work: Callable[[], object]) -> Callable[[], object]:
 
 
 def walk(directory: Path) -> None:
-    """Walks every path twice, the second time while callgrind looks on. This runs under valgrind."""
+    """Walks every path twice, and dumps the counts of the second time. This runs under valgrind, which counts from the first
+    second walk on: each time that counting begins, valgrind translates all code again."""
     for number, (name, path) in enumerate(paths(directory).items()):
         path()
-        _control("--instr=on")
+        if not number:
+            _control("--instr=on")
         _control("--zero")
         path()
         _control(f"--dump={number} {name}")
-        _control("--instr=off")
 
 
 def _control(option: str) -> None:

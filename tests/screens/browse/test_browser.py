@@ -54,7 +54,8 @@ def browsed(
 
 async def settled(app: Browser, pilot: Pilot[None]) -> None:
     """Nothing is under way any more."""
-    for _ in range(3):
+    await pilot.pause()
+    while not all(worker.is_finished for worker in app.workers):
         await app.workers.wait_for_complete()
         await pilot.pause()
 
