@@ -11,13 +11,14 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import dumps
-from analyzer.pipeline.run import analyze, smb_session_keys
+from analyzer.pipeline.run import smb_session_keys
 from analyzer.results.analysis import Analysis
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import View
+from tests.analyses import analysis_of_file
 from tests.secrets import all_secrets, forms_of_bytes, leaks
 from tests.truth import Capture, captures
 
@@ -61,7 +62,7 @@ def test_the_search_finds_what_it_looks_for() -> None:
 def test_no_command_prints_a_secret(capture: Capture) -> None:
     assert capture.secrets_path is not None
     keyring = Keyring.load(capture.secrets_path)
-    analysis = analyze([capture.path], keyring)
+    analysis = analysis_of_file(capture.file)
     output = printed(analysis)
     assert leaks(output) == []
     for key in smb_session_keys([capture.path], keyring).values():

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,14 @@ import json, sys
 from unittest.mock import MagicMock
 sys.modules |= {name: MagicMock() for name in ("pandas", "yaml", "flask")}
 from timesketch.lib.utils import read_and_validate_jsonl
-with open(sys.argv[1]) as file:
-    print(json.dumps([*read_and_validate_jsonl(file)]))
+print(json.dumps([[*read_and_validate_jsonl(open(path))] for path in sys.argv[1:]]))
 """
 _ZEEK = """
 import json, sys
 from zat.zeek_log_reader import ZeekLogReader
-reader = ZeekLogReader(sys.argv[1], strict=True)
-rows = [*reader._readrows()]
-print(json.dumps({"types": dict(zip(reader.field_names, reader.field_types)), "rows": rows}, default=str))
+readers = [ZeekLogReader(path, strict=True) for path in sys.argv[1:]]
+read = [([*one._readrows()], one.field_names, one.field_types) for one in readers]
+print(json.dumps([{"types": dict(zip(names, types)), "rows": rows} for rows, names, types in read], default=str))
 """
 
 
@@ -76,9 +75,9 @@ def ecs_fields() -> dict[str, dict[str, Any]]:
     return fields
 
 
-def _read_by(code: str, log: Path) -> Any:
+def _read_by(code: str, logs: Iterable[Path]) -> Any:
     ran = subprocess.run(
-        [sys.executable, "-c", code, log],
+        [sys.executable, "-c", code, *logs],
         env={**os.environ, "PYTHONPATH": str(_packages())},
         capture_output=True,
         text=True,
@@ -88,13 +87,13 @@ def _read_by(code: str, log: Path) -> Any:
     return json.loads(ran.stdout.splitlines()[-1])
 
 
-def read_by_timesketch(log: Path) -> list[dict[str, Any]]:
-    """The events that Timesketch takes of a file of JSON Lines; an `AssertionError` with what it says where it refuses one."""
-    events: list[dict[str, Any]] = _read_by(_TIMESKETCH, log)
+def read_by_timesketch(logs: Iterable[Path]) -> list[list[dict[str, Any]]]:
+    """The events that Timesketch takes of each file of JSON Lines; an `AssertionError` with what it says where it refuses one."""
+    events: list[list[dict[str, Any]]] = _read_by(_TIMESKETCH, logs)
     return events
 
 
-def read_by_zat(log: Path) -> dict[str, Any]:
-    """`types` of the columns, and the `rows` that the Zeek Analysis Tools read, in strict mode."""
-    read: dict[str, Any] = _read_by(_ZEEK, log)
+def read_by_zat(logs: Iterable[Path]) -> list[dict[str, Any]]:
+    """`types` of the columns, and the `rows` that the Zeek Analysis Tools read of each log, in strict mode."""
+    read: list[dict[str, Any]] = _read_by(_ZEEK, logs)
     return read

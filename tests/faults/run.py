@@ -1,4 +1,4 @@
-"""Tries faults on commands: `python -m tests.faults.run [--only WORDS] [--write]`, or one: `OPERATION AT FAULT -- COMMAND`.
+"""Tries faults on commands: `python -m tests.faults.run [--only WORDS] [--write]`, or some: `'OPERATION AT FAULT -- COMMAND'`.
 
 The program is loaded once; each try is a process forked from it, in a fresh folder, and so are the workers of `collect`. There is a
 runner for each core, with a folder of its own. Afterwards these must hold:
@@ -388,9 +388,24 @@ def write_document(words: str) -> None:
     DOCUMENT.write_text(f"{before}<!-- faults -->\n{words}\n<!-- end of faults -->{after}", "utf-8")
 
 
+def point_of(text: str) -> Point:
+    """The point that its text names."""
+    place, _, name = text.partition(" -- ")
+    operation, at, fault = place.split()
+    return Point(next(one for one in SCENARIOS if one.name == name), operation, int(at), fault)
+
+
+def tried_here(room: Room, points: Iterable[Point]) -> Iterator[tuple[Point, list[str]]]:
+    """Tries points in this process; what each does is printed."""
+    for point in points:
+        found = room.outcome(point)
+        sys.stdout.write(f"{replace(found, modules=())}\n")
+        yield point, list(room.judged(point, found))
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("point", nargs="*", help="OPERATION AT FAULT -- COMMAND")
+    options.add_argument("points", nargs="*", help="OPERATION AT FAULT -- COMMAND, each as one word")
     options.add_argument("--sample", type=int, help="of so many commands some points, chosen by the seed")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--only", default="", help="commands whose words have this in them")
@@ -401,12 +416,9 @@ def main() -> int:
     tried, findings = Counter[tuple[str, str]](), 0
     with tempfile.TemporaryDirectory(prefix="pcq-faults-", ignore_cleanup_errors=True) as folder:
         room = Room(Path(folder) / "room")
-        if given.point:
-            operation, at, fault, *words = given.point
-            point = Point(next(one for one in SCENARIOS if one.name == " ".join(words)), operation, int(at), fault)
-            found = room.outcome(point)
-            sys.stdout.write(f"{replace(found, modules=())}\n")
-            done: Iterable[tuple[Point, list[str]]] = [(point, list(room.judged(point, found)))]
+        done: Iterable[tuple[Point, list[str]]]
+        if given.points:
+            done = tried_here(room, map(point_of, given.points))
         elif given.sample is not None:
             done = Runners(Path(folder), list(sampled(room, scenarios, given.sample, given.seed)), given.runners)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -205,6 +206,7 @@ def test_tables_of_parts_make_the_table_of_the_whole(data: st.DataObject) -> Non
     assert merged.unbound == whole.unbound
 
 
+@cache
 def _calls_of(name: str) -> list[Any]:
     return list(islice(analyze([CAPTURES / name], keyring_of(name), pdus=False).calls, 60))
 

@@ -10,8 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analyzer.auth.keyring import Keyring
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.audit import CoverageRecord, FindingRecord
@@ -42,6 +40,7 @@ from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import View
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 
 RECORDS = list(dict.fromkeys(chain.from_iterable(COMMANDS.values())))
@@ -81,8 +80,8 @@ def analyses() -> tuple[Analysis, ...]:
     found = truth.captures()
     return (
         analysis_of(),
-        analyze([found[0].path]),
-        *(analyze([one.path], Keyring.load(one.secrets_path)) for one in found),
+        analysis_of_file(found[0].file, is_keyed=False),
+        *(analysis_of_file(one.file) for one in found),
     )
 
 
