@@ -22,17 +22,17 @@ _HANGING = 4 * 3600
 
 # Sizes in MB of a row, and how many functions of ours at most begin for a packet more of it with `timeline`; a twentieth fewer do.
 _ROWS = {
-    "mixed": (2, 6, 0.25),
+    "mixed": (2, 6, 0.18),
     "scan": (0.2, 0.6, 0.01),
     "foreign": (0.3, 0.6, 0.55),
-    "files": (1, 3, 2.73),
+    "files": (1, 3, 2.14),
     "sealed-files": (1, 3, 1),
-    "calls": (0.5, 1.5, 16.4),
+    "calls": (0.5, 1.5, 12),
     "tiny": (0.05, 0.15, 75.5),
     "handles": (0.1, 0.2, 82.2),
     "blocks": (0.05, 0.15, 67.1),
-    "winperf": (0.3, 0.6, 31.4),
-    "watched": (0.3, 0.6, 65.5),
+    "winperf": (0.3, 0.6, 11.8),
+    "watched": (0.3, 0.6, 17.6),
     "recorded": (0.2, 0.4, 46.5),
     "polling": (2, 4, 14.4),
     "hours": (0.5, 1.5, 15.2),
