@@ -21,6 +21,7 @@ from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, CallState, PerformanceRead, Side, StubProblem
 from analyzer.results.call_rows import FORMATS
 from analyzer.results.call_table import CallTable, OrderedCalls
+from analyzer.results.held_call import HeldSide
 from analyzer.results.pdus import (
     Fragment,
     Fragments,
@@ -163,6 +164,35 @@ def test_pdus_are_the_same_when_they_are_in_a_table(
         other.append(table[1])
         check(packed_request(other[0]).pdus, made.fragments())
         assert other.tally == {kind: count for kind, count in table.tally.items() if count}
+
+
+@pytest.mark.parametrize(("count", "kind", "one_frame"), CASES)
+def test_a_row_states_the_stub_of_its_call_unless_a_part_of_it_is_lacking(
+    count: int, kind: str, one_frame: bool
+) -> None:
+    made = message(count, kind, one_frame=one_frame)
+    call, table = call_with(made.pdus), CallTable(memory=0)
+    assert call.request is not None
+    shorter = replace(call.request, stub_length=max(call.request.stub_length - 1, 0))
+    for request in (call.request, shorter):
+        table.append(replace(call, request=request, response=None))
+    whole, cut = table.held([0, 1])
+    if not any(isinstance(plain, Missing) for plain in made.plains):
+        stub = stub_of(made.pdus).data
+        assert bytes_of(whole.request if whole is not None else None) == (stub, frames_of(made.pdus))
+        assert bytes_of(cut.request if cut is not None else None) == (stub[:-1], frames_of(made.pdus))
+    else:
+        assert whole is cut is None
+
+
+def bytes_of(side: Side | HeldSide | None) -> tuple[bytes, tuple[int, ...]] | None:
+    """The stub of a side, and the frames that carried it."""
+    if side is None:
+        return None
+    if isinstance(side, Side):
+        return side.stub_data, side.frames
+    assert side.stub is None or isinstance(side.stub, bytes)
+    return side.stub or b"", side.frames
 
 
 def call_with(pdus: Fragments) -> Call:
@@ -460,3 +490,7 @@ def test_any_calls_come_back_from_a_table_and_from_a_case(calls: list[Call], gro
         for name in FORMATS:
             assert again.column(name).tolist() == table.column(name).tolist(), name
         assert [facts(replace(call, number=0)) for call in again] == expected
+        for call, held in zip(calls, table.held(range(len(table))), strict=True):
+            assert held is None or [bytes_of(one) for one in (held.request, held.response)] == [
+                bytes_of(one) for one in (call.request, call.response)
+            ]
