@@ -6,7 +6,7 @@ ones, where tshark goes on guessing.
 
 from __future__ import annotations
 
-import asyncio
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +15,13 @@ import pytest
 
 from analyzer.core.frame_ids import number_of
 from analyzer.results.analysis import Analysis
-from analyzer.transport.packet.tshark import use_common_watcher
 from tests import truth
 from tests.analyses import analysis_of_file
 
-pytestmark = pytest.mark.needs("tshark", "pyshark")
+pytestmark = pytest.mark.needs("tshark")
 
 # tshark takes port 4451 for something else unless stated, and drops what comes out of order unless stated.
-DECODE_AS = {"tcp.port==4451": "nbss"}
-PREFERENCES = {"tcp.reassemble_out_of_order": "TRUE"}
+OPTIONS = ("-dtcp.port==4451,nbss", "-otcp.reassemble_out_of_order:TRUE")
 REQUEST = 0
 # Where segments came early, tshark gives their PDUs to the later frame that filled the hole, and pairs only one of two requests
 # that it has put into one frame. We name the frame that carried them; so there only the types are compared.
@@ -36,31 +34,17 @@ IN_CLEAR = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _own_event_loop() -> Iterator[None]:
-    """pyshark takes the current event loop, or makes one that nobody closes."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    use_common_watcher()
-    loop.close()
-
-
 def _tshark(path: Path) -> tuple[Counter[int], set[tuple[int, int]]]:
     """PDUs by type, and the pairs tshark makes: frame of the request's first fragment, frame of each fragment of the answer."""
-    import pyshark
-
+    fields = [word for name in ("frame.number", "dcerpc.pkt_type", "dcerpc.request_in") for word in ("-e", name)]
+    ran = subprocess.run(
+        ["tshark", *OPTIONS, "-r", path, "-Ydcerpc", "-Tfields", *fields], capture_output=True, text=True, check=True
+    )
     types: Counter[int] = Counter()
     pairs: set[tuple[int, int]] = set()
-    with pyshark.FileCapture(
-        str(path), display_filter="dcerpc", decode_as=DECODE_AS, override_prefs=PREFERENCES
-    ) as frames:
-        for frame in frames:
-            for layer in frame.get_multiple_layers("dcerpc"):
-                types[int(layer.pkt_type)] += 1
-                if "request_in" in layer.field_names:
-                    pairs.add((int(layer.request_in), int(frame.number)))
+    for frame, kinds, asked in (line.split("\t") for line in ran.stdout.splitlines()):
+        types.update(map(int, kinds.split(",")))
+        pairs |= {(int(one), int(frame)) for one in asked.split(",") if one}
     return types, pairs
 
 
