@@ -47,7 +47,7 @@ TO_FILE = (
 # What runs tshark.
 CROSSCHECK_TO_OUTPUT, CROSSCHECK_TO_FILE = ("crosscheck {} -o -",), (f"crosscheck {{}} -o {FULL}",)
 WITH_TSHARK = pytest.mark.needs("tshark")
-# Runs commands in processes of their own, all that they need loaded once. Their output is what the lines say.
+# Runs commands in processes of their own; what several need is loaded once. Their output is what the lines say.
 RUN = """
 import importlib, json, os, pkgutil, sys, tempfile
 
@@ -55,7 +55,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the program has it; nothing may f
 import analyzer
 from analyzer.commands.guard import run_process
 
-for found in pkgutil.walk_packages(analyzer.__path__, "analyzer."):
+lines, output = json.load(sys.stdin)
+for found in pkgutil.walk_packages(analyzer.__path__, "analyzer.") if len(lines) > 1 else ():
     if not any(part in found.name for part in ("_generated.", "__main__", ".probe", ".collect", ".browse", ".notebook")):
         importlib.import_module(found.name)
 
@@ -88,7 +89,6 @@ def gone():
 def full():
     return os.open("/dev/full", os.O_WRONLY)
 
-lines, output = json.load(sys.stdin)
 json.dump([run(words, globals()[output]) for words in lines], sys.stdout)
 """
 
