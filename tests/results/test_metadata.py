@@ -24,6 +24,7 @@ from analyzer.results.catalog import Catalog, Catalogs
 from analyzer.results.metadata import Metadata, fill, metadata_from_json, metadata_of, metadata_record
 from analyzer.results.name_tables import NameTables
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import (
     Block,
     Counter,
@@ -208,7 +209,7 @@ def test_unknown_keys_are_ignored_and_a_byte_order_mark_too() -> None:
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_what_a_capture_reported_comes_back(capture: truth.Capture, tmp_path: Path) -> None:
     keyring = Keyring.load(capture.secrets_path)
-    analysis = analyze([capture.path], keyring)
+    analysis = analysis_of_file(capture.file)
     path = tmp_path / "x.json"
     path.write_bytes(dumps(metadata_record(analysis.catalogs, analysis.name_tables)))
     read = load_metadata(path)

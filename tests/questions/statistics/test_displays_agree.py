@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -12,20 +13,23 @@ from analyzer.auth.ntlm import nt_hash
 from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats
+from analyzer.results.analysis import Analysis
 from analyzer.results.security import ANONYMOUS_LOGON
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.transport.smb.test_samba_sessions import CAPTURES
 
 PASSWORDS = {"perfmon": "Passw0rd!", "second": "Passw0rd!", "games": "Passw0rd!", "news": "Passw0rd!2"}
 KEYS = Keyring([UserKey(name, None, nt_hash(password)) for name, password in PASSWORDS.items()])
-READ = {path.stem: (path, KEYS) for path in sorted(CAPTURES.glob("*.pcap"))}
-READ |= {one.file: (Path(one.path), Keyring.load(one.secrets_path)) for one in truth.captures()}
+READ: dict[str, Callable[[], Analysis]] = {
+    path.stem: partial(analyze, [path], KEYS) for path in sorted(CAPTURES.glob("*.pcap"))
+}
+READ |= {one.file: partial(analysis_of_file, one.file) for one in truth.captures()}
 
 
 @pytest.mark.parametrize("name", READ)
 def test_calls_logons_sums_and_hosts_name_the_same_accounts(name: str) -> None:
-    path, keyring = READ[name]
-    analysis = analyze([path], keyring)
+    analysis = READ[name]()
     logons = {one.key: one for one in analysis.logons}
     for call in analysis.calls:
         if call.auth.logon is not None:
