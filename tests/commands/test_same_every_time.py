@@ -24,6 +24,7 @@ LINES: list[list[object]] = [
         for command, form in product(MANY, ("text", "jsonl"))
     ),
     *(["samples", PCQ, "--secrets", SECRETS, "--format", form] for form in ("json", "csv", "parquet")),
+    *(["timeline", PCQ, "--secrets", SECRETS, "--format", form] for form in ("timesketch", "ecs", "zeek")),
     *(["audit", PCQ, "--secrets", SECRETS, "--format", form] for form in ("text", "jsonl", "sarif", "junit")),
     *(["triage", PCQ, CLEAR, "--secrets", SECRETS, "--format", form] for form in ("text", "jsonl")),
     *(["decode", VECTORS / "data_empty_query.bin", "--format", form] for form in ("text", "jsonl")),

@@ -15,7 +15,7 @@ from analyzer.results.record import Endpoint
 from analyzer.screens.formats.ecs import community_id
 from analyzer.screens.formats.zeek import _written
 from tests import truth
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, here, records, run
+from tests.commands.test_commands import CLEAR, PCQ, here, records, run
 from tests.consumers import ecs_fields, read_by_timesketch, read_by_zat
 
 FILES = [
@@ -211,9 +211,3 @@ def test_what_they_cannot_hold_is_refused(arguments: tuple[object, ...], sentenc
     assert ran.returncode == 2
     assert sentence in " ".join(ran.stderr.decode().split())
     assert ran.stdout == b""
-
-
-def test_secrets_are_in_none_of_them(tmp_path: Path) -> None:
-    password = json.loads(SECRETS.read_bytes())["users"][0]["password"]
-    for form in ("timesketch", "ecs", "zeek"):
-        assert password not in written("timeline", PCQ.name, form, tmp_path).read_text()
