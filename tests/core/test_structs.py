@@ -178,7 +178,7 @@ BY_IDENTITY = """
     core.arrow: ArrowValues
     core.origins: PackedOrigins
     interfaces.buffers.derived: PerfColumns
-    interfaces.buffers.ready: _LayoutText
+    interfaces.buffers.ready: _LayoutText _V1Text
     interfaces.buffers.regular: Grid Layout PerfParts Singles
     interfaces.buffers.regular_v1: V1Block V1Layout
     interfaces.buffers.same_layout: _Known
