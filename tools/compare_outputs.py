@@ -176,20 +176,24 @@ def work(results: Path, captures: Sequence[Path], only: str) -> None:
 
 
 def _load() -> None:
-    """Loads what commands need, so that a fork has it. polars starts its threads at first use, which a fork would lose."""
+    """Loads what commands need, so that a fork has it; but not polars, which starts threads that a fork would lose."""
     import pkgutil
 
     import analyzer
 
     if Path(analyzer.__file__).resolve().parent.parent != Path.cwd().resolve():
         raise SystemExit(f"{analyzer.__file__} is not of this checkout")
-    skipped = re.compile(r"analyzer\.(__main__|probe|browse|collect|notebook|cli\.(probe|browse|collect))")
+    skipped = re.compile(
+        r"analyzer\.(__main__|probe|collect|screens\.(browse|notebook)|commands\.(probe|browse|collect))"
+    )
+    sys.modules["polars"] = None  # type: ignore[assignment]  # what loads it cannot be loaded now
     for module in pkgutil.walk_packages(analyzer.__path__, "analyzer.", onerror=lambda _: None):
         if not skipped.match(module.name):
             try:
                 __import__(module.name)
             except ImportError:
                 continue
+    del sys.modules["polars"]
 
 
 def _run(job: Job, folder: Path) -> None:
