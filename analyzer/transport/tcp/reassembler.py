@@ -254,7 +254,7 @@ class Reassembler:
     def _out_of_sequence(self, half: Half, item: Segment) -> list[Event]:
         flow = half.flow
         out: list[Event] = []
-        if flow.syn is not None and _goes_with(item, flow.syn):
+        if flow.syn is not None and _goes_with(half, item, flow.syn):
             self._reuse(flow, [flow.syn, item], out)
             return out
         if item.flags & SYN and not item.flags & RST and self._is_another(half, item):
@@ -460,12 +460,13 @@ def _may_be_forged(half: Half, syn: Segment) -> bool:
     return is_open and is_seen and not syn.flags & ACK and len(syn.payload) <= _MOST_OF_SYN
 
 
-def _goes_with(item: Segment, syn: Segment) -> bool:
-    """Whether a segment shows that a SYN began a connection: the other end answers it, or its own goes on behind it."""
+def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
+    """Whether a segment shows that a SYN began a connection: the other end answers it, or its own goes on behind it, where the
+    connection that there is would not go on."""
     behind = (syn.seq + 1 + len(syn.payload)) & MASK
     if item.src == syn.dst:
         return item.flags & (SYN | ACK | RST) == SYN | ACK and (item.ack - syn.seq - 1) & MASK <= len(syn.payload)
-    return item.seq == behind and bool(len(item.payload)) and not item.flags & (SYN | RST)
+    return item.seq == behind != half.next & MASK and bool(len(item.payload)) and not item.flags & (SYN | RST)
 
 
 def _is_out_of_window(half: Half, item: Segment) -> bool:

@@ -206,6 +206,16 @@ def test_a_reset_with_an_old_number_is_not_believed() -> None:
     assert reported(run([*hello, ask, forged, talk.s(b"answer")])) == [(0, b"ask"), (1, b"answer"), "end"]
 
 
+@pytest.mark.parametrize("is_in_order", [True, False])
+def test_a_syn_within_a_stream_is_not_confirmed_by_what_goes_on_with_the_stream(is_in_order: bool) -> None:
+    talk = Talk()
+    segments = [*talk.open(), talk.c(b"ask"), talk.s(b"answer")]
+    segments.append(talk.raw(CLIENT, talk.client_isn + 3, 0, SYN))
+    more = [talk.c(b"more"), talk.c(b"still")]
+    found = reported(run([*segments, *(more if is_in_order else more[::-1])]))
+    assert found == [(0, b"ask"), (1, b"answer"), (0, b"more"), (0, b"still"), "note", "end"]
+
+
 def test_one_direction_alone_comes_at_once_and_the_other_is_missing_as_a_whole() -> None:
     talk = Talk()
     hello = talk.open()
