@@ -402,10 +402,11 @@ def put(*lines: str) -> None:
 
 
 def say(*lines: str) -> None:
-    """Lines for people on standard error, likewise. Nothing is stated where there is no such stream."""
+    """Lines for people on standard error, likewise, and all at once: who reads the first and acts on it finds the others said.
+    Nothing is stated where there is no such stream."""
     if sys.stderr is None:
         return
+    text = "".join([f"{printable(without_raw_bytes(line))}\n" for line in lines])
     with suppress(OSError, ValueError):
-        for line in lines:
-            sys.stderr.write(f"{printable(without_raw_bytes(line))}\n")
+        sys.stderr.write(text)
         sys.stderr.flush()
