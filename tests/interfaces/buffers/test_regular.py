@@ -220,6 +220,12 @@ def test_ready_json_is_the_tree(made: tuple[list[Block], bytes], draw: st.DataOb
 
 def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
     stated = plain_decode(kind, data)
+    try:
+        orjson.dumps(stated.tree)
+    except TypeError:
+        # A definition that is damaged can have a value of more than 64 bits, which orjson does not write.
+        assert trees.tree(kind, data) is None
+        return
     for _ in range(2):
         tree = trees.tree(kind, data)
         assert tree is not None
