@@ -61,7 +61,7 @@ from analyzer.results.call_rows import (
     trailer_of,
 )
 from analyzer.results.held_call import HeldCall, HeldCalls
-from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, stub_place
+from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, ends_in, stub_place
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint
@@ -508,8 +508,7 @@ class CallTable:
         unsealed_at = whole_at + row.whole
         bounds, stops = array("I", (row.stub_start, row.stub_stop)), None
         if row.pdus > 1:
-            ends = array("I", self.log.read(unsealed_at + max(row.unsealed, 0), row.ends))
-            bounds, stops = ends[: 2 * row.pdus], ends[2 * row.pdus :]
+            bounds, stops = ends_in(self.log.read(unsealed_at + max(row.unsealed, 0), row.ends), row.pdus)
         if row.unsealed < 0:
             return whole, stops, bounds, step, plains
         source, start = (origins, row.stub_start) if stops is None else stub_place(whole, stops, bounds)

@@ -6,7 +6,6 @@ looked at as a `Call`. Such a call has PDUs that were carried or unsealed differ
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,7 +31,7 @@ from analyzer.results.call_rows import (
     latencies_in,
     trailer_of,
 )
-from analyzer.results.pdus import clear_stubs
+from analyzer.results.pdus import clear_stubs, ends_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,7 +90,7 @@ _OF_CALL = (
 )
 _OF_SIDE = (
     *("side", "stub_length", "wire_length", "flags", "buffer_kind", "buffer_start", "buffer_stop"),
-    *("pdus_place", "origins", "whole", "params", "pdus"),
+    *("pdus_place", "origins", "whole", "params", "pdus", "ends"),
 )
 
 
@@ -187,19 +186,17 @@ class HeldCalls:
         """A side of calls whose bytes are at hand."""
         base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
         for of_side, place, rare in zip(columns, params_at, rares, strict=True):
-            missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, pdus, *of_stub = (
-                of_side
-            )
+            missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, *of_stub = of_side
             if missing < 0:
                 made.append(None)
                 continue
             at, stub = at - base, None
             if not missing:
-                begin, end = of_stub
+                pdus, ends, begin, end = of_stub
                 if end >= 0:
                     stub = data[begin - base : end - base]
                 else:
-                    stub = _joined(data, at + origins, whole, pdus)[:stub_length]
+                    stub = _joined(data, at + origins, whole, pdus, ends)[:stub_length]
             if origins == PACKED_EXTENT.size:
                 frames = PACKED_EXTENT.unpack_from(data, at)[:1]
             else:
@@ -281,11 +278,7 @@ def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
     return list(zip(*columns, begin.tolist(), end.tolist(), strict=True))
 
 
-def _joined(data: bytes, at: int, whole: int, pdus: int) -> bytes:
-    """The stubs of several PDUs in clear. These are `whole` bytes, and what states their ends lies behind them."""
-    ends = array("I", data[at + whole : at + whole + pdus * _ENDS])
-    return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(ends[2 * pdus :], ends[: 2 * pdus])])
-
-
-# What states the ends of a PDU and of its stub.
-_ENDS = 3 * array("I").itemsize
+def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:
+    """The stubs of several PDUs in clear. These are `whole` bytes, and behind them so many (`ends`) state where each ends."""
+    bounds, stops = ends_in(data[at + whole : at + whole + ends], pdus)
+    return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(stops, bounds)])

@@ -215,6 +215,12 @@ def clear_stubs(stops: array[int] | None, bounds: array[int]) -> list[tuple[int,
     return [(base + start, base + stop) for base, start, stop in stubs if start < stop]
 
 
+def ends_in(packed: bytes, pdus: int) -> tuple[array[int], array[int]]:
+    """Where the stubs of several PDUs begin and end in these, and where each PDU ends, as a row has it in the log."""
+    ends = array("I", packed)
+    return ends[: 2 * pdus], ends[2 * pdus :]
+
+
 def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
     """Where the stubs of PDUs were captured, one behind the other: a source, and their first position in it."""
     stubs = [(whole, start, stop) for start, stop in clear_stubs(stops, bounds)]

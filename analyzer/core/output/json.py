@@ -61,26 +61,19 @@ def lines(records: Iterable[object]) -> Iterator[bytes]:
                 text[start:] = _escaped(record)
             except TypeError:
                 if start:
-                    yield _safe_lines(bytes(text[:start]))
+                    yield safe_json(bytes(text[:start]))
                 text.clear()
                 yield from _in_pieces(record)
             text += b"\n"
             if len(text) >= _AT_ONCE:
-                yield _safe_lines(bytes(text))
+                yield safe_json(bytes(text))
                 text.clear()
     except Exception:
         if text:
-            yield _safe_lines(bytes(text))
+            yield safe_json(bytes(text))
         raise
     if text:
-        yield _safe_lines(bytes(text))
-
-
-def _safe_lines(text: bytes) -> bytes:
-    """Lines as `safe_json` has each: few have anything to be escaped, and the others are not searched for it."""
-    if text.isascii() and b"\x7f" not in text:
-        return text
-    return b"\n".join(map(safe_json, text.split(b"\n")))
+        yield safe_json(bytes(text))
 
 
 def _in_pieces(value: object) -> Iterator[bytes]:

@@ -27,8 +27,7 @@ from analyzer.interfaces.buffers.windows_text import utf16_text
 _Values = list[int | str | None]
 # Stands for a number in text: JSON has no such character elsewhere.
 _NUMBER = orjson.Fragment(b"\0")
-# Where SYSTEMTIME is among the numbers of a header, and what its clocks and those of objects are called.
-_DATE = slice(8, 8 + len(CLOCK))
+# What the clocks of a header and of objects are called, beside SYSTEMTIME.
 _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 
@@ -54,8 +53,8 @@ def regular_v1_form(data: bytes) -> tuple[V1Layout, bytes] | None:
 def v1_numbers(data: bytes, layout: V1Layout) -> list[int]:
     """The clocks and values of a block that has this layout, in the order of its tree."""
     block = layout.block(data)
-    header, values = V1_WHOLE_HEADER.unpack_from(data), iter(block.values.tolist())
-    numbers = [*header[_DATE], block.perf_time, block.perf_freq, block.perf_time_100ns]
+    values = iter(block.values.tolist())
+    numbers = [*v1_header(data)["system_time"].values(), block.perf_time, block.perf_freq, block.perf_time_100ns]
     for clocks, item, blocks in zip(block.object_clocks, layout.objects, layout.blocks, strict=True):
         numbers += clocks
         numbers += islice(values, len(blocks) * sum(definition.size > 0 for definition in item.definitions))

@@ -42,7 +42,9 @@ class Damages:
         # For each call a bit for each side of which it is known that nothing is wrong.
         self._sound = bytearray()
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
-        self._readers: dict[BufferKind, RegularReader | V1Reader] = {}
+        # For buffers of a layout that was met before.
+        self._readers: dict[BufferKind | None, RegularReader | V1Reader]
+        self._readers = {"perf-data": RegularReader(), "winperf": V1Reader()}
 
     def note(self, number: int, name: SideName, side: Side | HeldSide, damage: DecodeError | None) -> None:
         """A side was decoded: what is wrong with its buffer."""
@@ -138,14 +140,10 @@ class Damages:
 
     def _found(self, side: Side) -> DecodeError | None:
         """What is wrong with the buffer of a side, which is decoded; one of a layout that was met before is compared with that."""
-        kind = side.buffer_kind
-        if side.buffer_span is not None and kind in _READERS:
-            if kind not in self._readers:
-                self._readers[kind] = _READERS[kind]()
-            if self._readers[kind].read(side.buffer_data) is not None:
-                return None
+        reader = self._readers.get(side.buffer_kind)
+        if reader is not None and side.buffer_span is not None and reader.read(side.buffer_data) is not None:
+            return None
         return buffer_damage(side)
 
 
-_READERS: dict[BufferKind, type[RegularReader] | type[V1Reader]] = {"perf-data": RegularReader, "winperf": V1Reader}
 _BITS: dict[SideName, int] = {"request": 1, "response": 2}
