@@ -35,7 +35,7 @@ RUN_BYTES_BITS = 17
 
 class Runs(Struct, frozen=True, eq=False):
     """Stretches of `columns`, all of them one after the other: stretch i is the segments `first[i]` to `stop[i]` of the columns,
-    which are those of the block with overtaken segments put back.
+    which are those of the block with overtaken segments put back. `ends`: which of its connection's two ends sent each segment.
 
     Where `is_run` they are a run of one of the two ends (`side`), with the data segments `data_first[i]` to `data_stop[i]`, perhaps
     none; their bytes begin in `data_begins` and end in `data_ends`. `seq`, and the position in `table`, are those of the first
@@ -44,6 +44,7 @@ class Runs(Struct, frozen=True, eq=False):
     """
 
     columns: SegmentColumns
+    ends: IntArray
     first: IntArray
     stop: IntArray
     is_run: Bools
@@ -114,6 +115,7 @@ def find_runs(columns: SegmentColumns, views: Views, cuts: IntArray, most_waitin
     end = int(sizes.sum())
     return Runs(
         columns,
+        side,
         first,
         stop,
         is_run,

@@ -285,7 +285,7 @@ class Dissector:
         cuts = np.searchsorted(index, between)
         runs = find_runs(columns, held.views, cuts[cuts < len(columns)], self._most_waiting)
         batches = find_batches(runs)
-        self._links.note_runs(held.block, held.views, runs.columns, runs.first, runs.stop - 1, self._ends, self._flows)
+        self._links.note_runs(held.block, held.views, runs, self._ends, self._flows)
         positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
         replies = batches.replies.tolist()
         begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()

@@ -1,6 +1,7 @@
 """What frames show of the machine that sent them beside its address: the source address of the link layer, and the hop limit.
 
-Taken from frames that are read anyway, once a run of segments. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
+Taken from frames that are read anyway. Of a run of segments, each end's first and last frame is taken, and those where one of the
+two changes. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
 the frame has the address of something in between, and none is noted.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
@@ -19,7 +21,8 @@ from analyzer.results.connection import FlowLink
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet import links
 from analyzer.transport.packet.candidates import Flows
-from analyzer.transport.packet.segment_columns import Ends, SegmentColumns
+from analyzer.transport.packet.data_runs import Runs
+from analyzer.transport.packet.segment_columns import Ends
 from analyzer.transport.packet.tunnels import IntArray, Views
 
 # Tags lengthen the header; an IP header farther behind is that of a packet in a tunnel.
@@ -66,14 +69,13 @@ class FlowLinks:
         self,
         block: FrameBlock,
         views: Views,
-        columns: SegmentColumns,
-        firsts: IntArray,
-        lasts: IntArray,
+        runs: Runs,
         ends: Ends,
         flows: Flows,
     ) -> None:
-        """The first and the last segments of runs of our flows, but for those whose headers say something impossible."""
-        at = np.concatenate((firsts, lasts))
+        """The segments of a block's runs that are of our flows, but for those whose headers say something impossible."""
+        columns = runs.columns
+        at = _telling(block, views, runs)
         at = at[columns.good[at]]
         at = at[np.argsort(columns.frames[at], kind="stable")]
         ip, tcp, index = columns.ip[at], columns.tcp[at], columns.index[at]
@@ -86,10 +88,8 @@ class FlowLinks:
                 raw[rows, 52] = views.u8[ip[rows] + hops_at]
         raw[:, 32:36] = bytes_at(block.data, tcp, 4)
         if (sender := links.SENDERS.get(block.link_type)) is not None:
-            address_at, header_len = sender
-            direct = np.flatnonzero(ip - starts <= header_len + _MOST_TAGS_LEN)
-            # The head of a frame has its first bytes.
-            raw[direct, 36:52] = bytes_at(block.data, starts[direct] + max(address_at - 8, 0), 16)
+            direct = np.flatnonzero(ip - starts <= sender[1] + _MOST_TAGS_LEN)
+            raw[direct, 36:52] = bytes_at(block.data, starts[direct] + _words_at(sender), 16)
             raw[direct, 53] = 1
         raw[:, 54] = is_ipv4
         keys = raw.view("V56").ravel().tolist()
@@ -127,3 +127,25 @@ class FlowLinks:
             # The clock of a capture may go back.
             begin_ns, end_ns = sorted((seen.first_time_ns, seen.last_time_ns))
             yield FlowLink(src, dst, mac, hops, begin_ns, end_ns, frames)
+
+
+def _telling(block: FrameBlock, views: Views, runs: Runs) -> IntArray:
+    """The places in the columns where a stretch of segments of one end and one run begins or ends that all show the same."""
+    columns = runs.columns
+    shown: list[npt.NDArray[np.integer]] = [np.repeat(np.arange(len(runs.first)), runs.stop - runs.first)]
+    shown.append(views.u8[columns.ip + np.where(columns.is_ipv4, 8, 7)])
+    if (sender := links.SENDERS.get(block.link_type)) is not None:
+        at = block.starts[columns.index] + _words_at(sender)
+        shown += [views.u64[at], views.u64[at + 8]]
+    found = []
+    for end in (0, 1):
+        sent = np.flatnonzero(runs.ends == end)
+        border = np.ones(len(sent) + 1, np.bool_)
+        border[1:-1] = np.logical_or.reduce([np.diff(column[sent]) != 0 for column in shown])
+        found += [sent[border[:-1]], sent[border[1:]]]
+    return np.concatenate(found)
+
+
+def _words_at(sender: tuple[int, int]) -> int:
+    """Where in a frame the 16 bytes begin that have the sender's address and what says whether it is one."""
+    return max(sender[0] - 8, 0)

@@ -218,6 +218,17 @@ def test_frames_of_one_end_with_another_address_are_told_apart() -> None:
     assert [(link.mac, link.frames) for link in links] == [(OUR_MAC, (1, 20)), ("02:02:02:02:02:02", (21, 40))]
 
 
+def test_each_end_of_a_run_has_its_first_and_last_frame_and_where_it_changes() -> None:
+    frames = []
+    for at in range(20):
+        asked = TCP(sport=50000, dport=445, seq=1000 + at * 68, ack=5, flags="A") / (PAYLOAD if at == 0 else b"x" * 68)
+        answer = TCP(sport=445, dport=50000, seq=5, ack=1068 + at * 68, flags="A")
+        frames.append(ethernet(bytes(IP(src=CLIENT, dst=SERVER, ttl=60 if at in (7, 8) else 64) / asked)))
+        frames.append(ethernet(bytes(IP(src=SERVER, dst=CLIENT, ttl=128) / answer)))
+    shown = {(link.src.ip, link.hops): link.frames for link in flow_links(block(frames))}
+    assert shown == {(CLIENT, 64): (1, 39), (CLIENT, 60): (15, 17), (SERVER, 128): (2, 40)}
+
+
 def test_senders_beyond_the_limit_are_counted_once_each() -> None:
     frames = [ethernet(ipv4(tcp(PAYLOAD, seq=1000 + at * len(PAYLOAD)))) for at in range(60)]
     for at, frame in enumerate(frames):
