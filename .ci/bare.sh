@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs `make test` as a plain user sees it on a bare Debian 12: a fresh clone, no sudo, and none of the programs that setup.sh would
+# Runs `make pytest` as a plain user sees it on a bare Debian 12: a fresh clone, no sudo, and none of the programs that setup.sh would
 # install. Tests that need them are skipped, counted and named; nothing may fail. Run as root, it changes to a user without rights.
+# What `make lint` says does not depend on the machine, except that it lacks node: chroot.sh runs it too.
 # The order and the examples of properties are the same in every run.
 #   bare.sh [PYTHON]
 set -eu
@@ -38,4 +39,4 @@ tests=$({
     find tests -name 'test_*.py' -printf '%h %s %p\n' | sort -k1,1 -k2,2n | awk '$1 != folder { folder = $1; print $3 }'
 } | grep -vE '^tests/(golden|faults|test_benchmarks)' | sort -u | tr '\n' ' ')
 # shellcheck disable=SC2086  # several words on purpose
-$run $pip PIP_NO_COMPILE=1 PCQ_PROPERTIES=0.2 HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make test PYTHON="$PYTHON" PYTEST_ARGS="--randomly-seed=1 --hypothesis-seed=1 $tests" </dev/null
+$run $pip PIP_NO_COMPILE=1 PCQ_PROPERTIES=0.2 HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make pytest PYTHON="$PYTHON" PYTEST_ARGS="--randomly-seed=1 --hypothesis-seed=1 $tests" </dev/null

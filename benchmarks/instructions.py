@@ -5,8 +5,7 @@
 
 A busy machine does not change these counts, so they may decide where times may not. The bound is generous, since another
 version of Python, numpy or polars counts otherwise: it notices a hot path that became slow, not a tenth here or there.
-Only the second walk of a path is counted, so that start-up is not; it has a path of its own, a whole process with a small capture
-and all bytecode at hand.
+Only the second walk of a path is counted, so that start-up is not. A test counts the modules that a start loads.
 """
 
 from __future__ import annotations
@@ -93,42 +92,27 @@ def counted() -> dict[str, int]:
     """Instructions by path."""
     with tempfile.TemporaryDirectory() as temporary:
         found = {}
-        for dump in callgrind(temporary, "counts", str(Path(__file__).resolve()), _CHILD, temporary, atstart="no"):
+        for dump in callgrind(temporary):
             name = re.search(r"^desc: Trigger: .*?(\d+) (.+)$", dump, re.MULTILINE)
             if name is not None and (total := _total(dump)):
                 found[name[2]] = total
-        # The captures of the other paths are still there.
-        whole = ("-m", "analyzer", "timeline", "--format", "jsonl", str(Path(temporary) / "mixed.pcap"))
-        subprocess.run([sys.executable, *whole], env=_environment(temporary), capture_output=True, check=True)
-        return found | {
-            "start and mixed capture": sum(map(_total, callgrind(temporary, "start", *whole, atstart="yes")))
-        }
+        return found
 
 
-def callgrind(temporary: str, prefix: str, *arguments: str, atstart: str) -> list[str]:
-    """Runs Python under callgrind; what that wrote."""
-    command = [
-        "valgrind",
-        "--tool=callgrind",
-        f"--instr-atstart={atstart}",
-        f"--callgrind-out-file={temporary}/{prefix}",
-    ]
+def callgrind(temporary: str) -> list[str]:
+    """Walks the paths under callgrind; what that wrote."""
+    command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={temporary}/counts"]
+    fixed = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [*command, sys.executable, *arguments],
-        env=_environment(temporary),
+        [*command, sys.executable, str(Path(__file__).resolve()), _CHILD, temporary],
+        env={**os.environ, **fixed},
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
         raise SystemExit(f"valgrind ended with {done.returncode}:\n{done.stderr}")
-    return [path.read_text() for path in sorted(Path(temporary).glob(f"{prefix}*"))]
-
-
-def _environment(temporary: str) -> dict[str, str]:
-    """One for which bytecode is at hand from the second time on."""
-    fixed = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    return {**os.environ, **fixed, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{temporary}/bytecode"}
+    return [path.read_text() for path in sorted(Path(temporary).glob("counts*"))]
 
 
 def _total(dump: str) -> int:
