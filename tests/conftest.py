@@ -13,6 +13,7 @@ And no secret is printed: everything the tests print, and everything a failure s
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections import Counter
@@ -90,6 +91,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not item.get_closest_marker("corpus")]
     config.hook.pytest_deselected(items=corpus)
     config.stash[_DESELECTED] = [item.nodeid for item in corpus]
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays to the end: the garbage collector need not walk it again and again, a seventh of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 class _Workers:

@@ -29,11 +29,12 @@ def _as_they_were() -> Iterator[None]:
     before, pace = {number: signal.getsignal(number) for number in numbers}, gc.get_threshold()
     for number in numbers:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    gc.unfreeze()
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
     gc.set_threshold(*pace)
-    gc.unfreeze()
+    gc.freeze()
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
