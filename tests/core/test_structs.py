@@ -178,10 +178,10 @@ BY_IDENTITY = """
     core.arrow: ArrowValues
     core.origins: PackedOrigins
     interfaces.buffers.derived: PerfColumns
-    interfaces.buffers.ready: _LayoutText _V1Text
+    interfaces.buffers.ready: _LayoutText
     interfaces.buffers.regular: Grid Layout PerfParts Singles
     interfaces.buffers.regular_v1: V1Block V1Layout
-    interfaces.buffers.same_layout: _Known
+    interfaces.buffers.same_layout: KnownLayout _Known
     interfaces.contents.binding: Binding
     interfaces.contents.sample_chunks: ChunkPart SampleChunk
     questions.audit.findings: FindingPattern

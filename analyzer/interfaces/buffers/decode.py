@@ -26,8 +26,8 @@ from analyzer.interfaces.buffers.adapt import (
 from analyzer.interfaces.buffers.ambiguities import check_strings, id_paddings, string_table_base, without_unpaired
 from analyzer.interfaces.buffers.derived import regular_tree
 from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
-from analyzer.interfaces.buffers.regular import read_regular
-from analyzer.interfaces.buffers.regular_v1 import read_v1
+from analyzer.interfaces.buffers.regular import PERF_DATA
+from analyzer.interfaces.buffers.regular_v1 import WINPERF
 from analyzer.results.buffer import BufferKind
 
 KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
@@ -118,9 +118,9 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
 
 def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
     """The `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
-    if kind == "perf-data" and read_regular(data) is not None:
+    if kind == "perf-data" and PERF_DATA.read(data) is not None:
         return None
-    if kind == "winperf" and not big_endian and read_v1(data) is not None:
+    if kind == "winperf" and not big_endian and WINPERF.read(data) is not None:
         return None
     if len(data) > _SHORT:
         return decode_buffer(kind, data, big_endian=big_endian).problem

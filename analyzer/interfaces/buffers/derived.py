@@ -24,6 +24,7 @@ from analyzer.interfaces.buffers.layout import (
     SINGLE,
 )
 from analyzer.interfaces.buffers.regular import (
+    PERF_DATA,
     Grid,
     Ints,
     Layout,
@@ -32,7 +33,6 @@ from analyzer.interfaces.buffers.regular import (
     Singles,
     Words,
     arrays_joined,
-    read_regular,
 )
 from analyzer.interfaces.buffers.windows_text import utf16_text
 
@@ -103,7 +103,7 @@ def instances_of(data: bytes, grid: Grid) -> Iterator[tuple[int, int, str]]:
 
 def regular_tree(data: bytes) -> dict[str, Any] | None:
     """The tree of a regular buffer, as `decode_buffer` has it."""
-    read = read_regular(data)
+    read = PERF_DATA.read(data)
     if read is None:
         return None
     header = DATA_HEADER.unpack_from(data)
@@ -222,7 +222,7 @@ class PerfColumns(Struct, frozen=True, eq=False, dict=True):
 
 def regular_columns(data: bytes) -> PerfColumns | None:
     """The columns of a regular buffer."""
-    read = read_regular(data)
+    read = PERF_DATA.read(data)
     if read is None:
         return None
     columns = []

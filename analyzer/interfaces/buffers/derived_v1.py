@@ -21,7 +21,7 @@ from analyzer.interfaces.buffers.layout import (
     V1_WHOLE_OBJECT,
 )
 from analyzer.interfaces.buffers.objects_v1 import PERF_NO_INSTANCES, CounterDefinition
-from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, mixed_object, read_v1
+from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block, mixed_object
 from analyzer.interfaces.buffers.windows_text import utf16_text
 
 _Values = list[int | str | None]
@@ -33,26 +33,25 @@ _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 def regular_v1_tree(data: bytes) -> dict[str, Any] | None:
     """The tree of a regular block; None for another, and for one that calls for a remark (`remarks`)."""
-    block = read_v1(data)
+    block = WINPERF.read(data)
     return _tree(data, block, iter(block.values.tolist())) if block is not None and _is_plain(data, block) else None
 
 
-def regular_v1_form(data: bytes) -> tuple[V1Layout, bytes] | None:
-    """The tree of a regular block as JSON text for all blocks of its layout, with a NUL for each of `v1_numbers`; None as
-    `regular_v1_tree` has it, and where values are text."""
-    block = read_v1(data)
-    if block is None or any(block.layout.mixed) or not _is_plain(data, block):
+def regular_v1_form(data: bytes, block: V1Block) -> bytes | None:
+    """The tree of a regular block as JSON text for all blocks of its layout, with a NUL for each of `v1_numbers`; None where it
+    calls for a remark, and where values are text."""
+    if any(block.layout.mixed) or not _is_plain(data, block):
         return None
     tree = _tree(data, block, repeat(_NUMBER))
     tree["system_time"] = dict.fromkeys(CLOCK, _NUMBER)
     for structure in (tree, *(item["body"] for item in tree["objects"])):
         structure.update(dict.fromkeys(structure.keys() & _TICKS, _NUMBER))
-    return block.layout, orjson.dumps(tree)
+    return orjson.dumps(tree)
 
 
-def v1_numbers(data: bytes, layout: V1Layout) -> list[int]:
-    """The clocks and values of a block that has this layout, in the order of its tree."""
-    block = layout.block(data)
+def v1_numbers(data: bytes, block: V1Block) -> list[int]:
+    """The clocks and values of a block, in the order of its tree."""
+    layout = block.layout
     values = iter(block.values.tolist())
     numbers = [*v1_header(data)["system_time"].values(), block.perf_time, block.perf_freq, block.perf_time_100ns]
     for clocks, item, blocks in zip(block.object_clocks, layout.objects, layout.blocks, strict=True):

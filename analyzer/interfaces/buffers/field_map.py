@@ -38,7 +38,7 @@ from analyzer.interfaces.buffers.adapt import (
 )
 from analyzer.interfaces.buffers.decode import ParsePlan, notes_on, parse_positions, plan_for
 from analyzer.interfaces.buffers.layout import CLOCK, spans
-from analyzer.interfaces.buffers.regular import read_regular
+from analyzer.interfaces.buffers.regular import PERF_DATA
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.results.buffer import BufferKind
@@ -458,7 +458,7 @@ def _root_of_blocks(plan: ParsePlan, status_name: StatusName | None) -> Field | 
     data = plan.data
     if plan.kind != "perf-data" or plan.notes or int.from_bytes(data[4:8], "little") < _MANY_BLOCKS:
         return None
-    read = read_regular(data)
+    read = PERF_DATA.read(data)
     if read is None:
         return None
     starts = read.layout.starts

@@ -29,10 +29,8 @@ from analyzer.interfaces.buffers.decode import decode_buffer
 from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.derived_v1 import regular_v1_form, v1_numbers
 from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
-from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, Layout, PerfParts, Words, read_regular
-from analyzer.interfaces.buffers.regular_v1 import MAX_BYTES as V1_MAX_BYTES
-from analyzer.interfaces.buffers.regular_v1 import V1Layout
-from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout, PerfParts, Words
+from analyzer.interfaces.buffers.regular_v1 import WINPERF
 from analyzer.results.buffer import BufferKind
 
 _HEADER_TEXT = (
@@ -91,23 +89,15 @@ _Piece = _TextTemplate | _Grid
 
 
 class _LayoutText(Struct, frozen=True, eq=False):
-    """The text of buffers of one layout behind their headers: its pieces, where the layout is remembered, and which values have a
-    place in it, None for all."""
+    """The text of buffers of one layout behind their headers: its pieces, None where no other buffer is known by the layout, and
+    which values have a place in it, None for all."""
 
-    layout: Layout
     pieces: Sequence[_Piece] | None
     placed: npt.NDArray[np.bool_] | None
 
-    def of(self, data: bytes) -> Iterable[_Piece]:
+    def of(self, data: bytes, layout: Layout) -> Iterable[_Piece]:
         """The pieces for a buffer."""
-        return self.pieces if self.pieces is not None else _grouped(_pieces(data, self.layout))
-
-
-class _V1Text(Struct, frozen=True, eq=False):
-    """The text of blocks of the first version that have one layout."""
-
-    layout: V1Layout
-    pieces: Sequence[_Piece]
+        return self.pieces if self.pieces is not None else _grouped(_pieces(data, layout))
 
 
 class ReadyTree(Struct, frozen=True):
@@ -126,19 +116,14 @@ class ReadyTrees:
     MAX_BYTES = 4 * 1024 * 1024
 
     def __init__(self) -> None:
-        self._known: SameLayout[_LayoutText, np.uint64] = SameLayout("<u8", MAX_BYTES)
-        self._known_v1: SameLayout[_V1Text, np.uint32] = SameLayout("<u4", V1_MAX_BYTES)
         self._cached: Kept[ReadyTree | None] = Kept(self.MAX_BYTES)
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
         """The tree of a buffer; None where `decode_buffer` has to be asked."""
         if kind == "perf-data":
-            if (known := self._known.find(data)) is not None:
-                values = known.layout.values_in(data)
-                return _filled(data, known, values if known.placed is None else values[known.placed])
-            if (read := read_regular(data)) is not None:
-                return self._new_layout(data, read)
-        elif kind == "winperf" and not big_endian and (tree := self._v1_tree(data)) is not None:
+            if (read := PERF_DATA.read(data)) is not None:
+                return _perf_data_tree(data, read)
+        elif kind == "winperf" and not big_endian and (tree := _v1_tree(data)) is not None:
             return tree
         if len(data) > self.MAX_LENGTH:
             return None
@@ -147,34 +132,6 @@ class ReadyTrees:
             lambda: _decoded(kind, data, big_endian=big_endian),
             lambda tree: len(data) + _length(tree),
         )
-
-    def _v1_tree(self, data: bytes) -> ReadyTree | None:
-        """The tree of a regular block of the first version without text among its values."""
-        known = self._known_v1.find(data)
-        if known is None:
-            found = regular_v1_form(data) if len(data) <= V1_MAX_BYTES else None
-            if found is None:
-                return None
-            layout, text = found
-            known = _V1Text(layout, list(_grouped(_templates(text))))
-            self._known_v1.remember(data, known, layout.free)
-        numbers = v1_numbers(data, known.layout)
-        return ReadyTree(Raw(b"".join([piece.filled(numbers) for piece in known.pieces])))
-
-    def _new_layout(self, data: bytes, read: PerfParts) -> ReadyTree:
-        """The tree of a buffer of a layout that is not known."""
-        layout, placed = read.layout, None
-        if not all(isinstance(part, Grid) for part in layout.parts):
-            placed = layout.data_sizes >= 0  # error blocks have no value
-        values: Words | Sequence[int | str] = read.values if placed is None else read.values[placed]
-        if read.texts:
-            values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
-        free = layout.free
-        pieces = list(_grouped(_pieces(data, layout))) if free is not None else None
-        known = _LayoutText(layout, pieces, placed)
-        if free is not None:
-            self._known.remember(data, known, free)
-        return _filled(data, known, values)
 
 
 def _length(tree: ReadyTree | None) -> int:
@@ -191,14 +148,43 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> Ready
     return ReadyTree(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
-def _filled(data: bytes, known: _LayoutText, values: Words | Sequence[int | str]) -> ReadyTree:
-    """The tree of a buffer, with these values."""
-    texts = [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
+def _perf_data_tree(data: bytes, read: PerfParts) -> ReadyTree:
+    """The tree of undamaged performance data."""
+    layout = read.layout
+    known = layout.once("json", lambda: _layout_text(data, layout))
+    placed, texts = known.placed, [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
+    values: Words | Sequence[int | str] = read.values if placed is None else read.values[placed]
+    if read.texts:
+        values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
     if len(data) > _LONG:
-        return ReadyTree(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.of(data)))))
-    for piece in known.pieces or known.of(data):
+        return ReadyTree(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.of(data, layout)))))
+    for piece in known.pieces or known.of(data, layout):
         texts.append(piece.filled(values))
     return ReadyTree(Raw(b"".join(texts)))
+
+
+def _layout_text(data: bytes, layout: Layout) -> _LayoutText:
+    placed = None
+    if not all(isinstance(part, Grid) for part in layout.parts):
+        placed = layout.data_sizes >= 0  # error blocks have no value
+    return _LayoutText(list(_grouped(_pieces(data, layout))) if layout.free is not None else None, placed)
+
+
+def _v1_tree(data: bytes) -> ReadyTree | None:
+    """The tree of a regular block of the first version without text among its values."""
+    block = WINPERF.read(data)
+    if block is None:
+        return None
+
+    def make() -> list[_Piece] | None:
+        form = regular_v1_form(data, block)
+        return list(_grouped(_templates(form))) if form is not None else None
+
+    pieces = block.layout.once("json", make)
+    if pieces is None:
+        return None
+    numbers = v1_numbers(data, block)
+    return ReadyTree(Raw(b"".join([piece.filled(numbers) for piece in pieces])))
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:

@@ -22,11 +22,10 @@ it should be has no description, and the compiled parser reads it; its results a
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,12 +54,11 @@ from analyzer.interfaces.buffers.layout import (
     shape_at,
     u4s,
 )
-from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.same_layout import KnownLayout, SameLayout
 from analyzer.interfaces.buffers.windows_text import utf16_text
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
-_Made = TypeVar("_Made")
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(32)
@@ -138,7 +136,7 @@ class Singles(Struct, frozen=True, eq=False):
 Part = Grid | Singles
 
 
-class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
+class Layout(KnownLayout, frozen=True, eq=False):
     """The whole of a buffer but its clocks and values, in the order of the buffer.
 
     Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each value
@@ -677,12 +675,11 @@ def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
 class RegularReader:
     """Reads one answer after the other, as `read_regular` does, faster where an answer has the layout of an earlier one.
 
-    `layout` of both is then the same object, so that whoever makes something of a layout can make it once.
+    `layout` of both is then the same object (`KnownLayout.once`).
     """
 
     def __init__(self) -> None:
         self._known: SameLayout[Layout, np.uint64] = SameLayout("<u8", MAX_BYTES)
-        self._made: WeakKeyDictionary[Layout, Any] = WeakKeyDictionary()
 
     def read(self, data: bytes) -> PerfParts | None:
         layout = self._known.find(data)
@@ -694,12 +691,6 @@ class RegularReader:
             self._known.remember(data, read.layout, free)
         return read
 
-    def once(self, layout: Layout, make: Callable[[], _Made]) -> _Made | None:
-        """Returns what the one caller makes of a layout, and makes it if it is not there; None for a layout that is not remembered.
 
-        What is made is kept as long as the layout, and must not hold it.
-        """
-        made: _Made | None = self._made.get(layout)
-        if made is None and self._known.holds(layout):
-            made = self._made[layout] = make()
-        return made
+# All answers of a process are read by this one: each layout is taken apart once, whoever asks.
+PERF_DATA: Final = RegularReader()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ from analyzer.interfaces.buffers.objects_v1 import (
     WinPerfInstance,
     WinPerfObject,
 )
-from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.same_layout import KnownLayout, SameLayout
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 # Blocks of so many bytes are compared with later ones.
@@ -50,7 +51,7 @@ _KNOWN_INSTANCES, _SHORT_INSTANCE = 4096, 256
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
-class V1Layout(Struct, frozen=True, eq=False, dict=True):
+class V1Layout(KnownLayout, frozen=True, eq=False):
     """The whole of a block but its clocks and values. `objects` have no clocks, and their instances no values.
 
     `places` states in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
@@ -261,3 +262,7 @@ class V1Reader:
         if block is not None:
             self._known.remember(data, block.layout, block.layout.free)
         return block
+
+
+# All blocks of a process are read by this one, as `regular.PERF_DATA` reads answers.
+WINPERF: Final = V1Reader()

@@ -1,9 +1,13 @@
-"""Buffers of a layout met before: found by comparing all but what may differ, for both generations of performance data."""
+"""Buffers of a layout met before: found by comparing all but what may differ, for both generations of performance data.
+
+What is worked out of a layout is kept with it, for all who ask (`KnownLayout.once`).
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -11,7 +15,21 @@ import numpy.typing as npt
 from msgspec import Struct
 
 _Layout = TypeVar("_Layout")
+_Made = TypeVar("_Made")
 _Word = TypeVar("_Word", np.uint32, np.uint64)
+
+
+class KnownLayout(Struct, frozen=True, eq=False, dict=True):
+    """A layout of buffers. Of those that are remembered, each is one object."""
+
+    def once(self, key: str, make: Callable[[], _Made]) -> _Made:
+        """Returns what was made of the layout under a key, and makes it if it is not there. It must not hold the layout."""
+        made: _Made
+        try:
+            made = self.__dict__[key]
+        except KeyError:
+            made = self.__dict__[key] = make()
+        return made
 
 
 class _Known(Struct, frozen=True, eq=False):
@@ -37,9 +55,10 @@ class SameLayout(Generic[_Layout, _Word]):
         self._form = np.dtype(form)
         self._max_bytes = max_bytes
         # By size, what was read first before what was read later; and the sizes of all, in the order of reading.
-        self._known: dict[int, deque[_Known]] = {}
+        self._known: dict[int, tuple[_Known, ...]] = {}
         self._sizes: deque[int] = deque()
         self._bytes = 0
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -47,7 +66,7 @@ class SameLayout(Generic[_Layout, _Word]):
     def find(self, data: bytes) -> _Layout | None:
         """The layout of a buffer that differs from one remembered in nothing but what may differ."""
         of_the_size = self._known.get(len(data))
-        if of_the_size is None:
+        if not of_the_size:
             return None
         words = np.frombuffer(data, self._form)
         for known in of_the_size:
@@ -57,32 +76,28 @@ class SameLayout(Generic[_Layout, _Word]):
                 return layout
         return None
 
-    def holds(self, layout: _Layout) -> bool:
-        """Whether a buffer of this layout is remembered."""
-        return any(known.layout is layout for of_the_size in self._known.values() for known in of_the_size)
-
     def remember(self, data: bytes, layout: _Layout, free: Iterable[npt.NDArray[np.int64]]) -> None:
         """Remembers a buffer of whole words; `free` are the words that may differ."""
-        size = len(data)
+        size: int = len(data)
         if size % self._form.itemsize or size > self._max_bytes:
             return
         words: npt.NDArray[_Word] = np.frombuffer(data, self._form)
         fixed = np.full(len(words), np.iinfo(self._form).max, self._form)
         for these in free:
             fixed[these] = 0
-        if len(self._known.get(size, ())) == self.MAX_OF_A_SIZE:
-            self._forget(size)
-            self._sizes.remove(size)
-        self._known.setdefault(size, deque()).append(_Known(words, fixed, layout))
-        self._sizes.append(size)
-        self._bytes += size
-        while len(self._sizes) > self.MAX_LAYOUTS or self._bytes > self._max_bytes:
-            self._forget(self._sizes.popleft())
+        with self._lock:
+            if len(self._known.get(size, ())) == self.MAX_OF_A_SIZE:
+                self._forget(size)
+                self._sizes.remove(size)
+            self._known[size] = (*self._known.get(size, ()), _Known(words, fixed, layout))
+            self._sizes.append(size)
+            self._bytes += size
+            while len(self._sizes) > self.MAX_LAYOUTS or self._bytes > self._max_bytes:
+                self._forget(self._sizes.popleft())
 
     def _forget(self, size: int) -> None:
         """Forgets the buffer of a size that was read first."""
-        of_the_size = self._known[size]
-        of_the_size.popleft()
         self._bytes -= size
-        if not of_the_size:
+        self._known[size] = self._known[size][1:]
+        if not self._known[size]:
             del self._known[size]

@@ -29,7 +29,7 @@ from analyzer.interfaces.buffers.decode import notes_on, parse_positions, plan_f
 from analyzer.interfaces.buffers.derived import PerfColumns, RawRow, regular_columns, rows_of
 from analyzer.interfaces.buffers.layout import DATA_HEADER
 from analyzer.interfaces.buffers.objects_v1 import CounterDefinition, WinPerfInstance, WinPerfObject
-from analyzer.interfaces.buffers.regular import read_regular
+from analyzer.interfaces.buffers.regular import PERF_DATA
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 
@@ -84,7 +84,7 @@ class PerfData(Struct, frozen=True):
 
 def perf_data_rows(data: bytes) -> PerfData:
     """The rows of a performance data buffer, in the order of the buffer."""
-    regular = read_regular(data)
+    regular = PERF_DATA.read(data)
     if regular is None:
         return plain_perf_data_rows(data)
     rows = tuple(PerfRow(*row) for row in rows_of(data, regular.layout))

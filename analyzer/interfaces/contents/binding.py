@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
-from analyzer.interfaces.buffers.regular import Grid, Layout, Part, PerfParts, RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, V1Reader
+from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout, Part, PerfParts
+from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block, V1Layout
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, is_text, samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog
@@ -78,13 +78,12 @@ class Bindings:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._perflib, self._winperf = RegularReader(), V1Reader()
         # A binding keeps layout and query alive, so that no others can have their identity.
         self._known: Kept[Binding] = Kept(self.MAX_VALUES)
 
     def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfParts, Binding] | None:
         """A data answer to a query and its binding; None where it is irregular, or has text among its values."""
-        read = self._perflib.read(data)
+        read = PERF_DATA.read(data)
         if read is None or read.texts:
             return None
         binding = self._binding(server, read.layout, query)
@@ -92,7 +91,7 @@ class Bindings:
 
     def winperf(self, server: Endpoint, data: bytes) -> tuple[V1Block, Binding] | None:
         """A PERF_DATA_BLOCK and its binding; None where it is irregular."""
-        read = self._winperf.read(data)
+        read = WINPERF.read(data)
         return (read, self._binding(server, read.layout, None)) if read is not None else None
 
     def _binding(self, server: Endpoint, layout: Layout | V1Layout, query: QueryView | None) -> Binding:

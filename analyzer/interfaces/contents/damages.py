@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
-from analyzer.interfaces.buffers.regular import RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Reader
-from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.held_call import HeldCall, HeldSide
@@ -42,9 +39,6 @@ class Damages:
         # For each call a bit for each side of which it is known that nothing is wrong.
         self._sound = bytearray()
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
-        # For buffers of a layout that was met before.
-        self._readers: dict[BufferKind | None, RegularReader | V1Reader]
-        self._readers = {"perf-data": RegularReader(), "winperf": V1Reader()}
 
     def note(self, number: int, name: SideName, side: Side | HeldSide, damage: DecodeError | None) -> None:
         """A side was decoded: what is wrong with its buffer."""
@@ -129,7 +123,7 @@ class Damages:
         """What is wrong with the buffer of a side; it is decoded where that was not done before."""
         known = self._buffers.get((number, name))
         if known is None and not self._known(number) & _BITS[name]:
-            known = self._found(side)
+            known = buffer_damage(side)
             self.note(number, name, side, known)
         return known
 
@@ -137,13 +131,6 @@ class Damages:
         """What is wrong with the buffers of both sides of a call, as far as they are there."""
         sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
         return (self.of(call.number, name, side) for name, side in sides if side is not None)
-
-    def _found(self, side: Side) -> DecodeError | None:
-        """What is wrong with the buffer of a side, which is decoded; one of a layout that was met before is compared with that."""
-        reader = self._readers.get(side.buffer_kind)
-        if reader is not None and side.buffer_span is not None and reader.read(side.buffer_data) is not None:
-            return None
-        return buffer_damage(side)
 
 
 _BITS: dict[SideName, int] = {"request": 1, "response": 2}

@@ -15,10 +15,10 @@ from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import FrameExtent, TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
-from analyzer.interfaces.buffers.regular_v1 import V1Block
+from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block
 from analyzer.interfaces.contents.damages import decoded_buffer
 from analyzer.interfaces.contents.side_fields import buffer_fields, stub_fields
-from analyzer.questions.audit.data_answers import AnswerReader, DataAnswer
+from analyzer.questions.audit.data_answers import DataAnswer, read_answer
 from analyzer.questions.audit.identifier_lists import IdentifierList, read_identifiers
 from analyzer.questions.audit.knowledge import STATING, Knowledge
 from analyzer.questions.audit.verdicts import At, SideName
@@ -67,8 +67,8 @@ class Place(Struct, frozen=True):
 class SideEvidence:
     """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
 
-    def __init__(self, call: Call, name: SideName, side: Side, answers: AnswerReader) -> None:
-        self.call, self.name, self.side, self._answers = call, name, side, answers
+    def __init__(self, call: Call, name: SideName, side: Side) -> None:
+        self.call, self.name, self.side = call, name, side
 
     @property
     def params(self) -> dict[str, Any]:
@@ -128,12 +128,12 @@ class SideEvidence:
     @cached_property
     def answer(self) -> DataAnswer:
         """`lpData` as an answer of QueryCounterData, damaged or not."""
-        return self._answers.read(self.data)
+        return read_answer(self.data)
 
     @cached_property
     def block(self) -> V1Block | None:
         """`lpData` as a PERF_DATA_BLOCK in which everything is as it should be; None where it is none."""
-        return self._answers.block(self.data) if self.side.buffer_kind == "winperf" else None
+        return WINPERF.read(self.data) if self.side.buffer_kind == "winperf" else None
 
     @cached_property
     def identifiers(self) -> IdentifierList:
@@ -301,9 +301,8 @@ class CallEvidence:
         self.opnum, self.status, self.fault = call.opnum, call.status, call.fault
         self.server = call.server.ip
         self.query = call.query if call.is_perflib else None
-        answers = capture.answers if capture is not None else AnswerReader()
-        self.request = SideEvidence(call, "request", call.request, answers) if call.request is not None else None
-        self.response = SideEvidence(call, "response", call.response, answers) if call.response is not None else None
+        self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
+        self.response = SideEvidence(call, "response", call.response) if call.response is not None else None
         # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
         self.unreadable: dict[tuple[str, bool], str | None] = {}
         # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
@@ -422,7 +421,6 @@ class Evidence:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
-        self.answers = AnswerReader()
         # The places that each call shares with others, by their number; 0 for calls that were not met yet, or are like none.
         self._shares = array("H", bytes(2 * (len(analysis.calls) + 1)))
         self._places: list[Places] = [{}]

@@ -35,8 +35,7 @@ from analyzer.interfaces.buffers.layout import (
     planned,
     u4s,
 )
-from analyzer.interfaces.buffers.regular import Grid, Layout, RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Reader
+from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.verdicts import Violation
 
@@ -191,8 +190,8 @@ class DataAnswer(Struct):
     is_walked: bool = True
     # How many bytes may still be read again.
     rereads: int = _MOST_REREAD
-    # The number of its layout, where answers of the same layout have the same one.
-    layout: int | None = None
+    # Its layout, where others of the same layout are known by it.
+    layout: Layout | None = None
 
     def note(self, kind: FlawKind, path: str, at: int, expected: object, seen: object) -> None:
         """Adds a flaw of the number of 4 bytes at `at`."""
@@ -211,37 +210,16 @@ class DataAnswer(Struct):
         return [block for block in self.blocks if block.kind in types]
 
 
-class AnswerReader:
-    """Reads one answer after the other, as far as anything can be made of each. Undamaged ones of one layout have the same blocks
-    and flaws, which are found once."""
-
-    def __init__(self) -> None:
-        self._regular, self._blocks = RegularReader(), V1Reader()
-        self._layouts = 0
-
-    def read(self, data: bytes) -> DataAnswer:
-        regular = self._regular.read(data)
-        if regular is None:
-            return _irregular(data)
-        layout = regular.layout
-
-        def make() -> DataAnswer:
-            made = _of_layout(data, layout)
-            self._layouts += 1
-            made.layout = self._layouts
-            return made
-
-        known = self._regular.once(layout, make) or _of_layout(data, layout)
-        return DataAnswer(data, DATA_HEADER.unpack_from(data), known.blocks, known.flaws, layout=known.layout)
-
-    def block(self, data: bytes) -> V1Block | None:
-        """A PERF_DATA_BLOCK in which everything is as it should be."""
-        return self._blocks.read(data)
-
-
 def read_answer(data: bytes) -> DataAnswer:
-    """Reads one answer alone."""
-    return AnswerReader().read(data)
+    """Reads an answer, as far as anything can be made of it. Undamaged ones of one layout have the same blocks and flaws, which are
+    found once."""
+    regular = PERF_DATA.read(data)
+    if regular is None:
+        return _irregular(data)
+    layout = regular.layout
+    known = layout.once("answer", lambda: _of_layout(data, layout))
+    shared = layout if layout.places is not None else None
+    return DataAnswer(data, DATA_HEADER.unpack_from(data), known.blocks, known.flaws, layout=shared)
 
 
 def _of_layout(data: bytes, layout: Layout) -> DataAnswer:

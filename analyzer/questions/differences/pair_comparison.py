@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.interfaces.buffers import Field
-from analyzer.interfaces.buffers.regular import RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Reader
+from analyzer.interfaces.buffers.regular import PERF_DATA
+from analyzer.interfaces.buffers.regular_v1 import WINPERF
 from analyzer.interfaces.contents.side_fields import buffer_fields, status_name, stub_fields
 from analyzer.questions.differences.conversations import GIVEN, HANDLE_LENGTH, USED
 from analyzer.questions.differences.field_comparison import BUFFER, FieldComparison, marked
@@ -34,7 +34,6 @@ class PairComparison:
 
     def __init__(self, peers: Peers, fields: FieldComparison) -> None:
         self._peers, self._fields = peers, fields
-        self._perf_data, self._winperf = RegularReader(), V1Reader()
         self._left = _MOST_BYTES
 
     def compare(self, a: Call, b: Call) -> tuple[list[FieldDifference], WhyNotCompared | None]:
@@ -150,7 +149,7 @@ class PairComparison:
 
     def _perf_data_values(self, a: bytes, b: bytes) -> tuple[int, int] | None:
         """How many values two answers have, and how many of them differ; None where more may differ."""
-        one, other = self._perf_data.read(a), self._perf_data.read(b)
+        one, other = PERF_DATA.read(a), PERF_DATA.read(b)
         if one is None or other is None or one.layout is not other.layout or one.perf_freq != other.perf_freq:
             return None
         texts = sum(text != other.texts.get(at) for at, text in one.texts.items())
@@ -158,7 +157,7 @@ class PairComparison:
 
     def _winperf_values(self, a: bytes, b: bytes) -> tuple[int, int] | None:
         """As `_perf_data_values` of blocks without values that are no numbers."""
-        one, other = self._winperf.read(a), self._winperf.read(b)
+        one, other = WINPERF.read(a), WINPERF.read(b)
         if one is None or other is None or one.layout is not other.layout or any(one.layout.mixed):
             return None
         clocks = [(each.perf_freq, *(freq for _, freq in each.object_clocks)) for each in (one, other)]

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from analyzer.core.arrays import distinct
 from analyzer.core.kept import Kept
 from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
-from analyzer.interfaces.buffers.regular import read_regular
+from analyzer.interfaces.buffers.regular import PERF_DATA
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.questions.films.film import (
     DECIMALS,
@@ -282,7 +282,7 @@ def _offsets(answer: Answer) -> Ints:
     """Where the bytes of each value begin in the buffer; -1 where that is not known."""
     plan = answer.plan
     layout = plan.layout
-    if answer.data is not None and (read := read_regular(answer.data)) is not None:
+    if answer.data is not None and (read := PERF_DATA.read(answer.data)) is not None:
         layout = read.layout
     found = np.full(len(plan), NO_PLACE, np.int64)
     if layout is not None:

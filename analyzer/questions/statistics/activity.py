@@ -25,8 +25,8 @@ from analyzer.core.kept import Kept
 from analyzer.core.naming import Named
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
-from analyzer.interfaces.buffers.regular import Grid, Layout, RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Layout, V1Reader, counter_values
+from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
+from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Layout, counter_values
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.statistics.shown_calls import ShownCalls
@@ -256,7 +256,6 @@ class _Search:
 
     def __init__(self, analysis: Analysis, damages: Damages) -> None:
         self._analysis, self._damages = analysis, damages
-        self._reader, self._v1_reader = RegularReader(), V1Reader()
         self._polls: Kept[_Poll] = Kept(self.MAX_KEPT)
         self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
         self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
@@ -451,7 +450,7 @@ class _Search:
         """Notes a poll that was answered, by the layout of its answer; False where the call has to be looked at."""
         if view.held is None or self._may_show_images(view, context):
             return False
-        read = self._reader.read(data)
+        read = PERF_DATA.read(data)
         if read is None:
             return False
         self._damages.note_sound(number, "response")
@@ -569,7 +568,7 @@ class _Search:
 
     def _answer_of(self, data: bytes) -> _ObjectBlock:
         """The objects of a PERF_DATA_BLOCK: of a regular one its layout, of another all that it holds."""
-        if (block := self._v1_reader.read(data)) is not None:
+        if (block := WINPERF.read(data)) is not None:
             return _ObjectBlock(block.layout.objects, data, block.layout)
         rows = winperf_rows(data)
         return _ObjectBlock(rows.objects, is_damaged=rows.problem is not None)

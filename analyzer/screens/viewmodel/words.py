@@ -11,7 +11,7 @@ from analyzer.core.kept import Kept
 from analyzer.core.labels import label
 from analyzer.core.printable import shortened
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
-from analyzer.interfaces.buffers.regular import Grid, Layout, read_regular
+from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
 from analyzer.interfaces.buffers.value_names import counter_type_name
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
@@ -238,7 +238,7 @@ def _perflib_answer_words(call: Call, catalog: Catalog, damages: Damages, known:
 
 
 def _perflib_buffer_words(call: Call, side: Side, catalog: Catalog) -> _Said:
-    if side.buffer_kind == "perf-data" and (read := read_regular(side.buffer_data)) is not None:
+    if side.buffer_kind == "perf-data" and (read := PERF_DATA.read(side.buffer_data)) is not None:
         return _parts_words(read.layout, call.query, catalog), None
     decoded = decoded_buffer(side)
     assert decoded is not None

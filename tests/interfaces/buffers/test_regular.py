@@ -122,11 +122,15 @@ def test_of_many_layouts_of_one_size_the_first_is_forgotten() -> None:
     blocks = [
         replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE + 1)
     ]
-    read = [reader.read(perf_data([block])) for block in blocks]
-    held = [parts is not None and reader.once(parts.layout, lambda: True) is not None for parts in read]
-    assert held == [False, *[True] * SameLayout.MAX_OF_A_SIZE]
+    first, *others = [perf_data([block]) for block in blocks]
+    read = {data: reader.read(data) for data in (first, *others)}
+    for data in (*others, first):
+        earlier, later = read[data], reader.read(data)
+        assert earlier is not None
+        assert later is not None
+        assert (earlier.layout is later.layout) == (data is not first)
     assert len(reader._known) == SameLayout.MAX_OF_A_SIZE
-    assert reader._known._bytes == SameLayout.MAX_OF_A_SIZE * len(perf_data([blocks[0]]))
+    assert reader._known._bytes == SameLayout.MAX_OF_A_SIZE * len(first)
 
 
 def test_what_a_reader_remembers_is_bounded() -> None:

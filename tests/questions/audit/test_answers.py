@@ -19,7 +19,6 @@ from analyzer.questions.audit.data_answers import (
     _MOST_REREAD,
     _MOST_ROWS,
     _WAYS,
-    AnswerReader,
     DataAnswer,
     FlawKind,
     _Way,
@@ -164,15 +163,13 @@ def test_a_value_is_counted_with_its_padding() -> None:
     assert block.shapes == [(row.shape, 2)]
 
 
-def test_answers_of_one_layout_have_one_number() -> None:
-    """A layout counts from 1 once it comes again; an answer that does not come out has none."""
-    reader = AnswerReader()
+def test_answers_of_one_layout_share_it_and_what_was_made_of_it() -> None:
     first, second, broken = perf_data([SINGLE]), perf_data([COUNTERS]), perf_data([SINGLE])[:-1]
-    found = [reader.read(data) for data in (first, second, first, second, broken, first)]
-    numbers = [answer.layout for answer in found]
-    assert numbers[4] is None
-    assert numbers[5] == numbers[2]
-    assert len({numbers[2], numbers[3]}) == 2
+    found = [read_answer(data) for data in (first, second, first, second, broken, first)]
+    layouts = [answer.layout for answer in found]
+    assert layouts[4] is None
+    assert layouts[0] is layouts[2] is layouts[5]
+    assert layouts[1] is layouts[3] is not layouts[0]
     assert found[5].blocks is found[2].blocks
     assert [answer.data for answer in found[:2]] == [first, second]
 
