@@ -26,6 +26,7 @@ from analyzer.collect.manifest import MANIFEST, Manifest
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import Store, StoreError
 from analyzer.core.times import NS_PER_S
+from analyzer.results.rows import CONTRADICTIONS
 
 LOCK = "_lock"
 LEASE_S, RENEWED_S = 300, 60
@@ -131,7 +132,7 @@ def _refuse(store: Store, number: int) -> Owner | None:
         raise InputError(f"{store.root} is being written by another run", hint="Run again when it has ended.") from None
     except OSError as error:
         raise InputError(f"the lock of {store.root} cannot be read ({error.strerror or error})") from None
-    except msgspec.MsgspecError:
+    except CONTRADICTIONS:
         return None  # no run of ours writes that
     left_s = (owner.until_ns - _now_ns()) // NS_PER_S
     if left_s < 0 or _has_ended(owner):

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from analyzer.collect.stage_facts import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import StorageError, Store
+from analyzer.results.rows import CONTRADICTIONS
 
 FORMAT, VERSION = "pcq-dataset", 4
 MANIFEST = "manifest.json"
@@ -154,14 +155,14 @@ def read_manifest(store: Store) -> Manifest | None:
                 hint=f"This program reads version {VERSION}: take a newer one.",
             )
         return msgspec.convert(stated, Manifest)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except CONTRADICTIONS as error:
         raise InputError(f"{store.root} has a damaged manifest: {error}") from None
 
 
 def read_facts(store: Store, manifest: Manifest) -> Facts:
     try:
         return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(store.read(manifest.facts)), type=Facts)
-    except (OSError, msgspec.MsgspecError, zstandard.ZstdError) as error:
+    except (OSError, zstandard.ZstdError, *CONTRADICTIONS) as error:
         raise InputError(
             f"{store.root} cannot grow: {manifest.facts} cannot be read ({error})", hint="Collect into a new dataset."
         ) from None

@@ -20,7 +20,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from msgspec import MsgspecError, msgpack
+from msgspec import msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.growing_columns import Columns, GrowingColumns
@@ -65,6 +65,7 @@ from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, ends_in, stu
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint
+from analyzer.results.rows import CONTRADICTIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -667,7 +668,7 @@ class OrderedCalls(Sequence[Call]):
         firsts, known, read = [], set[tuple[int, Any]](), self.table.log.read
         for number, context, place, length in zip(numbers, *columns, strict=True):
             text: Any = read(place, length)
-            with suppress(MsgspecError):  # whoever looks at the call says so
+            with suppress(*CONTRADICTIONS):  # whoever looks at the call says so
                 found = PARAMS_DECODER.decode(text).get(param)
                 text = found if isinstance(found, str) else None
             if (context, text) not in known:

@@ -136,6 +136,14 @@ def test_a_lock_is_free_when_its_owner_has_ended_or_its_lease_has(
             pytest.fail("two have it")
 
 
+@pytest.mark.parametrize("data", [b"", b'{"run": "\xf3x"}', b"[" * 5000])
+def test_a_lock_that_no_run_wrote_is_free(data: bytes, tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    store.write("_lock/000000000007.json", data)
+    with locked(store, "mine"):
+        assert store.names("") == ["_lock/000000000008.json"]
+
+
 def test_of_two_that_take_a_free_lock_at_once_one_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second sees no lock, and comes to write when the first has it, or has given it back, or another has it since. On this
     machine they wait for each other, in storage they do not."""

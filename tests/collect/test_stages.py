@@ -13,6 +13,7 @@ from zlib import crc32
 import msgspec
 import numpy as np
 import pytest
+import zstandard
 from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock, PlacedBlock, heads_of
@@ -487,8 +488,8 @@ def test_a_manifest_is_of_this_program_and_this_version(tmp_path: Path) -> None:
         else:
             with pytest.raises(InputError, match=words):
                 read_manifest(store)
-    for text in ("[]", "{"):
-        (tmp_path / "manifest.json").write_text(text)
+    for text in (b"[]", b"{", b'{"format": "\xf3x"}', b"[" * 5000):
+        (tmp_path / "manifest.json").write_bytes(text)
         with pytest.raises(InputError):
             read_manifest(store)
 
@@ -498,7 +499,8 @@ def test_facts_are_read_as_they_were_written(tmp_path: Path) -> None:
     (tmp_path / "facts").write_bytes(packed_facts(facts))
     manifest = Manifest(program="p", schema=1, run="r", facts="facts")
     assert read_facts(Store(str(tmp_path)), manifest) == facts
-    for data in (b"no zstd", packed_facts(facts)[:-3]):
+    packed = [zstandard.compress(data) for data in (b"\xa2\xf3x", b"\x91" * 5000)]
+    for data in (b"no zstd", packed_facts(facts)[:-3], *packed):
         (tmp_path / "facts").write_bytes(data)
         with pytest.raises(InputError, match="facts cannot be read"):
             read_facts(Store(str(tmp_path)), manifest)
