@@ -100,10 +100,6 @@ def test_a_block_longer_than_the_bound_is_passed_over_unless_it_carries_a_frame(
         assert [problem.text for problem in problems] == ([words] if words is not None else [])
 
 
-def stream_of(data: bytes) -> Any:
-    return open_stream(BytesIO(data), "data")[0]
-
-
 @pytest.mark.parametrize("block_bytes", [1 << 16, 150])
 def test_of_bad_packets_in_any_number_of_blocks_eight_are_named(block_bytes: int) -> None:
     file = Pcapng().section().interface()

@@ -8,7 +8,6 @@ from pathlib import Path
 from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
 
 V1 = CAPTURES / "n_v1_midstream.pcap"
-V1_SECRETS = CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.secrets.json"
 
 
 def test_metadata_goes_from_one_capture_to_another(tmp_path: Path) -> None:
