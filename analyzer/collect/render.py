@@ -28,7 +28,7 @@ from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.finding_records import finding_record
+from analyzer.questions.audit.findings import finding_record
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis

@@ -17,8 +17,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.store import Store
 from analyzer.interfaces.contents.programs import shows_most
-from analyzer.questions.audit.finding_records import coverage_record
-from analyzer.questions.audit.findings import Coverage
+from analyzer.questions.audit.findings import Coverage, coverage_record
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome

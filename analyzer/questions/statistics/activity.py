@@ -149,7 +149,7 @@ def omissions(found: ActivityFindings) -> Iterator[OmissionRecord]:
 def findings(analysis: Analysis, damages: Damages | None = None) -> ActivityFindings:
     """Activities in the order of their first calls, images in the order of their first sighting. What is wrong with the answers to
     polls is noted in `damages`."""
-    return _Search(analysis, Damages() if damages is None else damages).found()
+    return _ActivitySearch(analysis, Damages() if damages is None else damages).found()
 
 
 def category_of(name: str | None) -> Category | None:
@@ -250,7 +250,7 @@ class _ObjectBlock(Struct, frozen=True):
         return [row[column] if column < len(row) else None for row in rows]
 
 
-class _Search:
+class _ActivitySearch:
     # Of layouts of answers, by query and caller, so many deeds are kept.
     MAX_KEPT = 100_000
 

@@ -22,8 +22,7 @@ from msgspec import to_builtins
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.json import document
 from analyzer.core.paths import path_of_text
-from analyzer.questions.audit.finding_records import finding_record
-from analyzer.questions.audit.findings import Finding
+from analyzer.questions.audit.findings import Finding, finding_record
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Rule
 from analyzer.questions.audit.verdicts import Severity

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.finding_records import coverage_record, finding_record, requirement_keys
-from analyzer.questions.audit.findings import JUDGED, VERDICTS, Coverage, Finding
+from analyzer.questions.audit.findings import (
+    JUDGED,
+    VERDICTS,
+    Coverage,
+    Finding,
+    coverage_record,
+    finding_record,
+    requirement_keys,
+)
 from analyzer.questions.audit.verdicts import Actor, Confidence, Outcome, Severity
 from analyzer.results.audit import AuditSummaryRecord, CoverageVerdict, MatrixRecord
 from analyzer.results.next_command import next_command

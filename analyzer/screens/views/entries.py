@@ -17,8 +17,7 @@ from analyzer.core.output.json import document
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.programs import ClientPrograms, client_programs
 from analyzer.interfaces.contents.timeline_records import session_record
-from analyzer.questions.audit.finding_records import finding_record
-from analyzer.questions.audit.findings import Finding
+from analyzer.questions.audit.findings import Finding, finding_record
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallOutcome, CallRecord
 from analyzer.results.connection import SmbSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.finding_records import finding_record
+from analyzer.questions.audit.findings import finding_record
 from analyzer.questions.series.counter_records import counter_records, selection_of
 from analyzer.screens.viewmodel.finding_views import coverage_views, finding_views
 from analyzer.screens.viewmodel.layers import call_view
