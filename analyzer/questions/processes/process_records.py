@@ -22,12 +22,14 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.processes.process_marks import name_marks, parent_marks
 from analyzer.questions.series.formatted_columns import CODES
+from analyzer.questions.series.places import counter_names
 from analyzer.questions.series.readings import Batch, readings
 from analyzer.questions.series.series import Series
 from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.questions.statistics.activity import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
 from analyzer.questions.statistics.summary import frames_of_calls
 from analyzer.results.analysis import Analysis
+from analyzer.results.call_rows import KIND_NUMBERS
 from analyzer.results.process import Course, ProcessMark, ProcessRecord
 from analyzer.results.sample import Why
 from analyzer.results.statistics import ImageRecord, Who
@@ -79,7 +81,8 @@ class ProcessTable(Struct, frozen=True):
     answers: Sequence[int]
     seen_by: Sequence[tuple[Who, ...]]
     machines: Mapping[str, str]
-    _values: Sequence[_Values]
+    # Looked for in all answers when it is first asked for.
+    _values: Callable[[], Sequence[_Values]]
     _lists: Mapping[ListKey, Sequence[tuple[int, int]]]
     _frames_of: Callable[[int, int], _FramesOfCalls]
 
@@ -92,7 +95,7 @@ class ProcessTable(Struct, frozen=True):
     def record(self, row: int) -> ProcessRecord:
         """The process in a row."""
         server, name, pid, _ = self.keys[row]
-        first, last, images, values = self.first[row], self.last[row], self.images[row], self._values[row]
+        first, last, images, values = self.first[row], self.last[row], self.images[row], self._values()[row]
         frames, files = self._frames_of(first.first_call, last.last_call)
         before = self._lists.get((server, first.source, first.target), ())
         after = self._lists.get((server, last.source, last.target), ())
@@ -125,16 +128,20 @@ class ProcessTable(Struct, frozen=True):
 
 def process_table(analysis: Analysis, found: ActivityFindings) -> ProcessTable:
     """The processes in what was found of counters."""
-    known = _values(readings(analysis, _OfProcesses())) if found.images else {}
     sighted = _by_machine(_sighted(found.images))
     keys, images = list(sighted), list(sighted.values())
-    nothing = _Values()
-    values = [known.get(key[:3], nothing) for key in keys] if known else [nothing] * len(keys)
+
+    @cache
+    def values() -> list[_Values]:
+        known, nothing = _values(readings(analysis, _OfProcesses())), _Values()
+        return [known.get(key[:3], nothing) for key in keys]
+
+    with_parents = values() if keys and _may_state_parents(analysis) else [_Values()] * len(keys)
     services: dict[str, frozenset[int]] = {}
     for server, name, pid, _ in keys:
         if pid is not None and name.casefold() == "services":
             services[server] = services.get(server, frozenset()) | {pid}
-    parents = [one.parent for one in values]
+    parents = [one.parent for one in with_parents]
     none: frozenset[int] = frozenset()
     oddities = [
         name_marks(name) + (parent_marks(name, parent, services.get(server, none)) if parent is not None else ())
@@ -146,7 +153,7 @@ def process_table(analysis: Analysis, found: ActivityFindings) -> ProcessTable:
         [some[0] if len(some) == 1 else min(some, key=attrgetter("first_call")) for some in images],
         [some[0] if len(some) == 1 else max(some, key=attrgetter("last_call")) for some in images],
         parents,
-        _parent_names(keys, values),
+        _parent_names(keys, with_parents),
         oddities,
         [some[0].calls if len(some) == 1 else sum(one.calls for one in some) for some in images],
         [
@@ -222,6 +229,17 @@ def _course(parts: Sequence[_Floats]) -> Course | None:
 
 
 # Values
+
+
+def _may_state_parents(analysis: Analysis) -> bool:
+    """Whether values may state who created a process: in answers of the registry, or of a counter that was described so."""
+    kinds = analysis.calls.column("response_buffer_kind")
+    return bool((kinds == KIND_NUMBERS["winperf"]).any()) or any(
+        _kind_of(counter_names(catalog, guid, number)) == _PARENT
+        for _, catalog in analysis.catalogs
+        for guid, entry in catalog.countersets.items()
+        for number in entry.counters
+    )
 
 
 class _OfProcesses:

@@ -6,6 +6,7 @@ import random
 import string
 from collections.abc import Sequence
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pytest
@@ -13,14 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.times import NS_PER_S
+from analyzer.questions.processes import process_records as process_records_module
 from analyzer.questions.processes.process_marks import name_marks, parent_marks
-from analyzer.questions.processes.process_records import process_records
+from analyzer.questions.processes.process_records import process_records, process_table
+from analyzer.questions.series.readings import readings
 from analyzer.questions.series.series import Key, Series
 from analyzer.questions.series.value_plans import Registry, State
+from analyzer.questions.statistics.activity import findings
+from analyzer.results.analysis import Analysis
 from analyzer.results.process import Course, ProcessRecord
-from tests.build.buffers import Counter, Instance, PerfObject, identifier, perf_data, winperf
+from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
 from tests.build.calls import COUNTERSET, MS, Calls, analysis_of, winreg
-from tests.questions.statistics.test_activity import ANY, process_set, processes
+from tests.questions.statistics.test_activity import ANY, PROCESS_ID, process_set, processes
 
 PROCESS, PID, PARENT, ELAPSED, CPU, MEMORY = 230, 784, 1410, 684, 6, 180
 COUNTERS = (
@@ -123,6 +128,36 @@ def test_instances_that_are_called_by_name_and_process_id_are_processes_of_that_
     assert (found.name, found.pid) == ("chrome", 30)
     (found,) = asked_for("*", [processes(("chrome:31", 3, 30))])
     assert (found.name, found.pid) == ("chrome:31", 30)
+
+
+@pytest.mark.parametrize("is_described", [False, True])
+def test_values_are_read_first_where_a_parent_may_be_stated(
+    is_described: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else when a record is made, once for all."""
+    asked: list[Analysis] = []
+
+    def noted(analysis: Analysis, *rest: Any) -> Any:
+        asked.append(analysis)
+        return readings(analysis, *rest)
+
+    monkeypatch.setattr(process_records_module, "readings", noted)
+    make = Calls()
+    counters = [(PROCESS_ID, "ID Process"), (5, "Creating Process ID" if is_described else "Other")]
+    rows = tuple((pack("<I", pid), pack("<I", 4)) for pid in (30, 40))
+    block = Block(6, ids=(PROCESS_ID, 5), instances=(("cmd", 3), ("calc", 4)), values=rows)
+    analysis = analysis_of(
+        make.registration(9, wide("Process V2")),
+        make.registration(10, string_table(counters, from_start=True)),
+        make.open_query(),
+        make.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")),
+        make.counter_data(perf_data([block])),
+    )
+    table = process_table(analysis, findings(analysis))
+    parent = 4 if is_described else None
+    assert (len(asked), list(table.parent_pids)) == (int(is_described), [parent, parent])
+    assert [table.record(row).parent_pid for row in range(2)] == [parent, parent]
+    assert len(asked) == 1
 
 
 def test_a_damaged_answer_lists_nothing_whole() -> None:
