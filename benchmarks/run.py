@@ -87,7 +87,7 @@ def measured(
         [sys.executable, "-c", probe, str(output or os.devnull), *filled],
         stdout=subprocess.PIPE,
         cwd=ROOT,
-        env=environment(directory),
+        env=environment(),
         check=True,
     )
     code, seconds, rss_mb = json.loads(done.stdout)
@@ -96,10 +96,10 @@ def measured(
     return seconds, rss_mb
 
 
-def environment(directory: Path) -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The environment of a command. Modules are compiled once, as those of an installed package are."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(directory / "pycache")}
+    return {**kept, "PYTHONPATH": str(ROOT)}
 
 
 def limited(capture: Capture, packets: int | None, directory: Path) -> Capture:
@@ -190,12 +190,10 @@ def cores(captures: Sequence[Capture], directory: Path, rounds: int) -> list[str
     return rows
 
 
-def _at_once(command: Sequence[str], directory: Path, count: int) -> float:
+def _at_once(command: Sequence[str], count: int) -> float:
     """Seconds on the clock until so many processes, begun at the same time, have all done the same."""
     begun = time.perf_counter()
-    started = [
-        subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment(directory)) for _ in range(count)
-    ]
+    started = [subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT, env=environment()) for _ in range(count)]
     codes = [one.wait() for one in started]
     if any(codes):
         raise SystemExit(f"{command[0]} ended with {codes}")
