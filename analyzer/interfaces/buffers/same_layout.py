@@ -20,7 +20,7 @@ _Word = TypeVar("_Word", np.uint32, np.uint64)
 
 
 class KnownLayout(Struct, frozen=True, eq=False, dict=True):
-    """A layout of buffers. Of those that are remembered, each is one object."""
+    """A layout of buffers. Buffers of a layout that is remembered share one object."""
 
     def once(self, key: str, make: Callable[[], _Made]) -> _Made:
         """Returns what was made of the layout under a key, and makes it if it is not there. It must not hold the layout."""

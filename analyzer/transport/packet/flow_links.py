@@ -1,7 +1,7 @@
 """What frames show of the machine that sent them beside its address: the source address of the link layer, and the hop limit.
 
-Taken from frames that are read anyway. Of a run of segments, each end's first and last frame is taken, and those where one of the
-two changes. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
+Taken from frames that are read anyway: in a run of segments, from the first and last frame of each end, and from those where what
+they show changes. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
 the frame has the address of something in between, and none is noted.
 """
 
