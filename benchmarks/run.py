@@ -178,7 +178,7 @@ def cores(captures: Sequence[Capture], directory: Path, rounds: int) -> list[str
         taken: dict[str, list[float]] = {way: [] for way in ways}
         perfect: list[float] = []
         for _ in range(rounds):
-            perfect.append(_at_once([*OURS.command(capture), "--jobs", "1"], directory, count) / count)
+            perfect.append(_at_once([*OURS.command(capture), "--jobs", "1"], count) / count)
             for way, options in ways.items():
                 begun = time.perf_counter()
                 measured([*OURS.command(capture), *options], directory)

@@ -23,10 +23,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.collect.manifest import MANIFEST, Manifest
-from analyzer.core.errors import InputError
+from analyzer.core.errors import CONTRADICTIONS, InputError
 from analyzer.core.output.store import Store, StoreError
 from analyzer.core.times import NS_PER_S
-from analyzer.results.rows import CONTRADICTIONS
 
 LOCK = "_lock"
 LEASE_S, RENEWED_S = 300, 60

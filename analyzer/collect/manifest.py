@@ -14,9 +14,8 @@ import zstandard
 from msgspec import Struct, field
 
 from analyzer.collect.stage_facts import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
-from analyzer.core.errors import InputError
+from analyzer.core.errors import CONTRADICTIONS, InputError
 from analyzer.core.output.store import StorageError, Store
-from analyzer.results.rows import CONTRADICTIONS
 
 FORMAT, VERSION = "pcq-dataset", 4
 MANIFEST = "manifest.json"

@@ -5,8 +5,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from msgspec import MsgspecError
+
 from analyzer.core.paths import without_raw_bytes
 from analyzer.core.printable import printable
+
+# What reading values that contradict each other ends in.
+CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
 
 
 class InputError(Exception):

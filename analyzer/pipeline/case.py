@@ -14,13 +14,12 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from analyzer.core.errors import CaseError, InputError
+from analyzer.core.errors import CONTRADICTIONS, CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.container import CaseEntry, Container, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture import SCHEMA, EventTrace
 from analyzer.results.evidence import FileDigest
-from analyzer.results.rows import CONTRADICTIONS
 from analyzer.results.saved import ENTRIES, CaseFacts, TableFacts, dump, load
 
 FORMAT, VERSION = "pcq-case", 7

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from msgspec import msgpack
 
 from analyzer.core.absence import Missing
+from analyzer.core.errors import CONTRADICTIONS
 from analyzer.core.growing_columns import Columns, GrowingColumns
 from analyzer.core.origins import PackedOrigins, only_frame
 from analyzer.core.spill import Log, LoggedBytes
@@ -65,7 +66,6 @@ from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, ends_in, stu
 from analyzer.results.perflib import INTERFACE, Opnum
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint
-from analyzer.results.rows import CONTRADICTIONS
 
 if TYPE_CHECKING:
     import numpy as np

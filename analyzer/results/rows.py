@@ -18,12 +18,10 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.arrow import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, ColumnKind, ColumnNode, written
-from analyzer.core.errors import CaseError
+from analyzer.core.errors import CONTRADICTIONS, CaseError
 from analyzer.core.spill import Readable
 
 ROWS_OF_BATCH = 4096
-# What reading values that contradict each other ends in.
-CONTRADICTIONS = (msgspec.MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
 
 _Row = TypeVar("_Row")
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.core.cached import cached_property
-from analyzer.core.errors import CaseError
+from analyzer.core.errors import CONTRADICTIONS, CaseError
 from analyzer.core.frame_ids import file_of
 from analyzer.core.origins import PackedOrigins, only_frame, pack_origins, packed_length
 from analyzer.results.call import Call, SideName
@@ -44,7 +44,6 @@ from analyzer.results.held_call import HeldCall
 from analyzer.results.pdus import Pdus
 from analyzer.results.perflib import INTERFACE, PARAMS
 from analyzer.results.query import QueryView
-from analyzer.results.rows import CONTRADICTIONS
 
 # Which state of a query handle a call saw: a column beside those of the table.
 VIEW = "view"
