@@ -72,13 +72,6 @@ def captures() -> list[Capture]:
     return [Capture(**entry) for entry in manifest()["capture"]]
 
 
-def of_each_kind() -> list[Capture]:
-    """The shortest capture of those in which the same calls are made, and each that was derived from another. Captures of one
-    kind differ in how calls were sent and sealed: below the calls, tests take `captures()`."""
-    by_length = sorted(captures(), key=lambda one: one.path.stat().st_size, reverse=True)
-    return [*{(*one.breaks, one.file if one.derived_from else ""): one for one in by_length}.values()]
-
-
 @dataclass(frozen=True, slots=True)
 class TrueCall:
     """One call as client and server recorded it. `samples` is None where the answer carries none to compare."""

@@ -23,7 +23,9 @@ from tests.build.calls import Calls, analysis_of, sealed
 from tests.questions.audit.handles import bound, closed
 
 CONTRACT = _Contract(FailOn.warn, None, allow_undecrypted=False)
-BROKEN = [capture for capture in truth.of_each_kind() if capture.breaks]
+# Of the captures that break the same requirements, the shortest.
+BY_LENGTH = sorted(truth.captures(), key=lambda one: (truth.CAPTURES / one.file).stat().st_size, reverse=True)
+BROKEN = [*{tuple(capture.breaks): capture for capture in BY_LENGTH if capture.breaks}.values()]
 # What is of more than the call it points at.
 OF_ASSOCIATION = ("PCQ110", "PCQ112", "PCQ113", "PCQ114", "PCQ115")
 OF_HANDLE = ("PCQ455", "PCQ712", "PCQ713", "PCQ714", "PCQ715", "PCQ716", "PCQ717", "PCQ720")

@@ -91,7 +91,7 @@ def test_lists_that_change_for_ever_are_listed_to_a_limit(monkeypatch: pytest.Mo
     assert "not listed" in record["holdings"][2]["reason"]
 
 
-@pytest.mark.parametrize("capture", truth.of_each_kind(), ids=lambda capture: capture.file)
+@pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_every_capture_has_its_handles_reported(capture: truth.Capture) -> None:
     view = Handles(analysis_of_file(capture.file))
     records = [json.loads(dumps(record)) for record in view.records()]

@@ -33,7 +33,7 @@ from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 
 
-@pytest.mark.parametrize("capture", truth.of_each_kind(), ids=lambda capture: capture.file)
+@pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
 def test_every_capture_in_every_form(capture: truth.Capture) -> None:
     analysis = analysis_of_file(capture.file)
     view = Stats(analysis)
