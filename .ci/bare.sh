@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs `make pytest` as a plain user sees it on a bare Debian 12: a fresh clone, no sudo, and none of the programs that setup.sh would
 # install. Tests that need them are skipped, counted and named; nothing may fail. Run as root, it changes to a user without rights.
-# What `make lint` says does not depend on the machine, except that it lacks node: chroot.sh runs it too.
+# It leaves `make lint` out: what that says is the same on every machine. chroot.sh runs it without node.
 # The order and the examples of properties are the same in every run.
 #   bare.sh [PYTHON]
 set -eu

@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What collecting made stays to the end: the garbage collector need not walk it again and again, a seventh of the time."""
+    """What collecting made stays to the end, so the garbage collector need not walk it again and again."""
     gc.collect()
     gc.freeze()
 

@@ -10,7 +10,7 @@ from msgspec import MsgspecError
 from analyzer.core.paths import without_raw_bytes
 from analyzer.core.printable import printable
 
-# What reading values that contradict each other ends in.
+# What decoding ends in where bytes are damaged or values contradict each other.
 CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
 
 

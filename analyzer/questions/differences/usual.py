@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from analyzer.core.errors import InputError
+from analyzer.core.errors import CONTRADICTIONS, InputError
 from analyzer.core.output.json import document
 from analyzer.questions.differences.call_comparison import occurrence_of
 from analyzer.questions.differences.peers import Peer, Peers, paired_peers, peers_of
@@ -80,7 +80,7 @@ def read_usual(path: Path) -> Baseline:
         found = msgspec.json.decode(path.read_bytes(), type=Baseline)
     except OSError as error:
         raise InputError(f"the baseline {path} cannot be read: {error.strerror}", hint=hint) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except CONTRADICTIONS:
         raise InputError(f"{path} is no baseline of a machine", hint=hint) from None
     if found.schema != _SCHEMA:
         raise InputError(f"{path} is a baseline of schema {found.schema}; this program knows {_SCHEMA}", hint=hint)

@@ -126,6 +126,17 @@ def test_the_text_of_a_block_of_the_first_version_is_made_once_for_a_layout(
     assert len(made) == 1
 
 
+def test_a_block_that_is_too_long_to_be_known_again_has_no_form(
+    calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = calls("regular_v1_form")
+    data = winperf([PerfObject(5, (Counter(1, 0x10100, 8),), (Instance("a", -1, (0, 0), (7,)),))])
+    for most, count in ((len(data) - 1, 0), (len(data), 1)):
+        monkeypatch.setattr(ready, "V1_MAX_BYTES", most)
+        assert_ready(ReadyTrees(), "winperf", data)
+        assert len(made) == count
+
+
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
