@@ -23,9 +23,9 @@ from analyzer.collect.stage_facts import ConversationFacts
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of
-from analyzer.core.origins import PackedOrigins, pack_origins
+from analyzer.core.origins import PACKED_EXTENT, PACKED_SHARED, PackedOrigins
 from analyzer.core.output.store import StorageError, Store
-from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, TracedBytes
+from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, lesson_of
 from analyzer.interfaces.resolution.resolve import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, holds_names
@@ -159,7 +159,7 @@ class _Places:
     def _moved(self, data: TracedBytes) -> TracedBytes:
         """The bytes with the frames of the dataset as their origin."""
         out, sharing = bytearray(), 0
-        for frame, start, length in PACKED_EXTENT.iter_unpack(pack_origins(data)):
+        for frame, start, length in PACKED_EXTENT.iter_unpack(data.packed_origins):
             is_count = not sharing and frame & PACKED_SHARED
             out += PACKED_EXTENT.pack(frame if is_count else self.frame(frame), start, length)
             sharing = start if is_count else max(sharing - 1, 0)

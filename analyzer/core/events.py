@@ -8,7 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
-from analyzer.core.traced import FrameExtent, TracedBytes
+from analyzer.core.origins import FrameExtent
+from analyzer.core.traced import TracedBytes
 
 ProblemKind = Literal[
     "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable", "failed"

@@ -1,64 +1,309 @@
-"""Where bytes were captured, packed: extents as a few bytes each, without the objects that found them out.
+"""Where bytes were captured: sources, which know it of each of their positions.
 
-A layer's source of bytes holds on to tables of its connection. What is kept of a whole capture is packed when it is complete, and
-answers the same questions but those about times.
+While layers read, a source is a `FrameTable`, `JoinedSource` or `SharedSource`. It knows times, and holds on to tables of its
+connection. What is kept of a whole capture is packed when it is complete (`PackedOrigins`). It answers the same questions, except
+those about times.
 
-The form: rows of 16 bytes, little-endian: frame id (8), first byte in the frame (4), length (4). A row is the origin of as many
-bytes as its length states. Bytes that were made from others without keeping positions (decompression) have the highest bit of the
-frame id set. Then the rest of the id is the number of bytes, and "first byte" the number of rows that follow and are the origin of
-each of them.
+The packed form: rows of 16 bytes, little-endian: frame id (8), first byte in the frame (4), length (4). A row is the origin of as
+many bytes as its length states. Bytes that were made from others without keeping positions (decompression) have the highest bit of
+the frame id set. Then the rest of the id is the number of bytes, and "first byte" the number of rows that follow and are the origin
+of each of them.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from itertools import accumulate
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from operator import add, le, sub
+from typing import Literal
 
 from msgspec import Struct
 
-from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, FrameExtent, Source, TracedBytes
+from analyzer.core.discreet import Discreet
+
+# Frame id, first byte in the frame, length.
+PACKED_EXTENT = struct.Struct("<QII")
+PACKED_SHARED = 1 << 63
 
 
-def pack_origins(data: TracedBytes) -> bytes:
-    """Where `data` was captured."""
-    return data.source.located(data.start, data.start + len(data))[0]
+class FrameExtent(Discreet, frozen=True):
+    """A run of captured bytes: frame id (see `core.frame_ids`), first byte and length inside that frame's captured bytes.
 
+    `time_ns` is the frame's time, which the frame id implies: it takes no part in equality.
+    """
 
-def only_frame(packed: bytes) -> int | None:
-    """The frame that carried all of these bytes, None where there are several or none."""
+    hidden = ("time_ns",)
     frame: int
-    if len(packed) != PACKED_EXTENT.size:
-        return None
-    frame, _, _ = PACKED_EXTENT.unpack(packed)
-    return frame
+    start: int
+    length: int
+    time_ns: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FrameExtent) and self._place == other._place
+
+    def __hash__(self) -> int:
+        return hash(self._place)
+
+    @property
+    def _place(self) -> tuple[int, int, int]:
+        return self.frame, self.start, self.length
 
 
-def packed_length(packed: bytes) -> int:
-    """The number of bytes that these rows are the origin of. Raises `ValueError` where they are no such rows."""
-    if len(packed) % PACKED_EXTENT.size:
-        raise ValueError("origins are cut")
-    found, following = 0, 0
-    for frame, start, length in PACKED_EXTENT.iter_unpack(packed):
-        if following:
-            following -= 1
-        elif frame & PACKED_SHARED:
-            found, following = found + (frame ^ PACKED_SHARED), start
-        else:
-            found += length
-    if following:
-        raise ValueError("origins are cut")
-    return found
+class Source:
+    """Something that knows where the bytes `start` to `stop` of it were captured."""
+
+    __slots__ = ()
+
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
+        raise NotImplementedError
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        """Adds where these bytes were captured, packed."""
+        for extent in self.extents(start, stop):
+            out += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
+
+    def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
+        """Where and when these bytes were captured: what `pack` and `times` give, looked up once."""
+        out = bytearray()
+        self.pack(start, stop, out)
+        return bytes(out), self.times(start, stop)
+
+    def only_extent(self, start: int, stop: int) -> FrameExtent | None:
+        """The one place that these bytes come from, byte by byte; None where there are several or none, or what was captured was
+        compressed."""
+        found = list(self.extents(start, stop))
+        if len(found) != 1 or found[0].length != stop - start:
+            return None
+        return found[0] if stop - start == 1 or next(iter(self.extents(start, start + 1))).length == 1 else None
+
+    def last_extents(self, start: int, stop: int, most: int) -> Iterable[FrameExtent]:
+        """The last of the extents, at most so many, the last one first."""
+        return list(self.extents(start, stop))[: -most - 1 : -1]
+
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        """Adds the frames that carried these bytes."""
+        frames.update([extent.frame for extent in self.extents(start, stop)])
+
+    def frames(self, start: int, stop: int) -> tuple[int, ...]:
+        """The frames that carried these bytes, ascending, each once."""
+        found: set[int] = set()
+        self.note_frames(start, stop, found)
+        return tuple(sorted(found))
+
+    def times(self, start: int, stop: int) -> tuple[int, int] | None:
+        """The earliest and the latest time of these bytes, None for no bytes."""
+        times = [extent.time_ns for extent in self.extents(start, stop)]
+        return (min(times), max(times)) if times else None
+
+    def moment(self, position: int) -> int:
+        """The (earliest) time of one byte, 0 where none is known."""
+        times = self.times(position, position + 1)
+        return times[0] if times is not None else 0
+
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        """The lowest and the highest id of the frames that carried these bytes, None for no bytes."""
+        frames = [extent.frame for extent in self.extents(start, stop)]
+        return (min(frames), max(frames)) if frames else None
 
 
-def settled(data: TracedBytes, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
-    """The bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a layer."""
-    packed, times = data.source.located(data.start + start, data.start + stop)
-    return data.moved(start, stop, PackedOrigins(packed, stop - start)), times
+class FrameTable(Struct, Source, frozen=True, eq=False):
+    """Pieces of many frames, one behind the other; whoever holds bytes of several of them needs no source of their own.
+
+    Piece i takes the positions `starts[i]` to `starts[i + 1]`, and lies at `offsets[i]` of frame `frame_ids[i]`; `starts` has one
+    more entry for the end, and no piece is empty. Bytes that begin with piece i are `TracedBytes(data, table, starts[i])`. Numbers
+    are lists, or arrays where they are columns of a large capture. Who makes a table states whether its frames and times are
+    `ordered`: then the first and the last of a range bound all between.
+    """
+
+    starts: Sequence[int]
+    # Which frame each piece is of, where it lies in that, and when that was captured.
+    frame_ids: Sequence[int]
+    offsets: Sequence[int]
+    times_ns: Sequence[int]
+    ordered: bool = False
+
+    @classmethod
+    def of_one(cls, length: int, frame: int, offset: int, time_ns: int) -> FrameTable:
+        """So many bytes of one frame, the first of them at `offset` of its captured bytes."""
+        return cls([0, length], [frame], [offset], [time_ns], True)
+
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
+        if stop <= start:
+            return
+        starts = self.starts
+        for at in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
+            first = max(start, starts[at])
+            length = min(stop, starts[at + 1]) - first
+            yield FrameExtent(self.frame_ids[at], self.offsets[at] + first - starts[at], length, self.times_ns[at])
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        if stop <= start:
+            return
+        starts, frames, offsets = self.starts, self.frame_ids, self.offsets
+        pack = PACKED_EXTENT.pack
+        for at in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
+            begin = starts[at]
+            first = start if start > begin else begin
+            out += pack(frames[at], offsets[at] + first - begin, min(stop, starts[at + 1]) - first)
+
+    def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
+        starts = self.starts
+        if stop > start:
+            at = bisect_right(starts, start) - 1
+            if stop <= starts[at + 1]:
+                # Most messages lie in one piece.
+                time_ns, first = self.times_ns[at], self.offsets[at] + start - starts[at]
+                return PACKED_EXTENT.pack(self.frame_ids[at], first, stop - start), (time_ns, time_ns)
+        return super().located(start, stop)
+
+    def last_extents(self, start: int, stop: int, most: int) -> Iterable[FrameExtent]:
+        first = max(bisect_right(self.starts, start) - 1, bisect_left(self.starts, stop) - most)
+        return list(self.extents(max(start, self.starts[first]), stop))[::-1] if stop > start else []
+
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        if stop > start:
+            first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, stop)
+            frames.update(self.frame_ids[first:last])
+
+    def times(self, start: int, stop: int) -> tuple[int, int] | None:
+        if stop <= start:
+            return None
+        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, stop)
+        if self.ordered:
+            return self.times_ns[first], self.times_ns[last - 1]
+        found = self.times_ns[first:last]
+        return min(found), max(found)
+
+    def frames(self, start: int, stop: int) -> tuple[int, ...]:
+        if stop > start:
+            first = bisect_right(self.starts, start) - 1
+            if stop <= self.starts[first + 1]:
+                return (self.frame_ids[first],)
+        return super().frames(start, stop)
+
+    def frames_of(self, begins: Iterable[int], ends: Iterable[int]) -> tuple[int, ...]:
+        """The frames, of an ordered table, that carried some ranges of it, each behind the one before."""
+        starts, frames = self.starts, self.frame_ids
+        found: list[int] = []
+        at = 0
+        for begin, end in zip(begins, ends, strict=True):
+            first = bisect_right(starts, begin, at) - 1
+            at = bisect_left(starts, end, first)
+            found += frames[first:at]
+        return tuple(dict.fromkeys(found))
+
+    def moment(self, position: int) -> int:
+        return self.times_ns[bisect_right(self.starts, position) - 1]
+
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        if stop <= start:
+            return None
+        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, stop)
+        if self.ordered:
+            return self.frame_ids[first], self.frame_ids[last - 1]
+        found = self.frame_ids[first:last]
+        return min(found), max(found)
+
+
+class JoinedSource(Source):
+    """Bytes joined from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
+
+    It knows where the parts came from and does not keep their bytes, which were copied.
+    """
+
+    __slots__ = ("_firsts", "_sources", "_starts", "_table")
+
+    def __init__(self, sources: Iterable[Source], firsts: Iterable[int], lengths: Iterable[int]) -> None:
+        """Part i is so many bytes of a source from the first one on."""
+        self._table: FrameTable | Literal[False] | None = None
+        self._sources = tuple(sources)
+        self._firsts = array("q", firsts)
+        self._starts = array("q", accumulate(lengths, initial=0))
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[Source, int, int]]:
+        """Which positions of which sources the bytes are."""
+        if stop <= start:
+            return
+        starts = self._starts
+        for at in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
+            base, first = starts[at], self._firsts[at]
+            yield self._sources[at], first + max(start - base, 0), first + min(stop, starts[at + 1]) - base
+
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
+        for source, first, last in self._pieces(start, stop):
+            yield from source.extents(first, last)
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        for source, first, last in self._pieces(start, stop):
+            source.pack(first, last, out)
+
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        for source, first, last in self._pieces(start, stop):
+            source.note_frames(first, last, frames)
+
+    def frames(self, start: int, stop: int) -> tuple[int, ...]:
+        if start == 0 and stop == self._starts[-1] and (found := self._ordered(start, stop)) is not None:
+            return found[0].frames_of(self._firsts, self._ends())
+        return super().frames(start, stop)
+
+    def _ordered(self, start: int, stop: int) -> tuple[FrameTable, int, int] | None:
+        """The table, where all comes from one that is ordered, in its order; and the range of it that the bytes lie in."""
+        if self._table is None:
+            self._table = self._one_table()
+        if not isinstance(self._table, FrameTable) or stop <= start:
+            return None
+        starts, firsts = self._starts, self._firsts
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, stop) - 1
+        return self._table, firsts[first] + start - starts[first], firsts[last] + stop - starts[last]
+
+    def _one_table(self) -> FrameTable | Literal[False]:
+        table = self._sources[0] if self._sources else None
+        if not isinstance(table, FrameTable) or not table.ordered:
+            return False
+        if self._sources.count(table) != len(self._sources):
+            return False
+        return table if all(map(le, self._ends(), self._firsts[1:])) else False
+
+    def _ends(self) -> Iterator[int]:
+        """Where each part ends in its source."""
+        return map(add, self._firsts, map(sub, self._starts[1:], self._starts))
+
+    def times(self, start: int, stop: int) -> tuple[int, int] | None:
+        if (found := self._ordered(start, stop)) is not None:
+            return found[0].times(found[1], found[2])
+        return spanned(piece[0].times(*piece[1:]) for piece in self._pieces(start, stop))
+
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        if (found := self._ordered(start, stop)) is not None:
+            return found[0].frame_range(found[1], found[2])
+        return spanned(piece[0].frame_range(*piece[1:]) for piece in self._pieces(start, stop))
+
+
+class SharedSource(Struct, Source, frozen=True, eq=False):
+    """Bytes made from others without keeping positions (decompression): every slice leads back to all of them."""
+
+    source: Source
+    start: int
+    length: int
+
+    def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
+        if stop > start:
+            yield from self.source.extents(self.start, self.start + self.length)
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        if stop > start:
+            rows = bytearray()
+            for extent in self.source.extents(self.start, self.start + self.length):
+                rows += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
+            out += PACKED_EXTENT.pack(PACKED_SHARED | (stop - start), len(rows) // PACKED_EXTENT.size, 0)
+            out += rows
 
 
 class PackedOrigins(Struct, Source, eq=False):
-    """What `pack_origins` packed, of `length` bytes; position 0 is the first of them."""
+    """Packed origins of `length` bytes; position 0 is the first of them."""
 
     packed: bytes
     length: int
@@ -149,3 +394,59 @@ class PackedOrigins(Struct, Source, eq=False):
             elif last > first:
                 (extent,) = extents
                 out += PACKED_EXTENT.pack(extent.frame, extent.start + first - begin, last - first)
+
+
+def only_frame(packed: bytes) -> int | None:
+    """The frame that carried all of these bytes, None where there are several or none."""
+    frame: int
+    if len(packed) != PACKED_EXTENT.size:
+        return None
+    frame, _, _ = PACKED_EXTENT.unpack(packed)
+    return frame
+
+
+def packed_length(packed: bytes) -> int:
+    """The number of bytes that these rows are the origin of. Raises `ValueError` where they are no such rows."""
+    if len(packed) % PACKED_EXTENT.size:
+        raise ValueError("origins are cut")
+    found, following = 0, 0
+    for frame, start, length in PACKED_EXTENT.iter_unpack(packed):
+        if following:
+            following -= 1
+        elif frame & PACKED_SHARED:
+            found, following = found + (frame ^ PACKED_SHARED), start
+        else:
+            found += length
+    if following:
+        raise ValueError("origins are cut")
+    return found
+
+
+def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
+    """From the lowest beginning to the highest end."""
+    found = [each for each in ranges if each is not None]
+    return (min(found)[0], max([last for _, last in found])) if found else None
+
+
+def joined_place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tuple[Source, int]:
+    """The source of bytes that are joined, and their start in it. They are so many bytes of each source from its first one on."""
+    if sources:
+        source, position = sources[0], firsts[0]
+        for each, first, length in zip(sources, firsts, lengths, strict=True):
+            if each is not source or first != position:
+                break
+            position += length
+        else:
+            # Neighbours: their source knows all of them as well as each.
+            return source, firsts[0]
+    borders = [at for at in range(1, len(sources)) if sources[at] is not sources[at - 1]]
+    if borders and len(borders) * 2 < len(sources):
+        # Many parts of few sources: those of each are looked up together.
+        groups = list(pairwise((0, *borders, len(sources))))
+        joined = [JoinedSource(sources[at:to], firsts[at:to], lengths[at:to]) for at, to in groups]
+        return JoinedSource(joined, [0] * len(joined), [sum(lengths[at:to]) for at, to in groups]), 0
+    return JoinedSource(sources, firsts, lengths), 0
+
+
+# What a test or `decode` holds in its hand was not captured.
+NOWHERE: Source = PackedOrigins(b"", 0)

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from typing import Protocol
 from weakref import finalize
 
-from analyzer.core.traced import Source, TracedBytes
-
 # What is appended is written in pieces of so much, and read so.
 _SEGMENT = 1 << 18
 
@@ -189,42 +187,3 @@ class ReadLog(Log):
     def pieces(self) -> Iterator[bytes]:
         for first in range(0, self.end, _SEGMENT):
             yield self.read(first, min(_SEGMENT, self.end - first))
-
-
-class LoggedBytes(TracedBytes, frozen=True, kw_only=True):
-    """Bytes in a log: they are read when asked for, and a part of them alone."""
-
-    log: Log
-    position: int
-    length: int
-
-    @classmethod
-    def of(
-        cls, log: Log, position: int, length: int, source: Source, start: int = 0, steps: tuple[str, ...] = ()
-    ) -> LoggedBytes:
-        """So many bytes from a position of the log on."""
-        return cls(b"", source, start, steps, log=log, position=position, length=length)
-
-    @property  # type: ignore[misc]
-    def data(self) -> bytes:
-        return self.log.read(self.position, self.length)
-
-    def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
-        return LoggedBytes.of(self.log, self.position + start, stop - start, source, 0, self.steps)
-
-    def part(self, start: int, stop: int) -> bytes:
-        start, stop, _ = slice(start, stop).indices(self.length)
-        return self.log.read(self.position + start, max(stop - start, 0))
-
-    def __getitem__(self, where: slice) -> TracedBytes:
-        start, stop, step = where.indices(self.length)
-        if step != 1:
-            return super().__getitem__(where)
-        return TracedBytes(self.part(start, stop), self.source, self.start + start, self.steps)
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __reduce__(self) -> tuple[type[TracedBytes], tuple[bytes, Source, int, tuple[str, ...]]]:
-        # Another process has another log.
-        return TracedBytes, (self.data, self.source, self.start, self.steps)

@@ -25,9 +25,9 @@ from msgspec import msgpack
 from analyzer.core.absence import Missing
 from analyzer.core.errors import CONTRADICTIONS
 from analyzer.core.growing_columns import Columns, GrowingColumns
-from analyzer.core.origins import PackedOrigins, only_frame
-from analyzer.core.spill import Log, LoggedBytes
-from analyzer.core.traced import PACKED_EXTENT, TracedBytes
+from analyzer.core.origins import PACKED_EXTENT, PackedOrigins, only_frame
+from analyzer.core.spill import Log
+from analyzer.core.traced import StoredBytes, TracedBytes
 from analyzer.results import winreg
 from analyzer.results.call import Call, CallState, Side, SmbFacts
 from analyzer.results.call_rows import (
@@ -519,7 +519,7 @@ class CallTable:
     def _traced(self, place: int, length: int, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:
         if length <= _READ_AT_ONCE:
             return TracedBytes(self.log.read(place, length), source, start, steps)
-        return LoggedBytes.of(self.log, place, length, source, start, steps)
+        return StoredBytes.of(self.log, place, length, source, start, steps)
 
 
 def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:

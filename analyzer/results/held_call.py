@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.origins import PackedOrigins
-from analyzer.core.traced import PACKED_EXTENT, TracedBytes
+from analyzer.core.origins import PACKED_EXTENT, PackedOrigins
+from analyzer.core.traced import TracedBytes
 from analyzer.results.buffer import BufferKind
 from analyzer.results.call import CallState, SmbFacts, StubProblem
 from analyzer.results.call_rows import (

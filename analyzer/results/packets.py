@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, msgpack
 
 from analyzer.core.discreet import Discreet
-from analyzer.core.origins import PackedOrigins, pack_origins
+from analyzer.core.origins import PackedOrigins
 from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
 
@@ -95,7 +95,7 @@ class Packets:
         """A message in its sent form and in the form that could be read; its frames are to be added too."""
         data = message.data if message.steps else None
         record = _PackedMessage(
-            pack_origins(sent), len(sent), pack_origins(message), len(message), data, message.steps, reason
+            sent.packed_origins, len(sent), message.packed_origins, len(message), data, message.steps, reason
         )
         packed = msgpack.encode(record)
         number = len(self._messages) // 2

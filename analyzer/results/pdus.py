@@ -14,7 +14,8 @@ from typing import overload
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.traced import NOWHERE, Source, TracedBytes, spanned
+from analyzer.core.origins import NOWHERE, Source, spanned
+from analyzer.core.traced import TracedBytes
 
 
 class Fragment(Struct, frozen=True):

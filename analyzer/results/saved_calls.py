@@ -18,7 +18,7 @@ import numpy.typing as npt
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import CONTRADICTIONS, CaseError
 from analyzer.core.frame_ids import file_of
-from analyzer.core.origins import PackedOrigins, only_frame, pack_origins, packed_length
+from analyzer.core.origins import PackedOrigins, only_frame, packed_length
 from analyzer.results.call import Call, SideName
 from analyzer.results.call_rows import (
     FORMATS,
@@ -293,7 +293,7 @@ def _check_params(name: SideName, params: Mapping[str, Any], opnum: int) -> None
 
 def _check_pdus(pdus: Pdus) -> None:
     """Raises `ValueError` where bytes of PDUs have no origin, or `_check_bounds` does."""
-    if packed_length(pack_origins(pdus.whole)) < len(pdus.whole):
+    if packed_length(pdus.whole.packed_origins) < len(pdus.whole):
         raise ValueError(_NO_ORIGIN)
     _check_bounds(pdus)
 

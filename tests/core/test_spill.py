@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.spill import Log, LoggedBytes, ReadLog, SpillFile
-from analyzer.core.traced import FrameExtent, FrameSource, TracedBytes
+from analyzer.core.origins import NOWHERE, FrameExtent, FrameTable
+from analyzer.core.spill import Log, ReadLog, SpillFile
+from analyzer.core.traced import StoredBytes, TracedBytes
 
 SEGMENT = 1 << 18
 
@@ -59,10 +60,10 @@ def test_what_was_appended_is_read_back_wherever_it_lies(
     log = Log(room)
     appended = [data * times for data, times in contents]
     places = [log.append(data) for data in appended]
-    source = FrameSource(1, 10, 1000)
+    source = FrameTable.of_one(1 << 30, 1, 10, 1000)
     for place, data in zip(places, appended, strict=True):
         held, plain = (
-            LoggedBytes.of(log, place, len(data), source, 5, ("step",)),
+            StoredBytes.of(log, place, len(data), source, 5, ("step",)),
             TracedBytes(data, source, 5, ("step",)),
         )
         start = draw.draw(st.integers(0, len(data)))
@@ -77,7 +78,7 @@ def test_what_was_appended_is_read_back_wherever_it_lies(
 def test_a_part_of_a_long_entry_is_read_alone(disk: Disk) -> None:
     log = Log(0)
     place = log.append(b"0123456789" * SEGMENT)
-    held = LoggedBytes.of(log, place, 10 * SEGMENT, FrameSource(1, 0, 0))
+    held = StoredBytes.of(log, place, 10 * SEGMENT, NOWHERE)
     assert held.view(1_000_000, 1_000_020).part(5, 10) == b"56789"
     assert held[1_000_003:1_000_007].data == b"3456"
     assert disk.read == [5, 4]
@@ -106,9 +107,9 @@ def test_what_was_appended_in_parts_is_read_at_once(lengths: list[int], room: in
     start = draw.draw(st.integers(0, len(stated)))
     stop = draw.draw(st.integers(start, len(stated)))
     assert log.read(start, stop - start) == stated[start:stop]
-    source = FrameSource(1, 0, 0)
+    source = NOWHERE
     places = [(stop, len(stated) - stop), (start, stop - start)]
-    turned = TracedBytes.rejoined([LoggedBytes.of(log, *place, source) for place in places])
+    turned = TracedBytes.rejoined([StoredBytes.of(log, *place, source) for place in places])
     swapped = stated[stop:] + stated[start:stop]
     assert turned.data == swapped
     assert turned.part(1, len(swapped) - 1) == swapped[1:-1]
@@ -126,10 +127,10 @@ def test_long_entries_that_follow_each_other_are_read_at_once(disk: Disk) -> Non
 def test_logged_bytes_lie_at_the_beginning_of_their_source_unless_it_is_said_otherwise() -> None:
     log = Log(100)
     position = log.append(b"abcdef")
-    source = FrameSource(3, 40, 7000)
-    assert LoggedBytes.of(log, position, 6, source).origin(0, 6) == (FrameExtent(3, 40, 6),)
-    assert LoggedBytes.of(log, position + 2, 4, source, 2).origin(0, 4) == (FrameExtent(3, 42, 4),)
-    assert LoggedBytes.of(log, position + 2, 4, source, 2, ("unseal",)).steps == ("unseal",)
+    source = FrameTable.of_one(1 << 30, 3, 40, 7000)
+    assert StoredBytes.of(log, position, 6, source).origin(0, 6) == (FrameExtent(3, 40, 6),)
+    assert StoredBytes.of(log, position + 2, 4, source, 2).origin(0, 4) == (FrameExtent(3, 42, 4),)
+    assert StoredBytes.of(log, position + 2, 4, source, 2, ("unseal",)).steps == ("unseal",)
 
 
 @pytest.mark.parametrize("room", [0, SEGMENT - 1, SEGMENT, SEGMENT + 1, 4 * SEGMENT, 99 * SEGMENT])
@@ -236,7 +237,7 @@ def test_a_log_that_lies_elsewhere_is_only_read() -> None:
             return b"0123456789"[position : position + length]
 
     log = ReadLog(Source())
-    assert (log.read(2, 3), LoggedBytes.of(log, 4, 5, FrameSource(1, 0, 0)).part(1, 3)) == (b"234", b"56")
+    assert (log.read(2, 3), StoredBytes.of(log, 4, 5, NOWHERE).part(1, 3)) == (b"234", b"56")
     assert (log.end, b"".join(log.pieces())) == (10, b"0123456789")
     with pytest.raises(TypeError):
         log.append(b"x")

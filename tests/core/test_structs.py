@@ -22,7 +22,7 @@ from rich.pretty import pretty_repr
 import analyzer
 from analyzer.core.discreet import Discreet
 from analyzer.core.events import CaptureEnds, Event, Problem
-from analyzer.core.traced import FrameExtent
+from analyzer.core.origins import FrameExtent
 
 # Packages of extras, without which the modules that use them at once cannot be loaded.
 OF_EXTRAS = {"dask", "distributed", "textual"}
@@ -38,7 +38,7 @@ def loaded(name: str) -> ModuleType | None:
 
 
 # Bytes that are made when they are asked for: `data` and where they are from are no fields of theirs.
-ON_REQUEST = {"LoggedBytes", "_Concatenation", "_PartOfBytes", "_Rejoined"}
+ON_REQUEST = {"StoredBytes", "_Concatenation"}
 
 
 @cache
@@ -176,7 +176,8 @@ BY_IDENTITY = """
     capture.etl: TracedBlock
     capture.frame: FrameBlock PlacedBlock
     core.arrow: ArrowValues
-    core.origins: PackedOrigins
+    core.origins: FrameTable PackedOrigins SharedSource
+    core.traced: _PartStore
     interfaces.buffers.derived: PerfColumns
     interfaces.buffers.ready: _LayoutText
     interfaces.buffers.regular: Grid Layout PerfParts Singles

@@ -15,21 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.origins import PackedOrigins, pack_origins, packed_length, settled
-from analyzer.core.spill import Log, LoggedBytes
-from analyzer.core.traced import (
-    EMPTY,
+from analyzer.core.origins import (
     PACKED_EXTENT,
     PACKED_SHARED,
     FrameExtent,
-    FrameSource,
     FrameTable,
+    PackedOrigins,
     Source,
-    TracedBuffer,
-    TracedBytes,
+    packed_length,
     spanned,
-    untraced,
 )
+from analyzer.core.spill import Log
+from analyzer.core.traced import EMPTY, StoredBytes, TracedBuffer, TracedBytes, untraced
 
 
 class Byte(NamedTuple):
@@ -144,9 +141,9 @@ def check(item: TracedBytes, expected: list[Byte]) -> None:
         assert list(item.last_extents(most)) == extents[::-1][:most]
     packed = bytearray(b"?")
     item.source.pack(item.start, item.start + len(item), packed)
-    assert packed[1:] == pack_origins(item)
-    assert packed_length(pack_origins(item)) == len(item)
-    assert singly(FrameExtent(*row) for row in PACKED_EXTENT.iter_unpack(pack_origins(item))) == places
+    assert packed[1:] == item.packed_origins
+    assert packed_length(item.packed_origins) == len(item)
+    assert singly(FrameExtent(*row) for row in PACKED_EXTENT.iter_unpack(item.packed_origins)) == places
 
 
 def check_times(item: TracedBytes, expected: list[Byte]) -> None:
@@ -157,7 +154,7 @@ def check_times(item: TracedBytes, expected: list[Byte]) -> None:
     assert [item.time_ns_at(at) for at in range(len(item))] == times
     assert item.time_ns_at(len(item)) == item.time_ns_at(len(item) + 1) == 0
     assert [extent.time_ns for extent in item.extents() for _ in range(extent.length)] == times
-    assert item.source.located(item.start, item.start + len(item)) == (pack_origins(item), item.times)
+    assert item.source.located(item.start, item.start + len(item)) == (item.packed_origins, item.times)
 
 
 @pytest.mark.parametrize("pieces", [PIECES, ORDERED], ids=["disordered", "ordered"])
@@ -175,7 +172,7 @@ def test_any_part_is_where_and_when_each_of_its_bytes_was_captured(
                 check_times(item, expected[start:stop])
                 assert item.steps == whole.steps
             assert whole.part(start, stop) == bytes(byte.value for byte in expected[start:stop])
-            packed, times = settled(whole, start, stop)
+            packed, times = whole.settled(start, stop)
             check(packed, expected[start:stop])
             assert times == whole[start:stop].times
             assert isinstance(packed.source, PackedOrigins)
@@ -209,22 +206,22 @@ def test_bytes_of_another_length_share_the_origin_of_all() -> None:
     origin = TracedBytes.join(single(PIECES))[1:8]
     made = origin.replaced(b"0123456789ABCDEF", "lz77")
     places = singly(origin.extents())
-    rows = [tuple(row) for row in PACKED_EXTENT.iter_unpack(pack_origins(origin))]
+    rows = [tuple(row) for row in PACKED_EXTENT.iter_unpack(origin.packed_origins)]
     for start, stop in ((0, 16), (3, 4), (1, 2), (15, 16)):
-        for part in (made[start:stop], settled(made, start, stop)[0], settled(made[start:], 0, stop - start)[0]):
+        for part in (made[start:stop], made.settled(start, stop)[0], made[start:].settled(0, stop - start)[0]):
             assert part.data == b"0123456789ABCDEF"[start:stop]
             assert singly(part.extents()) == places
             assert part.frames == (3, 7, 9)
             assert part.frame_range == (3, 9)
-            assert [tuple(row) for row in PACKED_EXTENT.iter_unpack(pack_origins(part))] == [
+            assert [tuple(row) for row in PACKED_EXTENT.iter_unpack(part.packed_origins)] == [
                 (PACKED_SHARED | (stop - start), len(rows), 0),
                 *rows,
             ]
-            assert packed_length(pack_origins(part)) == stop - start
+            assert packed_length(part.packed_origins) == stop - start
     assert made.times == (1000, 9000)
     assert made[3:4].time_ns_at(0) == 1000
     empty = made[4:4]
-    assert (empty.frames, list(empty.extents()), pack_origins(empty), empty.times) == ((), [], b"", None)
+    assert (empty.frames, list(empty.extents()), empty.packed_origins, empty.times) == ((), [], b"", None)
     assert (made.steps, origin.steps) == (("lz77",), ())
 
 
@@ -233,7 +230,7 @@ def test_a_mixture_of_shared_and_own_origins_is_packed_and_read() -> None:
     first, second = TracedBytes.of_frame(b"abcd", 5, 100, 10), TracedBytes.of_frame(b"xy", 6, 200, 20)
     made = TracedBytes.join([first, second]).replaced(b"0123456789", "lz77")
     whole = TracedBytes.join([first, made[2:5], second])
-    packed = pack_origins(whole)
+    packed = whole.packed_origins
     assert list(PACKED_EXTENT.iter_unpack(packed)) == [
         (5, 100, 4),
         (PACKED_SHARED | 3, 2, 0),
@@ -250,7 +247,7 @@ def test_a_mixture_of_shared_and_own_origins_is_packed_and_read() -> None:
             assert list(kept[start:stop].extents()) == list(whole[start:stop].extents())
             assert kept[start:stop].frames == whole[start:stop].frames
             assert kept[start:stop].frame_range == whole[start:stop].frame_range
-            assert pack_origins(kept[start:stop]) == pack_origins(whole[start:stop])
+            assert kept[start:stop].packed_origins == whole[start:stop].packed_origins
     assert source.located(0, 9)[0] is packed
 
 
@@ -374,14 +371,14 @@ def test_a_buffer_is_looked_into_and_emptied_byte_by_byte() -> None:
 def test_logged_bytes_are_those_of_their_source() -> None:
     log = Log(5)
     log.append(b"????")
-    held = LoggedBytes.of(log, log.append(b"abcdefghijk"), 11, table(PIECES).source, 0, ("unseal",))
+    held = StoredBytes.of(log, log.append(b"abcdefghijk"), 11, table(PIECES).source, 0, ("unseal",))
     for start in range(12):
         for stop in range(start, 12):
             for part in (held[start:stop], held.view(start, stop), pickle.loads(pickle.dumps(held))[start:stop]):
                 check(part, plain(PIECES)[start:stop])
                 check_times(part, plain(PIECES)[start:stop])
                 assert part.steps == ("unseal",)
-            moved = held.moved(start, stop, FrameSource(50, 7, 3))
+            moved = held.moved(start, stop, FrameTable.of_one(stop - start, 50, 7, 3))
             assert (moved.data, moved.start, moved.steps) == (b"abcdefghijk"[start:stop], 0, ("unseal",))
             assert moved.frames == ((50,) if start < stop else ())
     assert (held.part(-3, 99), held.part(5, 2), held.part(-99, -9)) == (b"ijk", b"", b"ab")
@@ -391,17 +388,17 @@ def test_bytes_in_several_places_of_a_log_are_read_by_place() -> None:
     log, source = Log(100), table(PIECES).source
     log.append(b"xghijkxabcdefx")
     held = TracedBytes.rejoined(
-        [LoggedBytes.of(log, 7, 6, source, 0, ("unseal",)), LoggedBytes.of(log, 1, 5, source, 6, ("unseal",))]
+        [StoredBytes.of(log, 7, 6, source, 0, ("unseal",)), StoredBytes.of(log, 1, 5, source, 6, ("unseal",))]
     )
     for start in range(12):
         for stop in range(start, 12):
             assert held.part(start, stop) == b"abcdefghijk"[start:stop]
             check(held[start:stop], plain(PIECES)[start:stop])
-            moved = held.moved(start, stop, FrameSource(50, 7, 3))
+            moved = held.moved(start, stop, FrameTable.of_one(stop - start, 50, 7, 3))
             assert (moved.data, moved.start, moved.steps) == (b"abcdefghijk"[start:stop], 0, ("unseal",))
             assert moved.frames == ((50,) if start < stop else ())
-            # All of them stay where they are.
-            assert (type(moved) is TracedBytes) == ((start, stop) != (0, 11))
+            # They stay where they are.
+            assert type(moved) is StoredBytes
     assert (len(held), held.part(-3, 99), held.part(5, 2)) == (11, b"ijk", b"")
 
 
@@ -460,13 +457,13 @@ _DATA = st.lists(
 def test_any_part_has_the_origin_it_had(data: TracedBytes, draw: st.DataObject) -> None:
     first = draw.draw(st.integers(0, len(data)))
     some = data[first : draw.draw(st.integers(first, len(data)))]
-    packed = TracedBytes(some.data, PackedOrigins(pack_origins(some), len(some)))
+    packed = TracedBytes(some.data, PackedOrigins(some.packed_origins, len(some)))
     start = draw.draw(st.integers(0, len(some)))
     stop = draw.draw(st.integers(start, len(some)))
     assert packed.origin(start, stop) == some.origin(start, stop)
     assert packed[start:stop].frames == some[start:stop].frames
-    again, _ = settled(packed, start, stop)
-    assert settled(some, 0, len(some))[1] == some.times
+    again, _ = packed.settled(start, stop)
+    assert some.settled(0, len(some))[1] == some.times
     assert again.origin(0, len(again)) == some.origin(start, stop)
 
 

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.errors import CaseError, InputError
-from analyzer.core.spill import LoggedBytes, ReadLog
-from analyzer.core.traced import FrameSource
+from analyzer.core.origins import NOWHERE
+from analyzer.core.spill import ReadLog
+from analyzer.core.traced import StoredBytes
 from analyzer.pipeline import container as module
 from analyzer.pipeline.case import check_case, manifest_of, open_case, write_case
 from analyzer.pipeline.container import CaseEntry, Container, EntryReader, _frame, is_case, measured, write
@@ -352,4 +353,4 @@ def test_a_case_begins_with_its_manifest(tmp_path: Path) -> None:
 
 def test_parts_of_a_log_are_read_through_the_container(tmp_path: Path) -> None:
     log = ReadLog(made(tmp_path / "x", log=bytes(range(200)))["log"])
-    assert LoggedBytes.of(log, 100, 50, FrameSource(1, 0, 0)).part(5, 8) == bytes(range(105, 108))
+    assert StoredBytes.of(log, 100, 50, NOWHERE).part(5, 8) == bytes(range(105, 108))

@@ -3,7 +3,7 @@
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.core.spill import LoggedBytes
+from analyzer.core.traced import StoredBytes
 from analyzer.interfaces.buffers import ready
 from analyzer.interfaces.contents import call_records, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
@@ -45,7 +45,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
 
     def noted(self: Pdus, *given: object) -> None:
         make(self, *given)  # type: ignore[arg-type]
-        joined.append(isinstance(self.whole, LoggedBytes))
+        joined.append(isinstance(self.whole, StoredBytes))
 
     monkeypatch.setattr(Pdus, "__init__", noted)
     monkeypatch.setattr(pdu_list, "_ROOM", 100)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from analyzer.core import growing_columns
 from analyzer.core.absence import Missing
-from analyzer.core.spill import Log, LoggedBytes
-from analyzer.core.traced import TracedBytes
+from analyzer.core.spill import Log
+from analyzer.core.traced import StoredBytes, TracedBytes
 from analyzer.results import call_table, perflib
 from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, CallState, PerformanceRead, Side, StubProblem
@@ -386,7 +386,7 @@ def test_long_bytes_are_moved_into_the_log_in_parts_and_only_once(monkeypatch: p
         data = bytes(at % 256 for at in range(length))
         aside = Log(1000)
         place = append(aside, data)
-        logged = LoggedBytes.of(aside, place, length, TracedBytes.of_frame(data, 3, 7).source)
+        logged = StoredBytes.of(aside, place, length, TracedBytes.of_frame(data, 3, 7).source)
         appended.clear()
         table = CallTable()
         table.append(call_with(Pdus(logged, None, array("I", (1, length)))))

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.core.traced import FrameExtent
+from analyzer.core.origins import FrameExtent
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.contents.programs import ClientPrograms

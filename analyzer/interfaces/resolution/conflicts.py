@@ -13,7 +13,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from analyzer.core.events import Conflict
-from analyzer.core.traced import FrameExtent, TracedBytes
+from analyzer.core.origins import FrameExtent
+from analyzer.core.traced import TracedBytes
 from analyzer.results.call import Call, Side
 from analyzer.results.call_table import CallTable
 from analyzer.results.pdus import pdus_alone

@@ -13,7 +13,8 @@ from msgspec import Struct
 from analyzer.core.absence import Missing
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
-from analyzer.core.traced import FrameExtent, TracedBytes
+from analyzer.core.origins import FrameExtent
+from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
 from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block
 from analyzer.interfaces.contents.damages import decoded_buffer

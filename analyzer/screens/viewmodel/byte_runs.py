@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.core.frame_ids import file_of, number_of
-from analyzer.core.traced import FrameExtent, TracedBytes
+from analyzer.core.origins import FrameExtent
+from analyzer.core.traced import TracedBytes
 from analyzer.results.display import LayerBytes, Run
 
 

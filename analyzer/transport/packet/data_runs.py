@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from analyzer.core.origins import FrameTable
 from analyzer.core.tcpip import ACK, FIN, RST, SYN
-from analyzer.core.traced import FrameTable
 from analyzer.transport.packet.candidates import PDU_HEADER_LEN
 from analyzer.transport.packet.reordering import closed_places, waiting_order
 from analyzer.transport.packet.segment import FARTHEST_AHEAD

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.arrays import bytes_at
-from analyzer.core.traced import FrameSource, TracedBytes
+from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.candidates import FlowKey
 from analyzer.transport.packet.checksums import bad_ip_checksums, bad_tcp_checksums
@@ -88,7 +88,7 @@ class SegmentColumns(Struct, frozen=True, eq=False):
             *(column[run].tolist() for column in columns), strict=True
         ):
             src, dst, _, _ = ends(self.data, ip, tcp)
-            payload = TracedBytes(self.data[begin : begin + size], FrameSource(frame, offset, time_ns))
+            payload = TracedBytes.of_frame(self.data[begin : begin + size], frame, offset, time_ns)
             yield Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns)
 
 

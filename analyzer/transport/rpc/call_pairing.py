@@ -32,9 +32,10 @@ from msgspec import Struct, field
 from analyzer.auth.security_context import Sender, Unprotected
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.core.origins import spanned
 from analyzer.core.spill import Log
 from analyzer.core.times import earliest
-from analyzer.core.traced import TracedBytes, spanned
+from analyzer.core.traced import TracedBytes
 from analyzer.results.pdus import Plain
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channel_events import SmbInfo

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event, Moment
 from analyzer.core.frame_ids import number_of
-from analyzer.core.traced import spanned
+from analyzer.core.origins import spanned
 from analyzer.results.call import CallState, Side
 from analyzer.results.connection import Channel
 from analyzer.results.pdus import stub_length_of, stub_of

@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 
-from analyzer.core.origins import settled
-from analyzer.core.spill import Log, LoggedBytes
-from analyzer.core.traced import EMPTY, Source, TracedBytes, spanned
+from analyzer.core.origins import Source, spanned
+from analyzer.core.spill import Log
+from analyzer.core.traced import EMPTY, StoredBytes, TracedBytes
 from analyzer.results.pdus import Fragments, Pdus, Plain, fragment_of, stub_place
 
 # Piece, where a PDU begins in it, its length, where its stub begins and stops in the PDU, what came of it (spilled: where that lies
@@ -44,7 +44,7 @@ class PduList:
         for number in range(first, len(rows)):
             piece, at, length, start, stop, plain, step = rows[number]
             position = log.append(piece.data[at : at + length])
-            spilled = LoggedBytes.of(log, position, length, piece.source, piece.start + at, piece.steps)
+            spilled = StoredBytes.of(log, position, length, piece.source, piece.start + at, piece.steps)
             rows[number] = (spilled, 0, length, start, stop, plain, step)
         for number in range(first, len(rows)):
             *row, plain, step = rows[number]
@@ -85,14 +85,14 @@ class PduList:
             return (), None
         if len(self._rows) == 1:
             piece, at, length, start, stop, plain, step = self._rows[0]
-            whole, times = settled(piece, at, at + length)
+            whole, times = piece.settled(at, at + length)
             found = plain if not isinstance(plain, tuple) else self._plain(plain)
             return Pdus.of(whole, (length,), array("I", (start, stop)), (found,), step), times
         if self._spilled and self._log is not None:
             self._spill(self._log)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
         joined = self._whole()
-        whole, times = settled(joined, 0, len(joined))
+        whole, times = joined.settled(0, len(joined))
         decrypted_by = set(steps) - {""}
         step = next(iter(decrypted_by), "")
         if len(decrypted_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
@@ -102,7 +102,7 @@ class PduList:
             return Pdus.of(whole, lengths, bounds, tuple(map(self._plain, plains)), step), times
         # Differently carried or opened: not ordinary traffic, so it may cost more.
         fragments = [
-            fragment_of(settled(piece, at, at + length)[0], start, stop, self._plain(plain), opened_by or step)
+            fragment_of(piece.settled(at, at + length)[0], start, stop, self._plain(plain), opened_by or step)
             for piece, at, length, start, stop, plain, opened_by in self._rows
         ]
         return tuple(fragments), times
@@ -112,7 +112,7 @@ class PduList:
         runs = self._runs()
         if not self._spilled or self._log is None:
             return TracedBytes.pick(runs)
-        places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, LoggedBytes)]
+        places = [(piece.position, len(piece)) for piece, *_ in self._rows if isinstance(piece, StoredBytes)]
         return _logged(self._log, places, *TracedBytes.place(runs))
 
     def _unsealed(self, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], step: str) -> Pdus | None:
@@ -132,12 +132,12 @@ def _logged(
     log: Log, places: Iterable[tuple[int, int]], source: Source, start: int, steps: tuple[str, ...]
 ) -> TracedBytes:
     """The bytes at some places of a log, one behind the other; neighbours are read as one."""
-    parts = list[LoggedBytes]()
+    parts = list[StoredBytes]()
     for position, length in places:
         last = parts[-1] if parts else None
         if last is not None and last.position + len(last) == position:
-            parts[-1] = LoggedBytes.of(log, last.position, len(last) + length, source, last.start, steps)
+            parts[-1] = StoredBytes.of(log, last.position, len(last) + length, source, last.start, steps)
         else:
-            parts.append(LoggedBytes.of(log, position, length, source, start, steps))
+            parts.append(StoredBytes.of(log, position, length, source, start, steps))
         start += length
     return TracedBytes.rejoined(parts)

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from analyzer.core.cursor import Cursor
 from analyzer.core.events import Event
-from analyzer.core.traced import Source
+from analyzer.core.origins import Source
 from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.smb.session_framing import Message
 

@@ -52,7 +52,8 @@ from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.numbers import Numbers
-from analyzer.core.traced import FrameTable, Source, TracedBytes
+from analyzer.core.origins import FrameTable, Source
+from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Channel, ClientMarks, LateLogon, Logon, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity

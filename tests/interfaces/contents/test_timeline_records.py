@@ -14,8 +14,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
+from analyzer.core.origins import FrameExtent
 from analyzer.core.output.json import Pieces
-from analyzer.core.traced import FrameExtent
 from analyzer.interfaces.buffers import find_damage
 from analyzer.interfaces.contents import call_records, damages
 from analyzer.interfaces.contents.call_records import CallRecords, call_record

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.core.origins import FrameExtent
 from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
-from analyzer.core.traced import FrameExtent, TracedBytes
+from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
