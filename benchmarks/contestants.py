@@ -47,7 +47,7 @@ capture.close()
 
 _KAITAI = """
 import sys
-from analyzer.interfaces.buffers.decode import plan_for
+from analyzer.interfaces.buffers.buffer_trees import plan_for
 from analyzer.pipeline.run import analyze
 calls = analyze([sys.argv[1]], pdus=False).calls
 for call in calls:

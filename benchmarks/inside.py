@@ -31,7 +31,7 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import Limits
 from analyzer.interfaces.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.decode import plan_for
+from analyzer.interfaces.buffers.buffer_trees import plan_for
 from analyzer.interfaces.buffers.regular import RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
 from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows

@@ -33,7 +33,7 @@ from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, guess_kind, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.verify import stated_by

@@ -22,9 +22,9 @@ from analyzer.results.call import CallRecord
 from analyzer.results.call_rows import CallRow, PdusRow, SideRow, Stored
 from analyzer.results.command_records import COMMANDS
 from analyzer.results.evidence import EvidenceRecord
+from analyzer.results.field_tree import ShowRecord
 from analyzer.results.record import Endpoint, Record
 from analyzer.results.sample import CounterRecord, SampleRecord
-from analyzer.results.tree import ShowRecord
 
 DOCS = Path(__file__).parent.parent / "docs"
 _BLOCK = re.compile(r"(<!-- keys: ([a-z-]+) -->\n).*?(<!-- end -->)", re.S)

@@ -23,7 +23,7 @@ from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.filters import bind, grammar
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.series.formulas import Why
-from analyzer.results.audit import CoverageVerdict
+from analyzer.results.finding import CoverageVerdict
 from tests.commands.test_commands import PCQ, SECRETS, records, run
 
 ROOT = Path(__file__).resolve().parents[1]

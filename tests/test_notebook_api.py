@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.results.capture import ProblemRecord
+from analyzer.results.capture_facts import ProblemRecord
 from analyzer.screens.formats.schema import table_schema
 from analyzer.screens.formats.tables import structs_of_json
 from tests import truth

@@ -35,7 +35,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import text_of_path
-from analyzer.results.capture import EventTrace
+from analyzer.results.capture_facts import EventTrace
 from analyzer.results.evidence import FileDigest
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from analyzer.collect.sources import shown
 from analyzer.collect.stage_facts import Job, TableFile
 from analyzer.core.events import Problem
 from analyzer.core.output.store import Store, StoreError
-from analyzer.results.capture import SCHEMA
+from analyzer.results.capture_facts import SCHEMA
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
 # What a manifest states of a file as its facts do.

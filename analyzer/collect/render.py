@@ -32,10 +32,10 @@ from analyzer.questions.audit.findings import finding_record
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
+from analyzer.results.capture_facts import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
 from analyzer.results.dataset_origin import NUMBER_SHIFT
+from analyzer.results.finding import FindingRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord, filled, metadata_record
 from analyzer.results.record import Record

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import HostRecord, LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.capture_facts import HostRecord, LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.finding import CoverageRecord, FindingRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord
 from analyzer.results.record import Record

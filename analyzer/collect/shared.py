@@ -22,8 +22,8 @@ from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.questions.statistics.machines import MOST_FRAMES, contradiction, marks_in, numbered_hosts
-from analyzer.results.audit import CoverageRecord
-from analyzer.results.capture import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
+from analyzer.results.capture_facts import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
+from analyzer.results.finding import CoverageRecord
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.transport.packet.tallies import Tallies
 

@@ -15,7 +15,7 @@ from analyzer.collect.pieces import PiecePlace
 from analyzer.collect.sources import SourceFile
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.results.capture import HostRecord
+from analyzer.results.capture_facts import HostRecord
 from analyzer.results.metadata import Metadata
 from analyzer.transport.packet.frame_sorter import FrameKind, Pair
 from analyzer.transport.packet.tallies import Tallies

@@ -19,12 +19,12 @@ from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
     from analyzer.core.output.gate import Destination
-    from analyzer.questions.audit.baseline import Accepted
+    from analyzer.questions.audit.accepted_findings import Accepted
     from analyzer.questions.audit.engine import Audit
     from analyzer.questions.audit.rule import Rule
     from analyzer.questions.audit.triggered import Triggered
     from analyzer.results.analysis import Analysis
-    from analyzer.results.audit import CoverageVerdict
+    from analyzer.results.finding import CoverageVerdict
     from analyzer.screens.views.audit import AuditView
 
 EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 10, 11, 12
@@ -178,7 +178,7 @@ def audit(
 
     Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
     """
-    from analyzer.questions.audit.baseline import read_baseline
+    from analyzer.questions.audit.accepted_findings import read_baseline
     from analyzer.questions.audit.engine import select as selected
     from analyzer.questions.audit.rule import every_rule
     from analyzer.questions.audit.triggered import read_triggered
@@ -238,7 +238,7 @@ def _audited(
 
 def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoReturn:
     """Writes what is found as accepted, and ends the command."""
-    from analyzer.questions.audit.baseline import baseline_json
+    from analyzer.questions.audit.accepted_findings import baseline_json
 
     document, count = baseline_json(judged.findings())
     write_document(document, destination)

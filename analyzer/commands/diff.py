@@ -14,7 +14,7 @@ from analyzer.commands.selection_options import At, CallSelection
 from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
-    from analyzer.questions.differences.differences import Differences
+    from analyzer.questions.differences.difference_records import Differences
     from analyzer.questions.differences.usual import NewThings
     from analyzer.results.analysis import Analysis
 
@@ -71,7 +71,7 @@ def diff(
 
     Exit 0: equal, 10: different, 12: no difference, and not all could be compared, 3: no call in either.
     """
-    from analyzer.screens.views.differences import DifferencesView
+    from analyzer.screens.views.diff import DifferencesView
 
     if sum(one is not None for one in (at or None, baseline, new_baseline)) > 1:
         raise typer.BadParameter("one of --at, --baseline and --write-baseline", param_hint="--at")
@@ -100,7 +100,7 @@ def diff(
 
 def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], *, values: bool) -> Differences:
     """What differs between two captures."""
-    from analyzer.questions.differences.differences import Differences
+    from analyzer.questions.differences.difference_records import Differences
 
     if len(files) != 2:
         raise typer.BadParameter(
@@ -113,7 +113,7 @@ def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], 
 
 def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
     """What differs between two moments of captures."""
-    from analyzer.questions.differences.differences import Differences
+    from analyzer.questions.differences.difference_records import Differences
     from analyzer.questions.differences.moments import moments
 
     if len(at) != 2:

@@ -470,7 +470,7 @@ class CaptureReading(Struct, frozen=True):
 
     def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
         """The analysis with the packets of calls with these numbers, of all by default, which are read once more."""
-        from analyzer.pipeline.packets import packets_of
+        from analyzer.pipeline.packet_reader import packets_of
         from analyzer.pipeline.run import sources_of
         from analyzer.results.packets import Packets
 

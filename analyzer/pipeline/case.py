@@ -18,7 +18,7 @@ from analyzer.core.errors import CONTRADICTIONS, CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.container import CaseEntry, Container, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture import SCHEMA, EventTrace
+from analyzer.results.capture_facts import SCHEMA, EventTrace
 from analyzer.results.evidence import FileDigest
 from analyzer.results.saved import ENTRIES, CaseFacts, TableFacts, dump, load
 

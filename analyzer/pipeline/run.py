@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.packet.tallies import Tallies
     from analyzer.transport.rpc.rpc_layer import RpcLayer
+    from analyzer.transport.smb.connection_state import KeyLog, MessageLog
     from analyzer.transport.smb.file_log import FileLog
-    from analyzer.transport.smb.state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
 # Of the calls that SMB sessions carry: all are read, or no more than states who took part, or none.

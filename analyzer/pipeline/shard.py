@@ -45,9 +45,12 @@ from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from analyzer.transport.rpc.rpc_layer import RpcLayer
+from analyzer.transport.smb.connection_state import ConnectionState
+from analyzer.transport.smb.known_sessions import KnownSessions
 from analyzer.transport.smb.reopening import DurableKey, DurableOpens
+from analyzer.transport.smb.session import Session
 from analyzer.transport.smb.smb_layer import SmbLayer
-from analyzer.transport.smb.state import ConnectionState, KnownSessions, Open, Session
+from analyzer.transport.smb.trees_and_opens import Open
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
 from analyzer.core.tcpip import FIN, RST, SYN
-from analyzer.pipeline.packets import CHANGED, broke_off
+from analyzer.pipeline.packet_reader import CHANGED, broke_off
 from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
@@ -35,8 +35,8 @@ from analyzer.results.record import Endpoint
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
-from analyzer.transport.smb import smb1, smb2_header
-from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb import smb1_reader, smb2_header
+from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.tcp.stream_events import Connection, Direction
 
 Ends = frozenset[Endpoint]
@@ -52,7 +52,13 @@ _SMB2_SETUP = frozenset(
     (smb2_header.NEGOTIATE, smb2_header.SESSION_SETUP, smb2_header.TREE_CONNECT, smb2_header.CREATE)
 )
 _SMB1_SETUP = frozenset(
-    (smb1.NEGOTIATE, smb1.SESSION_SETUP_ANDX, smb1.TREE_CONNECT_ANDX, smb1.NT_CREATE_ANDX, smb1.OPEN_ANDX)
+    (
+        smb1_reader.NEGOTIATE,
+        smb1_reader.SESSION_SETUP_ANDX,
+        smb1_reader.TREE_CONNECT_ANDX,
+        smb1_reader.NT_CREATE_ANDX,
+        smb1_reader.OPEN_ANDX,
+    )
 )
 _SMB1_HEADER = 32
 _STATUS_PENDING = 0x103

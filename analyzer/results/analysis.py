@@ -15,7 +15,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
-from analyzer.results.capture import EventTrace
+from analyzer.results.capture_facts import EventTrace
 from analyzer.results.catalog import Catalogs
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
 from analyzer.results.dataset_origin import DatasetOrigin

@@ -17,7 +17,7 @@ from analyzer.core.events import kind_of
 from analyzer.core.traced import TracedBytes
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.buffer import BufferKind
-from analyzer.results.capture import Decryption
+from analyzer.results.capture_facts import Decryption
 from analyzer.results.pdus import Fragments, frame_range_of, frames_of, stub_of
 from analyzer.results.query import QueryView
 from analyzer.results.record import Endpoint, FrameFiles, Frames, Kind, PlaceExtent, Record, Value, doc

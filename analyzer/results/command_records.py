@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analyzer.results.audit import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
 from analyzer.results.calibration import (
     CalibrationSummaryRecord,
     DecisionRecord,
@@ -12,7 +11,7 @@ from analyzer.results.calibration import (
     StoredBufferRecord,
 )
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import (
+from analyzer.results.capture_facts import (
     CaptureRecord,
     HostRecord,
     LimitRecord,
@@ -24,7 +23,9 @@ from analyzer.results.capture import (
     SummaryRecord,
 )
 from analyzer.results.difference import DifferenceRecord, DiffSummaryRecord, NotComparedRecord
+from analyzer.results.field_tree import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.results.file import FileRecord
+from analyzer.results.finding import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord
 from analyzer.results.observation import AttackRecord, Observation
@@ -39,7 +40,6 @@ from analyzer.results.statistics import (
     MethodStatsRecord,
     PollStatsRecord,
 )
-from analyzer.results.tree import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.results.triage import TriageFile, TriageProcess, TriageSummary
 
 COMMANDS: Mapping[str, tuple[type[Record], ...]] = {

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Struct
 
-from analyzer.results.capture import OmissionRecord
+from analyzer.results.capture_facts import OmissionRecord
 from analyzer.results.record import Endpoint, FrameFiles, Frames, Kind, Record, Value, doc
 
 FileAction = Literal["created", "overwritten", "opened", "read", "written", "renamed", "deleted"]

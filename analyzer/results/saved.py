@@ -32,7 +32,7 @@ from analyzer.results.call_rows import (
     Stored,
 )
 from analyzer.results.call_table import OrderedCalls
-from analyzer.results.capture import EventTrace
+from analyzer.results.capture_facts import EventTrace
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
 from analyzer.results.name_tables import NameTable, NameTables

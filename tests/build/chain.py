@@ -13,8 +13,8 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.run import Layer
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.smb.connection_state import KeyLog
 from analyzer.transport.smb.smb_layer import SmbLayer
-from analyzer.transport.smb.state import KeyLog
 
 
 def segments(path: Path) -> Iterator[Event]:

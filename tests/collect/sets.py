@@ -27,7 +27,7 @@ from analyzer.core.output.store import Store
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.audit import CoverageRecord, FindingRecord
+from analyzer.results.finding import CoverageRecord, FindingRecord
 from analyzer.results.metadata import MetadataRecord, metadata_record
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.formats.tables import logons_table, problems_table, table_of

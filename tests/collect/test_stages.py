@@ -38,7 +38,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.store import Store
-from analyzer.results.capture import HostMark, HostName, HostRecord
+from analyzer.results.capture_facts import HostMark, HostName, HostRecord
 from analyzer.transport.packet.frame_sorter import FrameKind
 from tests.build.capture import NANO, frames_of, pcap
 from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset

@@ -273,7 +273,7 @@ def test_a_password_and_a_capture_can_both_come_from_standard_input() -> None:
 
 
 def test_a_hash_opens_as_well() -> None:
-    from analyzer.auth.keys import nt_hash
+    from analyzer.auth.key_export import nt_hash
 
     value = nt_hash(USER["password"]).hex()
     assert states(run("timeline", PCQ, "--format", "jsonl", "--nt-hash", value)) == {"complete"}

@@ -15,7 +15,7 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.commands.guard import guarded
 from analyzer.core.events import Problem
 from analyzer.core.paths import path_of_text, shell_word, text_of_path
-from analyzer.pipeline import packets, run
+from analyzer.pipeline import packet_reader, run
 from tests.commands.test_commands import CLEAR, here
 
 # The name in latin-1, as it is shown, and one of the same width that every form can hold.
@@ -258,7 +258,7 @@ def test_files_that_are_gone_when_packets_are_looked_at_again_cost_the_packets(
         Path(name).write_bytes(CLEAR.read_bytes())
     analysis = run.analyze(names)
     Path(names[0]).unlink()
-    found = packets.packets_of(names, analysis, packets.Keyring())
+    found = packet_reader.packets_of(names, analysis, packet_reader.Keyring())
     assert (found.size, found.lacking) == (0, "the captures changed since they were read")
     Path(names[1]).unlink()
-    assert "could not be read again" in packets.packets_of(names, analysis, packets.Keyring()).lacking
+    assert "could not be read again" in packet_reader.packets_of(names, analysis, packet_reader.Keyring()).lacking

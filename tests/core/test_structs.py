@@ -66,6 +66,7 @@ UNRESOLVED = {
     "Counters",
     "Judgement",
     "Look",
+    "Open",
     "Rule",
     "SampleSelection",
     "Samples",
@@ -134,14 +135,16 @@ CHANGING = """
     transport.rpc.call_pairing: CallSide PendingCall
     transport.smb.file_opens: FileOpen
     transport.smb.reopening: SentData
-    transport.smb.smb1: Smb1Request
+    transport.smb.smb1_reader: Smb1Request
     transport.smb.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
     transport.smb.smb1_sessions: Smb1Setup
-    transport.smb.smb2: Compound Smb2Request
+    transport.smb.smb2_reader: Compound Smb2Request
     transport.smb.smb2_files: _Smb2FileRequest
     transport.smb.smb2_sessions: Smb2Setup
-    transport.smb.state: ConnectedTree ConnectionState Open ProblemTally SharedState Undecrypted
+    transport.smb.connection_state: ConnectionState ProblemTally SharedState
+    transport.smb.session: Undecrypted
+    transport.smb.trees_and_opens: ConnectedTree Open
     transport.tcp.ordering: _Delivered
 """
 

@@ -17,7 +17,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.pipeline.packets import packets_of
+from analyzer.pipeline.packet_reader import packets_of
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.page import page_parts, value_blocks

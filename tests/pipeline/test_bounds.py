@@ -13,8 +13,8 @@ from analyzer.capture.reader import CaptureInfo
 from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
 from analyzer.pipeline import loaded_metadata, verify
-from analyzer.pipeline import packets as module
-from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
+from analyzer.pipeline import packet_reader as module
+from analyzer.pipeline.packet_reader import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
 from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
 from analyzer.results.packets import Packets
 

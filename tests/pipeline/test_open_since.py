@@ -8,7 +8,7 @@ from analyzer.transport.channel.channel_events import ChannelBatch
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.rpc.exchange import OpenCall
 from analyzer.transport.rpc.rpc_layer import RpcLayer
-from analyzer.transport.smb.session_framing import Framing
+from analyzer.transport.smb.smb_framing import Framing
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.packet import smb2
 from tests.build.rpc import CHANNEL, SMB, request, response

@@ -15,7 +15,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.pipeline import run as module
-from analyzer.pipeline.packets import packets_of
+from analyzer.pipeline.packet_reader import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.stream import Stream
 from analyzer.results.analysis import CaptureFacts

@@ -22,7 +22,7 @@ from analyzer.results.connection import Pdu
 from analyzer.results.record import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
-from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.rpc import CHANNEL

@@ -1,7 +1,7 @@
 """Stubs and lpData buffers decoded by parsers compiled from ksy/."""
 
 from analyzer.interfaces.buffers.adapt import JsonValue, counter_value
-from analyzer.interfaces.buffers.decode import KINDS, BufferDecode, decode_buffer, find_damage
+from analyzer.interfaces.buffers.buffer_trees import KINDS, BufferDecode, decode_buffer, find_damage
 from analyzer.interfaces.buffers.derived import PerfColumns
 from analyzer.interfaces.buffers.field_map import Field, FieldMap, StubKind, map_fields, map_head
 from analyzer.interfaces.buffers.guess import Guess, guess_kind

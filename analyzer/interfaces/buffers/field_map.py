@@ -36,7 +36,7 @@ from analyzer.interfaces.buffers.adapt import (
     unfinished_in,
     v1_value,
 )
-from analyzer.interfaces.buffers.decode import ParsePlan, notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.buffer_trees import ParsePlan, notes_on, parse_positions, plan_for
 from analyzer.interfaces.buffers.layout import CLOCK, spans
 from analyzer.interfaces.buffers.regular import PERF_DATA
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from analyzer.interfaces.buffers._compiled import enum_names
 from analyzer.interfaces.buffers.ambiguities import NO_STRING, offsets_of_strings
-from analyzer.interfaces.buffers.decode import decode_buffer
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.layout import (
     COUNTER_INFO,
     COUNTERSET_INFO,

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import DecodeError
 from analyzer.core.kept import Kept
 from analyzer.core.output.json import Pieces
-from analyzer.interfaces.buffers.decode import decode_buffer
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.derived_v1 import regular_v1_form, v1_numbers
 from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned

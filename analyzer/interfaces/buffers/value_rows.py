@@ -25,7 +25,7 @@ from analyzer.interfaces.buffers.adapt import (
     damage_of,
     v1_value,
 )
-from analyzer.interfaces.buffers.decode import notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.buffer_trees import notes_on, parse_positions, plan_for
 from analyzer.interfaces.buffers.derived import PerfColumns, RawRow, regular_columns, rows_of
 from analyzer.interfaces.buffers.layout import DATA_HEADER
 from analyzer.interfaces.buffers.objects_v1 import CounterDefinition, WinPerfInstance, WinPerfObject

@@ -18,7 +18,7 @@ from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.call_table import Tally
-from analyzer.results.capture import (
+from analyzer.results.capture_facts import (
     SCHEMA,
     CaptureRecord,
     LogonRecord,

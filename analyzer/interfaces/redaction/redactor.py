@@ -17,7 +17,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Side
-from analyzer.results.capture import EventTrace
+from analyzer.results.capture_facts import EventTrace
 from analyzer.results.connection import (
     Bound,
     Channel,
@@ -36,7 +36,7 @@ from analyzer.results.security import AuthInfo, Identity
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
-from analyzer.transport.smb.state import RPC_PIPES
+from analyzer.transport.smb.trees_and_opens import RPC_PIPES
 from analyzer.transport.tcp.stream_events import Recognised
 
 _NAMES_OF_IDENTITY = (

@@ -18,7 +18,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
 from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block
 from analyzer.interfaces.contents.damages import decoded_buffer
-from analyzer.interfaces.contents.side_fields import buffer_fields, stub_fields
+from analyzer.interfaces.contents.field_maps import buffer_fields, stub_fields
 from analyzer.questions.audit.data_answers import DataAnswer, read_answer
 from analyzer.questions.audit.identifier_lists import IdentifierList, read_identifiers
 from analyzer.questions.audit.knowledge import STATING, Knowledge

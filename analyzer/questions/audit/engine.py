@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.questions.audit.baseline import Accepted
+from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, FindingPattern, actor_of
 from analyzer.questions.audit.requirements import catalogue

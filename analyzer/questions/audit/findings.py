@@ -14,8 +14,8 @@ from analyzer.questions.audit.requirements import Requirement, catalogue
 from analyzer.questions.audit.rule import Rule
 from analyzer.questions.audit.verdicts import Actor, Confidence, Judgement, Outcome, Severity
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.audit import Confidence as ConfidenceWord
-from analyzer.results.audit import CoverageRecord, CoverageVerdict, DeviationFacts, FindingRecord
+from analyzer.results.finding import Confidence as ConfidenceWord
+from analyzer.results.finding import CoverageRecord, CoverageVerdict, DeviationFacts, FindingRecord
 from analyzer.results.record import Extent
 
 # In the order of every table.

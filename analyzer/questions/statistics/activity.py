@@ -35,7 +35,7 @@ from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, PerformanceRead
 from analyzer.results.call_rows import Context
-from analyzer.results.capture import OmissionRecord
+from analyzer.results.capture_facts import OmissionRecord
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words
 from analyzer.results.perflib import NONE_ID, Opnum, RequestCode

@@ -8,7 +8,7 @@ from analyzer.interfaces.contents.machine_names import Named, names_stated
 from analyzer.interfaces.contents.programs import ClientConnection, client_programs
 from analyzer.questions.statistics.machines import Machine, Machines, Seen, mark_records
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.capture import ClaimOutcome, HostClaim, HostName, HostProgram, HostRecord
+from analyzer.results.capture_facts import ClaimOutcome, HostClaim, HostName, HostProgram, HostRecord
 from analyzer.results.security import Identity
 
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from analyzer.core.printable import counted
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture import HostMark, HostRecord, MarkKind
+from analyzer.results.capture_facts import HostMark, HostRecord, MarkKind
 from analyzer.results.connection import FlowLink, Logon
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity

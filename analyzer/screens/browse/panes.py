@@ -15,8 +15,8 @@ from analyzer.core.times import NS_PER_S
 from analyzer.results.display import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
 from analyzer.screens.browse.lines import Lines
 from analyzer.screens.views.counters import Spark, compact
+from analyzer.screens.views.field_lines import node_words
 from analyzer.screens.views.text import OUTCOME_STYLES
-from analyzer.screens.views.tree import node_words
 
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 BYTES_IN_LINE = 16

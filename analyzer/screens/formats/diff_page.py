@@ -15,7 +15,7 @@ from analyzer.results.difference import Breach, DifferenceRecord, FieldDifferenc
 from analyzer.results.evidence import EvidenceRecord, evidence_lines
 from analyzer.results.next_command import show_command
 from analyzer.screens.formats.page import asset, data_head, hash_of, opening
-from analyzer.screens.views.differences import (
+from analyzer.screens.views.diff import (
     DifferencesView,
     breach_words,
     calls_of,

@@ -29,17 +29,17 @@ from analyzer.questions.series.formulas import scaled, type_name
 from analyzer.questions.series.readings import Batch
 from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.results.analysis import Analysis
-from analyzer.results.audit import FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.capture_facts import LogonRecord, ProblemRecord, SessionRecord
 from analyzer.results.command_records import COMMANDS
 from analyzer.results.difference import DifferenceRecord
+from analyzer.results.field_tree import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.results.file import FileRecord
+from analyzer.results.finding import FindingRecord
 from analyzer.results.handle import HandleRecord
 from analyzer.results.observation import Observation
 from analyzer.results.record import Record
 from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
-from analyzer.results.tree import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.screens.formats.schema import (
     Column,
     cells_of,
@@ -57,7 +57,7 @@ from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.calibrate import Calibration
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
-from analyzer.screens.views.differences import DifferencesView
+from analyzer.screens.views.diff import DifferencesView
 from analyzer.screens.views.files import FilesView
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.limit_pages import LimitList

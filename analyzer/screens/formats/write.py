@@ -15,7 +15,7 @@ from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.view import OfCapture, View
 
 if TYPE_CHECKING:
-    from analyzer.screens.formats.projection import Projection
+    from analyzer.screens.formats.json_columns import Projection
     from analyzer.screens.views.entries import Entries
     from analyzer.screens.views.streamed_timeline import StreamedTimeline
 
@@ -76,7 +76,7 @@ def write(
 
 
 def _projection(view: View | StreamedTimeline, columns: Sequence[str]) -> Projection:
-    from analyzer.screens.formats.projection import Projection
+    from analyzer.screens.formats.json_columns import Projection
     from analyzer.screens.formats.tables import kinds_of
 
     return Projection.of(kinds_of(view), columns)

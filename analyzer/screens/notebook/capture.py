@@ -42,15 +42,15 @@ from analyzer.questions.films.film_maker import films_of
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
-from analyzer.questions.observations.triage import triage
+from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.series.counter_records import interval_of
 from analyzer.questions.series.readings import readings
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis, Part
-from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.call import Call
 from analyzer.results.command_records import COMMANDS
 from analyzer.results.file import FileRecord
+from analyzer.results.finding import CoverageRecord, FindingRecord
 from analyzer.results.next_command import Given
 from analyzer.results.observation import Observation
 from analyzer.results.record import Record

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import document
-from analyzer.questions.differences.differences import Differences
+from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.moments import moments
 from analyzer.questions.differences.usual import NewThings, read_usual
 from analyzer.results.difference import DifferenceRecord, NotComparedRecord
 from analyzer.screens.formats.schema import table_of_records
 from analyzer.screens.notebook.capture import Capture, bound_of
-from analyzer.screens.views.differences import DifferencesView
+from analyzer.screens.views.diff import DifferencesView
 
 if TYPE_CHECKING:
     import polars as pl

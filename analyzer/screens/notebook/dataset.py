@@ -30,10 +30,10 @@ from analyzer.core.output.store import Store
 from analyzer.core.printable import printable
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.audit import CoverageRecord, FindingRecord
-from analyzer.results.capture import HostRecord
+from analyzer.results.capture_facts import HostRecord
 from analyzer.results.command_records import COMMANDS
 from analyzer.results.dataset_origin import NUMBER_SHIFT
+from analyzer.results.finding import CoverageRecord, FindingRecord
 from analyzer.results.observation import Observation
 from analyzer.results.process import ProcessRecord
 from analyzer.results.sample import BucketRecord

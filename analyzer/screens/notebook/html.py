@@ -10,13 +10,13 @@ from typing import Any
 from analyzer.core.printable import printable, shortened
 from analyzer.core.times import iso_time
 from analyzer.interfaces.contents.timeline_records import shown_problems
-from analyzer.questions.observations.triage import triage
+from analyzer.questions.observations.triage_records import triage
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.display import LayerBytes, Node
 from analyzer.screens.viewmodel.account_lines import account_lines
 from analyzer.screens.viewmodel.finding_views import nothing_found
 from analyzer.screens.viewmodel.layers import call_view
-from analyzer.screens.views.tree import placed_words
+from analyzer.screens.views.field_lines import placed_words
 
 # Of larger layers and longer trees the rest is counted.
 _MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12

@@ -12,7 +12,7 @@ from analyzer.core.times import shown_time
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import Field, FieldMap
 from analyzer.interfaces.contents.damages import buffer_order
-from analyzer.interfaces.contents.side_fields import buffer_fields, stub_fields
+from analyzer.interfaces.contents.field_maps import buffer_fields, stub_fields
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side, SideName
 from analyzer.results.display import CallView, Fact, Form, LayerBytes, Node, SideView

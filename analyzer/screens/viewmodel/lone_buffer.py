@@ -20,8 +20,8 @@ from analyzer.interfaces.buffers import (
     perf_data_rows,
     winperf_rows,
 )
+from analyzer.interfaces.contents.field_maps import status_name
 from analyzer.interfaces.contents.sample_records import sample_record
-from analyzer.interfaces.contents.side_fields import status_name
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer
@@ -29,9 +29,9 @@ from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_sa
 from analyzer.results.buffer import BufferKind
 from analyzer.results.catalog import Catalog
 from analyzer.results.display import LayerBytes
+from analyzer.results.field_tree import BufferProblem, BufferRecord
 from analyzer.results.name_tables import NameTable
 from analyzer.results.sample import SampleRecord
-from analyzer.results.tree import BufferProblem, BufferRecord
 from analyzer.screens.viewmodel.layers import buffer_layer
 
 

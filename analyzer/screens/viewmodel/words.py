@@ -15,7 +15,7 @@ from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
 from analyzer.interfaces.buffers.value_names import counter_type_name
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
-from analyzer.interfaces.contents.side_fields import status_name
+from analyzer.interfaces.contents.field_maps import status_name
 from analyzer.interfaces.pcq.perflib_samples import counterset_of, perflib_samples
 from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.results.analysis import Analysis

@@ -19,7 +19,7 @@ from analyzer.questions.audit.findings import (
     requirement_keys,
 )
 from analyzer.questions.audit.verdicts import Actor, Confidence, Outcome, Severity
-from analyzer.results.audit import AuditSummaryRecord, CoverageVerdict, MatrixRecord
+from analyzer.results.finding import AuditSummaryRecord, CoverageVerdict, MatrixRecord
 from analyzer.results.next_command import next_command
 from analyzer.results.record import Record
 from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from analyzer.core.times import iso_time
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture import OmissionRecord
+from analyzer.results.capture_facts import OmissionRecord
 from analyzer.results.file import FileRecord, FoundFiles, PassedContent
 from analyzer.screens.views.text import folded, problem_lines, safe, styled
 from analyzer.screens.views.view import OfCapture

@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.side_fields import status_name
+from analyzer.interfaces.contents.field_maps import status_name
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, shown_lifetimes
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.summary import poll_stats

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.core.limits import ABOUT, DEFAULTS
-from analyzer.results.capture import LimitRecord
+from analyzer.results.capture_facts import LimitRecord
 from analyzer.screens.views.text import folded, safe
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Level, Rule
-from analyzer.results.audit import RuleRecord
+from analyzer.results.finding import RuleRecord
 from analyzer.screens.views.text import folded, page_lines, safe
 
 TITLES = {

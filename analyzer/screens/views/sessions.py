@@ -15,7 +15,7 @@ from analyzer.interfaces.contents.programs import ProgramLikeness, client_progra
 from analyzer.interfaces.contents.timeline_records import logon_record, session_record
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture import HostRecord, LogonRecord, MarkKind, SessionRecord
+from analyzer.results.capture_facts import HostRecord, LogonRecord, MarkKind, SessionRecord
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.overview import session_words

@@ -11,12 +11,12 @@ from analyzer.interfaces.contents.call_records import call_record
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, PduRecord
 from analyzer.results.display import CARRIERS, LayerBytes, SideView
+from analyzer.results.field_tree import CarrierLayer, ShowRecord, SideLayers
 from analyzer.results.packets import Packets
 from analyzer.results.record import PlaceExtent
-from analyzer.results.tree import CarrierLayer, ShowRecord, SideLayers
 from analyzer.screens.viewmodel.layers import side_views, the_call
+from analyzer.screens.views.field_lines import field_record, placed_words, tree_lines
 from analyzer.screens.views.text import call_lines, folded, safe, styled
-from analyzer.screens.views.tree import field_record, placed_words, tree_lines
 from analyzer.screens.views.view import OfCapture
 
 _HEX_WIDTH = 16

@@ -11,7 +11,7 @@ from analyzer.interfaces.contents.timeline_records import place_extents
 from analyzer.questions.audit.call_evidence import CallEvidence, Place
 from analyzer.questions.audit.verdicts import At
 from analyzer.results.analysis import Analysis
-from analyzer.results.tree import PlaceRecord
+from analyzer.results.field_tree import PlaceRecord
 from analyzer.screens.viewmodel.layers import the_call
 from analyzer.screens.views.text import call_lines, folded, frames_words, safe, styled
 from analyzer.screens.views.view import OfCapture

@@ -12,7 +12,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.paths import text_of_path
 from analyzer.core.printable import shortened
 from analyzer.core.times import NS_PER_S, shown_second
-from analyzer.questions.observations.triage import Triaged, triage, unreadable
+from analyzer.questions.observations.triage_records import Triaged, triage, unreadable
 from analyzer.results.analysis import Analysis
 from analyzer.results.observation import SEVERITIES, Observation, Severity
 from analyzer.results.record import Record

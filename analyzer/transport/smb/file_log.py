@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.limits import Limits
-from analyzer.results.capture import OmissionRecord
+from analyzer.results.capture_facts import OmissionRecord
 from analyzer.results.connection import SmbSession
 from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.record import Endpoint
 from analyzer.transport.smb.file_opens import Carried, FileOpens
-from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb1_files import Smb1Files
 from analyzer.transport.smb.smb2_files import SessionKey, Smb2Files
 from analyzer.transport.smb.smb2_header import Smb2Header
+from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.tcp.recognition import SMB1_MAGIC
 from analyzer.transport.tcp.stream_events import Connection, Direction
 

@@ -28,11 +28,12 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.events import Event
 from analyzer.core.origins import Source
 from analyzer.transport.channel.channel_events import ChannelClosed
-from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb.smb_framing import Message
 
 if TYPE_CHECKING:
     from analyzer.transport.smb.emitter import Emitter
-    from analyzer.transport.smb.state import Open, Session
+    from analyzer.transport.smb.session import Session
+    from analyzer.transport.smb.trees_and_opens import Open
 
 # The server, by its GUID or its address, and the FileId that it gave.
 DurableKey = tuple[str, bytes]

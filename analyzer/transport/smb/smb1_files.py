@@ -13,7 +13,6 @@ from msgspec import Struct
 from analyzer.core.cursor import Cursor
 from analyzer.results.file import FileAction
 from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, is_pipe, share_of
-from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb1_message import (
     FLAG2_NT_STATUS,
     HEADER_LEN,
@@ -23,6 +22,7 @@ from analyzer.transport.smb.smb1_message import (
     read_header,
     text_of,
 )
+from analyzer.transport.smb.smb_framing import Message
 
 _CLOSE, _DELETE, _RENAME, _OPEN_ANDX, _READ_ANDX, _WRITE_ANDX = 0x04, 0x06, 0x07, 0x2D, 0x2E, 0x2F
 _TREE_CONNECT_ANDX, _NT_CREATE_ANDX, _NO_ANDX = 0x75, 0xA2, 0xFF

@@ -15,7 +15,6 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError
 from analyzer.results.file import FileAction
 from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, is_pipe, share_of
-from analyzer.transport.smb.session_framing import Message
 from analyzer.transport.smb.smb2_header import (
     CLOSE,
     CREATE,
@@ -28,6 +27,7 @@ from analyzer.transport.smb.smb2_header import (
     buffer_span,
     read_header,
 )
+from analyzer.transport.smb.smb_framing import Message
 
 SET_INFO = 0x11
 _STATUS_PENDING = 0x103

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb.smb_framing import Message
 
 HEADER_LEN = 64
 NEGOTIATE, SESSION_SETUP, LOGOFF, TREE_CONNECT, TREE_DISCONNECT, CREATE, CLOSE = range(7)

@@ -15,6 +15,7 @@ from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import TracedBytes
 from analyzer.results.security import Granted
+from analyzer.transport.smb.connection_state import ConnectionState
 from analyzer.transport.smb.crypto import (
     AES_128_CCM,
     AES_CMAC,
@@ -27,18 +28,10 @@ from analyzer.transport.smb.crypto import (
     preauth_update,
 )
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb.session import MAX_FRAMES, Session, SessionLogon, SessionTimes, bind_connection, end_logons
 from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
+from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_marks import smb2_negotiate_marks, smb2_setup_mark
-from analyzer.transport.smb.state import (
-    MAX_FRAMES,
-    ConnectionState,
-    Session,
-    SessionLogon,
-    SessionTimes,
-    bind_connection,
-    end_logons,
-)
 from analyzer.transport.smb.transforms import report
 
 STATUS_SUCCESS = 0

@@ -11,16 +11,16 @@ from analyzer.core.errors import DecodeError, MalformedError, OutputLimitError, 
 from analyzer.core.events import Event, Problem
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
+from analyzer.transport.smb.connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.session_framing import Framed, Framing, LostMessages, Message, NetbiosNames
-from analyzer.transport.smb.smb2 import ENCRYPTED, PLAIN, Smb2Reader, Transforms
+from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader, Transforms
 from analyzer.transport.smb.smb2_sessions import SETUP_COST
-from analyzer.transport.smb.state import ConnectionState, SharedState
+from analyzer.transport.smb.smb_framing import Framed, Framing, LostMessages, Message, NetbiosNames
 from analyzer.transport.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
 
 if TYPE_CHECKING:
-    from analyzer.transport.smb.smb1 import Smb1Reader
+    from analyzer.transport.smb.smb1_reader import Smb1Reader
 
 _SERVER_PORTS = (445, 139)
 _WRAPPED = frozenset({TRANSFORM_MAGIC, COMPRESSION_MAGIC})
@@ -94,7 +94,7 @@ class SmbConnection:
         return framing
 
     def _begin_smb1(self) -> Smb1Reader:
-        from analyzer.transport.smb.smb1 import Smb1Reader  # few connections carry SMB1
+        from analyzer.transport.smb.smb1_reader import Smb1Reader  # few connections carry SMB1
 
         return Smb1Reader(self._state, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
 

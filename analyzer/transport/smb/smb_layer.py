@@ -12,9 +12,10 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.numbers import Numbers
 from analyzer.core.times import earliest
 from analyzer.transport.channel.channels import Channels
+from analyzer.transport.smb.connection_state import KeyLog, MessageLog, SharedState
+from analyzer.transport.smb.known_sessions import KnownSessions
 from analyzer.transport.smb.reopening import DurableOpens
 from analyzer.transport.smb.smb_connection import SmbConnection
-from analyzer.transport.smb.state import KeyLog, KnownSessions, MessageLog, SharedState
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.results.security import Decryption
+from analyzer.transport.smb.connection_state import ConnectionState
 from analyzer.transport.smb.crypto import (
     AES_128_CCM,
     AES_128_GCM,
@@ -24,8 +25,8 @@ from analyzer.transport.smb.crypto import (
     derive_keys,
 )
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.session_framing import Message
-from analyzer.transport.smb.state import ConnectionState, Session
+from analyzer.transport.smb.session import Session
+from analyzer.transport.smb.smb_framing import Message
 
 STEP = "smb3-decrypt"
 _ONE_STEP = (STEP,)

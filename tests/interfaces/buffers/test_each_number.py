@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import ReadyTrees, perf_data_columns
-from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.regular import RegularReader, read_regular
 from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf

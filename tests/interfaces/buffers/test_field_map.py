@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import Field, StubKind, field_map, map_fields
-from analyzer.interfaces.buffers.decode import ParsePlan
+from analyzer.interfaces.buffers.buffer_trees import ParsePlan
 from analyzer.results.buffer import BufferKind
 from tests.build.buffers import Block, Ndr, Order, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, blocks

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers import ReadyTrees, ready
-from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _TextTemplate
 from analyzer.interfaces.buffers.regular import RegularReader
 from analyzer.interfaces.buffers.regular_v1 import V1Reader

@@ -13,7 +13,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
-from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.derived import values_of
 from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, PerfParts, RegularReader, read_regular
 from analyzer.interfaces.buffers.same_layout import SameLayout

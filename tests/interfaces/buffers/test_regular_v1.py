@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import ReadyTrees, WinPerf, decode_buffer, find_damage, winperf_rows
-from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
 from analyzer.interfaces.buffers.regular_v1 import MAX_BYTES, V1Block, V1Reader, mixed_object, read_v1
 from analyzer.interfaces.buffers.same_layout import SameLayout

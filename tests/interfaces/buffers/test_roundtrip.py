@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import decode_buffer, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.decode import TreeFiller, parse_positions, plan_for
+from analyzer.interfaces.buffers.buffer_trees import TreeFiller, parse_positions, plan_for
 from tests.build.buffers import (
     Block,
     Counter,

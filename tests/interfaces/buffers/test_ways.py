@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from analyzer.interfaces.buffers import decode_buffer, regular
-from analyzer.interfaces.buffers.decode import plain_decode
+from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.layout import _LONGEST_PLAN, Shape, planned
 from analyzer.interfaces.buffers.regular import (
     _FEW,
@@ -344,7 +344,7 @@ def test_sound_buffers_never_meet_the_parser(monkeypatch: pytest.MonkeyPatch) ->
     buffers = [perf_data(blocks) for blocks in ([], [ONE], [ERROR], [ONE] * 40, [grid(2, 2)], [grid(30, 2)])]
     expected = [plain_decode("perf-data", data) for data in buffers]
     assert all(not plain_perf_data_rows(data).notes for data in buffers)
-    monkeypatch.setattr("analyzer.interfaces.buffers.decode.plan_for", refused)
+    monkeypatch.setattr("analyzer.interfaces.buffers.buffer_trees.plan_for", refused)
     for data, stated in zip(buffers, expected, strict=True):
         made = decode_buffer("perf-data", data)
         assert (made.tree, made.consumed, made.problem, made.notes) == (stated.tree, stated.consumed, None, ())

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from analyzer.interfaces.buffers import WinPerf, decode_buffer, find_damage, map_fields, regular_v1, winperf_rows
-from analyzer.interfaces.buffers.decode import plain_decode, plan_for
+from analyzer.interfaces.buffers.buffer_trees import plain_decode, plan_for
 from analyzer.interfaces.buffers.objects_v1 import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
@@ -119,7 +119,7 @@ def refused(*_: object, **__: object) -> Any:
 
 
 def test_a_sound_block_never_meets_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.interfaces.buffers.decode.plan_for", refused)
+    monkeypatch.setattr("analyzer.interfaces.buffers.buffer_trees.plan_for", refused)
     for made in ([], OBJECTS, [NUMBERS], [PerfObject(7, COUNTERS, (), metadata=True)], [PerfObject(7, COUNTERS, ())]):
         data = winperf(made)
         assert decode_buffer("winperf", data, big_endian=False).problem is None

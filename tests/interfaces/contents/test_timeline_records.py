@@ -20,8 +20,8 @@ from analyzer.interfaces.buffers import find_damage
 from analyzer.interfaces.contents import call_records, damages
 from analyzer.interfaces.contents.call_records import CallRecords, call_record
 from analyzer.interfaces.contents.damages import Damages, buffer_damage, decoded_buffer
+from analyzer.interfaces.contents.field_maps import buffer_fields, status_name, stub_fields
 from analyzer.interfaces.contents.programs import client_programs
-from analyzer.interfaces.contents.side_fields import buffer_fields, status_name, stub_fields
 from analyzer.interfaces.contents.timeline_records import (
     all_problems,
     place_extents,
@@ -36,7 +36,7 @@ from analyzer.results import winreg as winreg_methods
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.call import Call, CallRecord, RegistryFacts, Side, SideName
 from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.capture import ProblemRecord, SummaryRecord
+from analyzer.results.capture_facts import ProblemRecord, SummaryRecord
 from tests import truth
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, winreg

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.traced import TracedBytes
 from analyzer.questions.audit import rule_plans as module
-from analyzer.questions.audit.baseline import Accepted
+from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.call_evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, SideEvidence, _find
 from analyzer.questions.audit.checks import has_instances, identifiers_of, judgements, status_violation
 from analyzer.questions.audit.engine import Audit, select

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from analyzer.core.errors import InputError
-from analyzer.questions.audit.baseline import Accepted
+from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.findings import _MOST_REASONS, Coverage, actor_of

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import Field
-from analyzer.interfaces.contents.side_fields import buffer_fields, stub_fields
-from analyzer.questions.differences.differences import Differences
+from analyzer.interfaces.contents.field_maps import buffer_fields, stub_fields
+from analyzer.questions.differences.difference_records import Differences
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import SideName

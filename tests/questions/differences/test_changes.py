@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.differences.differences import Differences
+from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.field_comparison import UNUSED
 from analyzer.results.analysis import Analysis
 from analyzer.results.difference import DifferenceRecord

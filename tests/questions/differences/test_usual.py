@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.questions.differences.differences import Differences
+from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.moments import at_moment
 from analyzer.questions.differences.usual import NewThings, read_usual, usual_json
 from analyzer.results.record import Endpoint

@@ -13,7 +13,7 @@ from analyzer import analyze
 from analyzer.core.errors import InputError
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.scene import Scene
-from analyzer.questions.observations.triage import triage
+from analyzer.questions.observations.triage_records import triage
 from analyzer.results.observation import Observation
 from tests.corpus import CORPUS
 

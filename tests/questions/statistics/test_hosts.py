@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analyzer.questions.statistics.decryption import Decrypted, decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Part
-from analyzer.results.capture import HostMark, HostName, HostRecord
+from analyzer.results.capture_facts import HostMark, HostName, HostRecord
 from analyzer.results.record import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
 from tests.build.calls import Calls, analysis_of, smb_session

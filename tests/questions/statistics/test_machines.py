@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.questions.statistics import machines
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.machines import Marks, contradiction
-from analyzer.results.capture import HostRecord
+from analyzer.results.capture_facts import HostRecord
 from analyzer.results.connection import FlowLink, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity

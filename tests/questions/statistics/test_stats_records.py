@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.questions.observations.triage import triage
+from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.stats_records import stats_records

@@ -386,7 +386,7 @@ def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyP
 
 
 def test_a_case_is_browsed_and_says_what_it_lacks(tmp_path: Path) -> None:
-    from analyzer.pipeline.packets import packets_of
+    from analyzer.pipeline.packet_reader import packets_of
     from analyzer.pipeline.run import analyze
     from analyzer.screens.browse.app import Browser
     from analyzer.screens.browse.panes import CallList, Tree

@@ -15,7 +15,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.offsets import frame_offsets
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.baseline import Accepted, baseline_json, read_baseline
+from analyzer.questions.audit.accepted_findings import Accepted, baseline_json, read_baseline
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.findings import VERDICTS, CoverageVerdict
 from analyzer.questions.audit.requirements import catalogue

@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analyzer.questions.differences.differences import Differences
+from analyzer.questions.differences.difference_records import Differences
 from analyzer.screens.formats import diff_page as module
 from analyzer.screens.formats.diff_page import diff_page
 from analyzer.screens.formats.page import asset
-from analyzer.screens.views.differences import DifferencesView
+from analyzer.screens.views.diff import DifferencesView
 from tests.build.calls import Calls, analysis_of
 from tests.page import THREE, analysis_named
 from tests.page.test_data import hostile

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.pipeline.packets import packets_of
+from analyzer.pipeline.packet_reader import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call

@@ -12,10 +12,10 @@ import pytest
 
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.audit import CoverageRecord, FindingRecord
 from analyzer.results.call import CallRecord
-from analyzer.results.capture import SessionRecord
+from analyzer.results.capture_facts import SessionRecord
 from analyzer.results.command_records import COMMANDS
+from analyzer.results.finding import CoverageRecord, FindingRecord
 from analyzer.results.record import Record
 from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.screens.formats.schema import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.screens.viewmodel.calibration import _of_data, _of_strings
+from analyzer.screens.viewmodel.pdh_comparison import _of_data, _of_strings
 from tests.build.buffers import Block, perf_data, string_table
 
 FOUR, EIGHT = b"\1\0\0\0", bytes(8)

@@ -12,7 +12,7 @@ import analyzer as pcq
 from analyzer.core.printable import printable, shortened
 from analyzer.results.analysis import Analysis
 from analyzer.results.display import Node
-from analyzer.results.tree import FieldNode
+from analyzer.results.field_tree import FieldNode
 from analyzer.screens.formats.page import DETAILS_IN_BLOCK
 from analyzer.screens.notebook.html import _MOST_FIELDS, call_html
 from analyzer.screens.viewmodel.layers import call_view

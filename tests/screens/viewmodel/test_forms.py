@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analyzer.core.guid import guid_text
 from analyzer.interfaces.buffers import StubKind, map_fields
-from analyzer.interfaces.contents.side_fields import status_name
+from analyzer.interfaces.contents.field_maps import status_name
 from analyzer.results.display import Form, Node
 from analyzer.results.packets import CapturedFrame
 from analyzer.screens.viewmodel import forms as module

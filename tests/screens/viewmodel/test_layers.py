@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import Source
 from analyzer.core.traced import TracedBytes
-from analyzer.pipeline.packets import packets_of
+from analyzer.pipeline.packet_reader import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.display import CARRIERS, CallView, LayerBytes, Node, Run

@@ -20,9 +20,9 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
-from analyzer.pipeline.packets import packets_of
+from analyzer.pipeline.packet_reader import packets_of
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.baseline import Accepted
+from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.filters.selection import Selection
@@ -36,6 +36,7 @@ from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
 from analyzer.screens.views.entries import entries
+from analyzer.screens.views.field_lines import node_words
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
@@ -45,7 +46,6 @@ from analyzer.screens.views.show_place import ShowPlace
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
-from analyzer.screens.views.tree import node_words
 from analyzer.screens.views.triage import Triage
 from analyzer.transport.rpc.exchange import Exchange
 from tests import truth

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analyzer.core.errors import InputError
-from analyzer.questions.observations.triage import Triaged, unreadable
+from analyzer.questions.observations.triage_records import Triaged, unreadable
 from analyzer.results.analysis import Analysis
 from analyzer.results.observation import Observation
 from analyzer.results.process import ProcessMark

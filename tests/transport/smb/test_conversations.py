@@ -22,7 +22,7 @@ from analyzer.results.record import Endpoint
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import smb as build
-from tests.transport.smb.test_smb2 import (
+from tests.transport.smb.test_smb2_reader import (
     ACCESS_DENIED,
     ANY_FILE,
     ASK,

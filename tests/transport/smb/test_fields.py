@@ -18,12 +18,12 @@ from analyzer.results.connection import Channel, SmbSession
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.smb.compression import lz77_huffman
-from analyzer.transport.smb.session_framing import Framing, Message
+from analyzer.transport.smb.connection_state import SharedState
 from analyzer.transport.smb.smb1_message import Smb1Header
 from analyzer.transport.smb.smb1_message import read_header as read_smb1_header
 from analyzer.transport.smb.smb2_header import Smb2Header, read_header
 from analyzer.transport.smb.smb_connection import SmbConnection
-from analyzer.transport.smb.state import SharedState
+from analyzer.transport.smb.smb_framing import Framing, Message
 from analyzer.transport.tcp.stream_events import Connection, Gap
 from tests.build import auth
 from tests.build.smb import (
@@ -54,8 +54,8 @@ from tests.build.smb import (
     trans_request,
     trans_response,
 )
-from tests.transport.smb.test_smb1 import FID, Sent, answer, ask, connected, negotiated, wide, write_block
-from tests.transport.smb.test_smb2 import ASK, SAY, only, run, session_of, stated
+from tests.transport.smb.test_smb1_reader import FID, Sent, answer, ask, connected, negotiated, wide, write_block
+from tests.transport.smb.test_smb2_reader import ASK, SAY, only, run, session_of, stated
 
 NOISE = 0xA5
 

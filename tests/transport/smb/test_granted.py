@@ -17,7 +17,7 @@ from analyzer.interfaces.contents.timeline_records import session_record
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.parties import Account
 from analyzer.questions.filters.selection import Selection
-from analyzer.questions.observations.triage import triage
+from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.statistics.decryption import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, who_of
@@ -41,7 +41,7 @@ from tests.build.smb import (
     stream,
 )
 from tests.screens.formats.test_logs import document_of
-from tests.transport.smb.test_smb2 import run, session_of
+from tests.transport.smb.test_smb2_reader import run, session_of
 
 CAPTURES = Path(__file__).parent / "captures"
 MALLORY = "LAB\\mallory"

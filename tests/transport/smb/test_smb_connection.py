@@ -12,12 +12,12 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.smb.session_framing import Framing, Hole, Message
-from analyzer.transport.smb.state import pipe_name
+from analyzer.transport.smb.smb_framing import Framing, Hole, Message
+from analyzer.transport.smb.trees_and_opens import pipe_name
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
 from tests.build.smb import CLIENT, SERVER, Talk, framed, pdu, smb2, stream
-from tests.transport.smb.test_smb2 import ASK, SAY, only, run, session_of, stated
+from tests.transport.smb.test_smb2_reader import ASK, SAY, only, run, session_of, stated
 
 RPC = Connection(3, Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.1", 49664), True)
 BIND, BIND_ACK = pdu(11, 1), pdu(12, 1)

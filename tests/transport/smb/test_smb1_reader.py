@@ -32,7 +32,7 @@ from tests.build.smb import (
     trans_secondary,
     with_hole,
 )
-from tests.transport.smb.test_smb2 import comparable, only, run, session_of, stated
+from tests.transport.smb.test_smb2_reader import comparable, only, run, session_of, stated
 
 ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
 FID = 0x4000

@@ -21,7 +21,7 @@ from analyzer.pipeline.container import is_case
 from analyzer.pipeline.run import follow_messages, with_embedded
 from analyzer.results.analysis import Analysis
 from analyzer.results.packets import CapturedFrame, Packets
-from analyzer.transport.smb.session_framing import HEADER_LEN, Message
+from analyzer.transport.smb.smb_framing import HEADER_LEN, Message
 from analyzer.transport.tcp.stream_events import Connection, Direction
 
 # Why frames that were there are not, or none is.

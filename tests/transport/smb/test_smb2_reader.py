@@ -17,9 +17,9 @@ from analyzer.results.connection import SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_layer import SmbLayer
-from analyzer.transport.smb.state import may_be_dcerpc
+from analyzer.transport.smb.trees_and_opens import may_be_dcerpc
 from analyzer.transport.tcp.recognition import Recognition
 from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import auth

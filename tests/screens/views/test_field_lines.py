@@ -9,9 +9,8 @@ from rich.text import Text
 
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.display import LayerBytes, Node, Run
-from analyzer.results.tree import FieldNode
-from analyzer.screens.views.show import _hex_lines
-from analyzer.screens.views.tree import (
+from analyzer.results.field_tree import FieldNode
+from analyzer.screens.views.field_lines import (
     _RAW_SHOWN,
     _RAW_SHOWN_NARROW,
     _TEXT_SHOWN,
@@ -21,6 +20,7 @@ from analyzer.screens.views.tree import (
     node_words,
     tree_lines,
 )
+from analyzer.screens.views.show import _hex_lines
 
 FACTS = CaptureFacts(("a.pcap",), 3, 180, 0, 0)
 DATA = bytes(range(0x20, 0x60))

@@ -24,6 +24,7 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.channel.channel_events import SmbInfo
+from analyzer.transport.smb.connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.crypto import TRANSFORM_LEN
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.reopening import (
@@ -33,7 +34,7 @@ from analyzer.transport.smb.reopening import (
     may_be_sent_again,
     reopened_file_id,
 )
-from analyzer.transport.smb.session_framing import LostMessages, Message
+from analyzer.transport.smb.session import Session, remember_info
 from analyzer.transport.smb.smb2_header import (
     CANCEL,
     CLOSE,
@@ -66,17 +67,9 @@ from analyzer.transport.smb.smb2_header import (
     read_header,
 )
 from analyzer.transport.smb.smb2_sessions import Smb2Sessions, Smb2Setup
-from analyzer.transport.smb.state import (
-    ConnectionState,
-    Open,
-    OpenKind,
-    Session,
-    SharedState,
-    pipe_name,
-    remember_info,
-    whole_file_id,
-)
+from analyzer.transport.smb.smb_framing import LostMessages, Message
 from analyzer.transport.smb.transforms import decrypted_message
+from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name, whole_file_id
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction
 

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 from rich.text import Text
 
-from analyzer.questions.differences.differences import Differences
-from analyzer.screens.views.differences import DifferencesView
+from analyzer.questions.differences.difference_records import Differences
+from analyzer.screens.views.diff import DifferencesView
 from tests.page import analysis_named
 from tests.written import is_as_written
 

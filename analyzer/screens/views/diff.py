@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from analyzer.core.printable import counted, shortened
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.differences.call_comparison import property_words
-from analyzer.questions.differences.differences import Differences
+from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.usual import NOT_USUAL, NewThings
 from analyzer.results.analysis import Analysis
 from analyzer.results.difference import (

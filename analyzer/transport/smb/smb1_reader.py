@@ -15,8 +15,9 @@ from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.results.security import Identity
 from analyzer.transport.channel.channel_events import ChannelGap, SmbInfo
+from analyzer.transport.smb.connection_state import ConnectionState
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.session_framing import Message
+from analyzer.transport.smb.session import Session, remember_info
 from analyzer.transport.smb.smb1_message import (
     FLAG2_SIGNED,
     HEADER_LEN,
@@ -27,7 +28,8 @@ from analyzer.transport.smb.smb1_message import (
     text_of,
 )
 from analyzer.transport.smb.smb1_sessions import Smb1Sessions, Smb1Setup
-from analyzer.transport.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name, remember_info
+from analyzer.transport.smb.smb_framing import Message
+from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction
 

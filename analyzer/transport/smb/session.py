@@ -1,6 +1,4 @@
-"""What SMB remembers: sessions, trees and opens, and the channels that opens of pipes become.
-
-Sessions outlive messages and may span connections (multichannel); a `SharedState` holds what all connections of a capture share.
+"""SMB sessions: their logons, trees and opens, and the channels that opens of pipes become.
 
 A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_sessions` makes these transitions for
 SMB2, `smb1` those of SMB1:
@@ -20,144 +18,39 @@ SMB2, `smb1` those of SMB1:
     IN SETUP     more setups under way than `Limits.sessions`           forgotten, the oldest first
     VALID        more than `Limits.sessions`, the connection ends       OVER, as soon as it has no connection left
     OVER         -                                                      emitted as `SmbSession`, with its opens closed
-
-A tree ([MS-SMB2] section 3.3.1.9) of a session, by its TreeId:
-
-    -            TREE_CONNECT response with success                     CONNECTED
-    CONNECTED    TREE_DISCONNECT response, more than `Limits.trees`     forgotten; its opens are closed at a disconnect
-    CONNECTED    the session is over                                    forgotten
-
-An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe or file) may be known later than the open itself:
-
-    -            CREATE response with success                           OPEN: pipe or file, as the tree says
-    -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
-    OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
-    OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel; one that is
-                 session's end, more than `Limits.opens`                durable may outlive tree and session (`reopening`)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth.handshake import Handshake
-from analyzer.auth.kdc import Tickets
-from analyzer.auth.keyring import Keyring
-from analyzer.auth.token_handshake import begin
-from analyzer.core.events import Problem, ProblemKind
-from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.core.numbers import Numbers
 from analyzer.core.origins import FrameTable, Source
 from analyzer.core.traced import TracedBytes
-from analyzer.results.connection import Channel, ClientMarks, LateLogon, Logon, SmbSession
+from analyzer.results.connection import Channel, LateLogon, Logon, SmbSession
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
-from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.reopening import DurableKey, DurableOpens, SentAlready
-from analyzer.transport.smb.session_framing import Hole, LostMessages, Message
+from analyzer.transport.smb.smb_framing import Hole, LostMessages, Message
+from analyzer.transport.smb.trees_and_opens import LOOKED_AT, RPC_PIPES, ConnectedTree, Open, OpenKind, may_be_dcerpc
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
-from analyzer.transport.tcp.stream_events import Connection, Direction
 
+if TYPE_CHECKING:
+    from analyzer.transport.smb.connection_state import ConnectionState
+
+# Of frames and of names, so many are kept of a session.
 MAX_FRAMES = 64
-_FOR_EVER = (1 << 63) - 1
 MAX_NAMES = 1024
 _MAX_INFOS = 256
 # Memory of a session and of a tree beside its path, as measured.
 _SESSION_COST, _TREE_COST = 6000, 500
-
-# So much of its data decides what an open of unknown kind is.
-LOOKED_AT = 16
-
-OpenKind = Literal["pipe", "file", "unknown"]
-
-
-def may_be_dcerpc(data: bytes) -> bool:
-    """Whether bytes may begin a PDU of DCERPC, of whose header perhaps not all are there."""
-    if len(data) >= 10:
-        return looks_like_dcerpc(data)
-    return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
-
-
-# Pipes whose protocol is DCERPC, whatever is read from them (the "well-known endpoints" of the Windows protocol documents).
-RPC_PIPES = frozenset(
-    (
-        "atsvc",
-        "browser",
-        "efsrpc",
-        "epmapper",
-        "eventlog",
-        "fssagentrpc",
-        "initshutdown",
-        "keysvc",
-        "lsarpc",
-        "lsass",
-        "msgsvc",
-        "netdfs",
-        "netlogon",
-        "ntsvcs",
-        "plugplay",
-        "protected_storage",
-        "router",
-        "samr",
-        "scerpc",
-        "spoolss",
-        "srvsvc",
-        "svcctl",
-        "tapsrv",
-        "trkwks",
-        "w32time",
-        "winreg",
-        "wkssvc",
-    )
-)
-
-
-def whole_file_id(opens: Mapping[bytes, Open], file_id: bytes) -> bytes:
-    """The FileId of the open meant by one whose persistent half is left out ([MS-SMB2] section 2.2.14.1), as some servers answer
-    FSCTL_PIPE_TRANSCEIVE: that of the only open with this volatile half."""
-    if file_id in opens or any(file_id[:8]):
-        return file_id
-    found = [known for known in opens if known[8:] == file_id[8:]]
-    return found[0] if len(found) == 1 else file_id
-
-
-def pipe_name(path: str) -> str:
-    """`\\\\PIPE\\\\WinReg` as `winreg`."""
-    name = path.replace("/", "\\").lstrip("\\").lower()
-    return name.removeprefix("pipe\\").lstrip("\\")
-
-
-class ConnectedTree(Struct):
-    path: str
-    kind: OpenKind
-
-
-class Open(Struct):
-    """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
-
-    `is_dcerpc` states whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that
-    does not is read no further, like a file. `durable` is what a client that opens it again is known by, None where the server did
-    not grant that; `sent` is what the client sent over it, where it may send that again. `logon` is that under which it was opened,
-    None where that is not known.
-    """
-
-    kind: OpenKind
-    name: str | None
-    tree_id: int | None = None
-    channel: Channel | None = None
-    impersonation: int | None = None
-    is_dcerpc: bool | None = None
-    durable: DurableKey | None = None
-    sent: SentAlready | None = None
-    logon: SessionLogon | None = None
 
 
 class Undecrypted(Struct):
@@ -168,121 +61,6 @@ class Undecrypted(Struct):
     frames: list[int] = field(default_factory=list)
     decryption: Decryption = Decryption.DECRYPTED
     reason: str = ""
-
-
-class ProblemTally(Struct):
-    """Problems of one kind on one connection, emitted once with their count: a short snapshot length cuts every message."""
-
-    kind: ProblemKind
-    text: str
-    count: int = 0
-    frames: list[int] = field(default_factory=list)
-
-    def problem(self) -> Problem:
-        times = f" ({self.count} times)" if self.count > 1 else ""
-        return Problem(self.kind, "smb", tuple(sorted(set(self.frames))), f"{self.text}{times}")
-
-
-# Called with (session id, session key); for `keys`, which prints them, and for nothing else.
-KeyLog = Callable[[int, bytes], object]
-# Gets the connection and direction of each SMB message, the message as it was sent, and the same one decrypted and decompressed.
-MessageLog = Callable[[Connection, Direction, Message, Message], object]
-
-
-class SharedState(Struct):
-    """Numbers and sessions that the connections of a capture share."""
-
-    keyring: Keyring
-    tickets: Tickets | None = None
-    key_log: KeyLog | None = None
-    message_log: MessageLog | None = None
-    channels: Channels = field(default_factory=Channels)
-    limits: Limits = DEFAULTS
-    numbers: Numbers = field(default_factory=Numbers)
-    sessions: KnownSessions = field(default_factory=lambda: KnownSessions())
-    durable: DurableOpens = field(default_factory=DurableOpens)
-    # Opens of all sessions; bytes of compressed messages, and what they promised to become.
-    opens: int = 0
-    packed: int = 0
-    unpacked: int = 0
-
-    def handshake(self) -> Handshake:
-        """Follows a new logon."""
-        return begin(self.keyring, tickets=self.tickets)
-
-    def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
-        """A logon whose first message was met then."""
-        return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
-
-
-class ConnectionState(Struct):
-    """One connection as SMB sees it. `client_direction` is the direction of requests, None while that is unknown."""
-
-    shared: SharedState
-    connection: Connection
-    client_direction: Literal[0, 1] | None
-    dialect: str | None = None
-    dialect_number: int | None = None
-    cipher: int | None = None
-    signing: int | None = None
-    preauth_hash: bytes | None = None
-    client_guid: str | None = None
-    server_guid: str | None = None
-    hosts: dict[tuple[str, str, str], None] = field(default_factory=dict)
-    sessions: dict[int, Session] = field(default_factory=dict)
-    crowded_out: list[Session] = field(default_factory=list)
-    # About how many bytes of memory its sessions and their trees take.
-    memory: int = 0
-
-    @property
-    def client(self) -> Endpoint:
-        return self.connection.sender(self.client_direction or 0)
-
-    @property
-    def server(self) -> Endpoint:
-        return self.connection.sender(0 if self.client_direction == 1 else 1)
-
-    tallies: dict[tuple[str, str], ProblemTally] = field(default_factory=dict)
-
-    def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
-        """Counts a problem that is likely to repeat; `report` emits it."""
-        tally = self.tallies.get((kind, text))
-        if tally is None and len(self.tallies) < MAX_NAMES:
-            tally = self.tallies[kind, text] = ProblemTally(kind, text)
-        if tally is not None:
-            tally.count += 1
-            if len(tally.frames) < MAX_FRAMES:
-                tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
-
-    def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
-        """Emits what a message of the client shows of its program."""
-        if found := tuple(marks):
-            out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
-
-    def report(self, out: Emitter) -> None:
-        """Emits what was counted."""
-        for tally in self.tallies.values():
-            out.append(tally.problem())
-        self.tallies.clear()
-
-    def add_session(self, session: Session) -> None:
-        """Remembers a session under its id; too many, and the oldest has to go."""
-        most = self.shared.limits.sessions
-        if session.session_id not in self.sessions and len(self.sessions) >= most:
-            oldest = self.sessions.pop(next(iter(self.sessions)))
-            self.crowded_out.append(oldest)
-            text = f"more than {most} sessions on one connection; the oldest are forgotten"
-            self.note("limit", text, tuple(oldest.frames[:1]))
-        self.sessions[session.session_id] = session
-
-    def forget_session(self, session: Session) -> None:
-        """The connection has no more of a session."""
-        if self.sessions.get(session.session_id) is session:
-            del self.sessions[session.session_id]
-
-    def name_host(self, ip: str, name: str, stated_in: str) -> None:
-        if name and len(self.hosts) < MAX_NAMES:
-            self.hosts[ip, name, stated_in] = None
 
 
 class SessionLogon:
@@ -810,101 +588,6 @@ def _decryption(session: Session) -> tuple[Decryption, str | None]:
     if session.handshake is None:
         return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
     return session.handshake.decryption, session.handshake.reason
-
-
-class KnownSessions:
-    """The sessions of all connections, by their ids."""
-
-    def __init__(self) -> None:
-        self._by_id: dict[int, list[Session]] = {}
-        # Sessions that are over, and may be the same as one that is met later.
-        self._over: dict[int, list[_Traits]] = {}
-
-    def register(self, session: Session) -> None:
-        """A connection has it, which may be another than before."""
-        known = self._by_id.setdefault(session.session_id, [])
-        if session not in known:
-            known.append(session)
-
-    def forget(self, session: Session) -> None:
-        """Ends a session."""
-        known = self._by_id.get(session.session_id, [])
-        if session in known:
-            known.remove(session)
-            if len(self._over) < MAX_NAMES or session.session_id in self._over:
-                over = self._over.setdefault(session.session_id, [])
-                if len(over) < MAX_FRAMES:
-                    over.append(_traits_of(session))
-            if not known:
-                del self._by_id[session.session_id]
-
-    def in_use(self, session_id: int, state: ConnectionState) -> Session | None:
-        """The session that a connection uses which did not set it up: one of the same client and server. Without the setup that
-        bound it, another client's connection is another session with the same number."""
-        for known in self._by_id.get(session_id, ()):
-            if known.server == state.server and known.client.ip == state.client.ip:
-                return known
-        return None
-
-    def bound(self, session_id: int, state: ConnectionState) -> Session | None:
-        """The session that a connection binds itself to."""
-        for known in self._by_id.get(session_id, ()):
-            if _may_be_bound(known.state, state):
-                return known
-        return None
-
-    def state_late(self, session: Session, logon: SessionLogon, out: Emitter) -> None:
-        """States where calls that were read before a later logon may be of it, and calls of what may be the same session."""
-        if (until_ns := logon.late_until_ns) is not None:
-            out.append(logon.late_for(session.number, until_ns))
-        if len(session.renewals) < MAX_FRAMES:
-            session.renewals.append(logon)
-        for other in self.perhaps_same(session):
-            out.append(logon.late_for(other.number, _FOR_EVER))
-
-    def take_renewals(self, session: Session, out: Emitter) -> None:
-        """A new session states the later logons of what may be the same session, met over another connection before."""
-        for other in self.perhaps_same(session):
-            for logon in other.renewals:
-                out.append(logon.late_for(session.number, _FOR_EVER))
-
-    def perhaps_same(self, session: Session) -> list[_Traits]:
-        """Other sessions of this id that may be the same one: a connection was bound before the session was met that it asks for,
-        since bytes of that one's connection were waited for."""
-        known, over = self._by_id.get(session.session_id, ()), self._over.get(session.session_id, ())
-        mine = _traits_of(session)
-        others = [*(_traits_of(one) for one in known if one is not session), *over] if len(known) > 1 or over else []
-        return [one for one in others if one.number != mine.number and _may_be_same(one, mine)]
-
-
-def _may_be_bound(former: ConnectionState, state: ConnectionState) -> bool:
-    """Whether two connections may have a session in common. A server takes a binding from the client alone that began the session,
-    which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
-    is_client = None in (former.client_guid, state.client_guid) or former.client_guid == state.client_guid
-    is_server = state.server_guid is not None and former.server_guid == state.server_guid
-    return is_client and (is_server or former.server == state.server)
-
-
-class _Traits(Struct, frozen=True):
-    """What shows whether a session may be the same as another with its id."""
-
-    number: int
-    is_begun: bool
-    client_guid: str | None
-    server_guid: str | None
-    renewals: list[SessionLogon]
-
-
-def _traits_of(session: Session) -> _Traits:
-    began, state = session.began, session.state
-    is_begun = not session.binds and began is not None and began.is_fresh
-    return _Traits(session.number, is_begun, state.client_guid, state.server_guid, session.renewals)
-
-
-def _may_be_same(one: _Traits, other: _Traits) -> bool:
-    """Whether the beginning of one of two sessions was not met, and nothing says that clients or servers are different."""
-    pairs = (one.client_guid, other.client_guid), (one.server_guid, other.server_guid)
-    return not (one.is_begun and other.is_begun) and all(None in pair or pair[0] == pair[1] for pair in pairs)
 
 
 class SessionTimes:

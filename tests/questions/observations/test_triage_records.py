@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.questions.observations.triage import triage, unreadable
+from analyzer.questions.observations.triage_records import triage, unreadable
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.call import Call
 from analyzer.results.connection import Bound, SmbSession

@@ -1,0 +1,115 @@
+"""Trees and opens of SMB sessions, and which opens are pipes that carry DCERPC.
+
+A tree ([MS-SMB2] section 3.3.1.9) of a session, by its TreeId:
+
+    -            TREE_CONNECT response with success                     CONNECTED
+    CONNECTED    TREE_DISCONNECT response, more than `Limits.trees`     forgotten; its opens are closed at a disconnect
+    CONNECTED    the session is over                                    forgotten
+
+An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe or file) may be known later than the open itself:
+
+    -            CREATE response with success                           OPEN: pipe or file, as the tree says
+    -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
+    OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
+    OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel; one that is
+                 session's end, more than `Limits.opens`                durable may outlive tree and session (`reopening`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from analyzer.results.connection import Channel
+from analyzer.transport.smb.reopening import DurableKey, SentAlready
+from analyzer.transport.tcp.recognition import looks_like_dcerpc
+
+if TYPE_CHECKING:
+    from analyzer.transport.smb.session import SessionLogon
+
+# So much of its data decides what an open of unknown kind is.
+LOOKED_AT = 16
+OpenKind = Literal["pipe", "file", "unknown"]
+
+
+def may_be_dcerpc(data: bytes) -> bool:
+    """Whether bytes may begin a PDU of DCERPC, of whose header perhaps not all are there."""
+    if len(data) >= 10:
+        return looks_like_dcerpc(data)
+    return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
+
+
+# Pipes whose protocol is DCERPC, whatever is read from them (the "well-known endpoints" of the Windows protocol documents).
+RPC_PIPES = frozenset(
+    (
+        "atsvc",
+        "browser",
+        "efsrpc",
+        "epmapper",
+        "eventlog",
+        "fssagentrpc",
+        "initshutdown",
+        "keysvc",
+        "lsarpc",
+        "lsass",
+        "msgsvc",
+        "netdfs",
+        "netlogon",
+        "ntsvcs",
+        "plugplay",
+        "protected_storage",
+        "router",
+        "samr",
+        "scerpc",
+        "spoolss",
+        "srvsvc",
+        "svcctl",
+        "tapsrv",
+        "trkwks",
+        "w32time",
+        "winreg",
+        "wkssvc",
+    )
+)
+
+
+def whole_file_id(opens: Mapping[bytes, Open], file_id: bytes) -> bytes:
+    """The FileId of the open meant by one whose persistent half is left out ([MS-SMB2] section 2.2.14.1), as some servers answer
+    FSCTL_PIPE_TRANSCEIVE: that of the only open with this volatile half."""
+    if file_id in opens or any(file_id[:8]):
+        return file_id
+    found = [known for known in opens if known[8:] == file_id[8:]]
+    return found[0] if len(found) == 1 else file_id
+
+
+def pipe_name(path: str) -> str:
+    """`\\\\PIPE\\\\WinReg` as `winreg`."""
+    name = path.replace("/", "\\").lstrip("\\").lower()
+    return name.removeprefix("pipe\\").lstrip("\\")
+
+
+class ConnectedTree(Struct):
+    path: str
+    kind: OpenKind
+
+
+class Open(Struct):
+    """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
+
+    `is_dcerpc` states whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that
+    does not is read no further, like a file. `durable` is what a client that opens it again is known by, None where the server did
+    not grant that; `sent` is what the client sent over it, where it may send that again. `logon` is that under which it was opened,
+    None where that is not known.
+    """
+
+    kind: OpenKind
+    name: str | None
+    tree_id: int | None = None
+    channel: Channel | None = None
+    impersonation: int | None = None
+    is_dcerpc: bool | None = None
+    durable: DurableKey | None = None
+    sent: SentAlready | None = None
+    logon: SessionLogon | None = None
