@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.interfaces.buffers.regular import PERF_DATA, RegularReader
-from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Reader
 from benchmarks.run import LARGE, MAKERS, MB, SIZES, capture_of
 from benchmarks.traffic import DISTURBANCES, FORMS
+from tests.build.layouts import forget_layouts
 from tests.commands.test_commands import run
 from tools.count_calls import begun
 
@@ -64,8 +63,7 @@ def _per_packet(name: str, sizes: tuple[float, float], directory: Path, command:
         output = ("--force", "-o", str(directory / "out")) if command in ("save", "report") else ("--format", "jsonl")
         words = [command, str(path), *capture_of(name, path, packets).options, *output]
         _run(words)  # loads modules and fills caches
-        # But a process that begins knows no layout.
-        PERF_DATA._known, WINPERF._known = RegularReader()._known, V1Reader()._known
+        forget_layouts()
         counts = begun(lambda words=words: _run(words))  # type: ignore[misc]
         # Not every version of Python makes functions of comprehensions.
         found.append((packets, sum(number for (_, title), number in counts.items() if not title.endswith(">"))))

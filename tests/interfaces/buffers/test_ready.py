@@ -12,9 +12,8 @@ from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers import ReadyTrees, ready
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _TextTemplate
-from analyzer.interfaces.buffers.regular import RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Reader
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
+from tests.build.layouts import forget_layouts
 from tests.interfaces.buffers.test_regular import assert_ready
 
 
@@ -34,8 +33,7 @@ def grid(rows: int, sizes: list[int]) -> Block:
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
     """Counts calls of a function of `ready`, while no layout is known from another test."""
-    monkeypatch.setattr(ready, "PERF_DATA", RegularReader())
-    monkeypatch.setattr(ready, "WINPERF", V1Reader())
+    forget_layouts()
 
     def counted(name: str) -> list[Any]:
         function, found = getattr(ready, name), []
