@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from msgspec import Struct
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.completion import complete_rule
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
-from analyzer.commands.options import CaptureReading, Writing, command
+from analyzer.commands.result_writing import Writing
 from analyzer.commands.selection_options import CallSelection
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, say, write_document

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DIFFERS, EXIT_DONE
-from analyzer.commands.options import Format, OutputFormat, Writing, command
+from analyzer.commands.options import Format, OutputFormat
+from analyzer.commands.result_writing import Writing
 
 
 @command

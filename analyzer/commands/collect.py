@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.options import CaptureReading, EngineName, command
+from analyzer.commands.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
 from analyzer.core.output.terminal import status_line

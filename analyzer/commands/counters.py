@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.completion import complete_counter
 from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+from analyzer.commands.options import Files, Format, OutputFormat, Strict
+from analyzer.commands.result_writing import Writing
 from analyzer.commands.selection_options import CounterSelection, checked, later
 from analyzer.core.output.gate import say
 

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DIFFERS, EXIT_DONE
-from analyzer.commands.options import CaptureReading, Writing, command
+from analyzer.commands.result_writing import Writing
 from analyzer.core.output.gate import say, write_document
 from analyzer.core.printable import printable
 

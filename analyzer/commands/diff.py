@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
-from analyzer.commands.options import CaptureReading, Files, Writing, command
+from analyzer.commands.options import Files
+from analyzer.commands.result_writing import Writing
 from analyzer.commands.selection_options import At, CallSelection
 from analyzer.core.output.gate import Destination, say, write_document
 

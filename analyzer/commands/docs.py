@@ -12,9 +12,11 @@ import typer
 import typer.main
 
 from analyzer.commands.about import ABOUT
+from analyzer.commands.command_function import command
 from analyzer.commands.commands import DESCRIPTION, EXIT_CODES, command_line
 from analyzer.commands.completion import complete_page
-from analyzer.commands.options import Format, OutputFormat, Writing, command
+from analyzer.commands.options import Format, OutputFormat
+from analyzer.commands.result_writing import Writing
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import write_document
 

@@ -10,8 +10,11 @@ import typer
 from msgspec.structs import replace
 
 from analyzer.capture.special_files import special_file
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_NOTHING, exit_of
-from analyzer.commands.options import CaptureReading, EngineName, Files, command, destination_of, force_option
+from analyzer.commands.options import EngineName, Files, force_option
+from analyzer.commands.result_writing import destination_of
 from analyzer.commands.selection_options import CallSelection, Head, Tail
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DONE
-from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.commands.options import Files, Format, OutputFormat
+from analyzer.commands.result_writing import Writing
 
 
 @command

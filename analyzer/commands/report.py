@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from analyzer.commands.audit import ProfileName
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_FILES, exit_of
-from analyzer.commands.options import CaptureReading, Strict, Writing, command
+from analyzer.commands.options import Strict
+from analyzer.commands.result_writing import Writing
 from analyzer.core.output.gate import say
 
 if TYPE_CHECKING:

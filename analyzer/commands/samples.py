@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import exit_of
-from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+from analyzer.commands.options import Files, Format, OutputFormat, Strict
+from analyzer.commands.result_writing import Writing
 from analyzer.commands.selection_options import SampleSelection
 
 

@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import exit_of
-from analyzer.commands.options import CaptureReading, Files, Force, command, destination_of
+from analyzer.commands.options import Files, Force
+from analyzer.commands.result_writing import destination_of
 from analyzer.core.output.gate import say
 
 

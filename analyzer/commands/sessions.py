@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import exit_of
-from analyzer.commands.options import (
-    CaptureReading,
-    EntryFormat,
-    Files,
-    Format,
-    OutputEntryFormat,
-    OutputFormat,
-    Writing,
-    command,
-)
+from analyzer.commands.options import EntryFormat, Files, Format, OutputEntryFormat, OutputFormat
+from analyzer.commands.result_writing import Writing
 from analyzer.commands.selection_options import CallSelection
 
 if TYPE_CHECKING:

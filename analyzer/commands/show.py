@@ -6,8 +6,11 @@ from typing import Annotated
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.commands.options import Files, Format, OutputFormat
+from analyzer.commands.result_writing import Writing
 from analyzer.commands.selection_options import CallSelection
 
 

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.commands.options import Files, Format, OutputFormat
+from analyzer.commands.result_writing import Writing
 from analyzer.commands.selection_options import CallSelection
 from analyzer.core.output.gate import STANDARD_OUTPUT
 

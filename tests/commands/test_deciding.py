@@ -19,8 +19,20 @@ import typer
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import ReadBound
-from analyzer.commands import audit, collect, completion, exits, options, probe, selection_options, triage
-from analyzer.commands.options import CaptureReading, EngineName
+from analyzer.commands import (
+    audit,
+    capture_reading,
+    collect,
+    command_function,
+    completion,
+    exits,
+    options,
+    probe,
+    selection_options,
+    triage,
+)
+from analyzer.commands.capture_reading import CaptureReading
+from analyzer.commands.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
@@ -241,7 +253,7 @@ def test_a_matrix_ends_with_the_gravest_of_its_captures(
 
 
 def reading(**values: Any) -> CaptureReading:
-    return options._reading(**values)
+    return capture_reading.capture_reading(**values)
 
 
 def test_limits_that_are_given_are_those_of_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,15 +308,19 @@ def test_pseudonyms_are_asked_for_and_the_variable_is_only_their_key(monkeypatch
         return pseudonyms.free("10.0.0.1")
 
     monkeypatch.delenv("PCQ_REDACT_KEY", raising=False)
-    assert options.pseudonyms_of(False, None) is None
-    assert name(options.pseudonyms_of(True, None)) != name(options.pseudonyms_of(True, None))
-    assert name(options.pseudonyms_of(False, "k")) == name(Pseudonyms(b"k")) == name(options.pseudonyms_of(True, "k"))
+    assert capture_reading.pseudonyms_of(False, None) is None
+    assert name(capture_reading.pseudonyms_of(True, None)) != name(capture_reading.pseudonyms_of(True, None))
+    assert (
+        name(capture_reading.pseudonyms_of(False, "k"))
+        == name(Pseudonyms(b"k"))
+        == name(capture_reading.pseudonyms_of(True, "k"))
+    )
     monkeypatch.setenv("PCQ_REDACT_KEY", "of the variable")
-    assert options.pseudonyms_of(False, None) is None
-    assert name(options.pseudonyms_of(True, None)) == name(Pseudonyms(b"of the variable"))
-    assert name(options.pseudonyms_of(True, "k")) == name(Pseudonyms(b"k"))
+    assert capture_reading.pseudonyms_of(False, None) is None
+    assert name(capture_reading.pseudonyms_of(True, None)) == name(Pseudonyms(b"of the variable"))
+    assert name(capture_reading.pseudonyms_of(True, "k")) == name(Pseudonyms(b"k"))
     with pytest.raises(typer.BadParameter, match="an empty key is none"):
-        options.pseudonyms_of(True, "")
+        capture_reading.pseudonyms_of(True, "")
 
 
 def test_tables_of_bytes_are_not_for_terminals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -363,10 +379,19 @@ def test_files_of_patterns_are_found_below_directories(tmp_path: Path) -> None:
     for name in (deep / "x.pcap", tmp_path / "y.pcap"):
         name.touch()
     pattern = f"{tmp_path}/**/*.pcap"
-    assert sorted(options._named({"files": [pattern, "-"]})) == [deep / "x.pcap", tmp_path / "y.pcap"]
-    assert options._named({"file": str(deep), "files": ["left"]}) == [deep]
-    assert options._named({}) == options._named({"file": None}) == options._named({"files": None}) == []
-    assert options._named({"file": "-"}) == options._named({"files": [str(tmp_path / "none")]}) == []
+    assert sorted(capture_reading.named_files({"files": [pattern, "-"]})) == [deep / "x.pcap", tmp_path / "y.pcap"]
+    assert capture_reading.named_files({"file": str(deep), "files": ["left"]}) == [deep]
+    assert (
+        capture_reading.named_files({})
+        == capture_reading.named_files({"file": None})
+        == capture_reading.named_files({"files": None})
+        == []
+    )
+    assert (
+        capture_reading.named_files({"file": "-"})
+        == capture_reading.named_files({"files": [str(tmp_path / "none")]})
+        == []
+    )
 
 
 def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(
@@ -390,14 +415,14 @@ def test_a_password_is_asked_for_at_a_terminal_with_the_name_of_its_owner(monkey
 
     monkeypatch.setattr("getpass.getpass", answered)
     monkeypatch.setattr(sys, "stdin", Terminal())
-    assert [options.asked_password(user) for user in (None, "LAB\\u")] == ["it", "it"]
+    assert [capture_reading.asked_password(user) for user in (None, "LAB\\u")] == ["it", "it"]
     assert asked == ["Password: ", "Password of LAB\\u: "]
     for data, password in ((b"a b \r\nrest", "a b "), (b"\xff\n", "\udcff"), (b"x", "x"), (b"", "")):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        assert options.asked_password(None) == password
+        assert capture_reading.asked_password(None) == password
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="there is no standard input to read the password from"):
-        options.asked_password(None)
+        capture_reading.asked_password(None)
 
 
 def test_what_a_result_is_made_of_is_stated_without_secrets_and_places(tmp_path: Path) -> None:
@@ -450,7 +475,7 @@ def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
 
     function.__annotations__ = {"reading": CaptureReading, "files": list[str]}
     with pytest.raises(exits.ReadingFailedError, match="the capture was read in part only") as failed:
-        options.command(function)(files=["x"], **defaults(options._reading))
+        command_function.command(function)(files=["x"], **defaults(capture_reading.capture_reading))
     assert (made, str(failed.value.__cause__)) == (["x"], "of a library")
 
     def mistaken(reading: CaptureReading, files: list[str]) -> None:
@@ -462,7 +487,7 @@ def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
     assert run("save", CLEAR, "-o", case).exit_code == 0
     for given in (str(CLEAR), case):
         with pytest.raises(KeyError):
-            options.command(mistaken)(files=[given], **defaults(options._reading))
+            command_function.command(mistaken)(files=[given], **defaults(capture_reading.capture_reading))
 
 
 def defaults(function: Any) -> dict[str, Any]:

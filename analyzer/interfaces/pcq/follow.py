@@ -74,7 +74,8 @@ def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Number
 
 def _end_times(calls: CallTable, taken: _Positions) -> _Numbers:
     """The times of `_end_moments` alone."""
-    times: _Numbers = np.maximum(calls.column("end_time")[taken], calls.column("begin_time")[taken])
+    times: _Numbers = calls.column("end_time")[taken]
+    np.maximum(times, calls.column("begin_time")[taken], out=times)
     return times
 
 
@@ -102,7 +103,7 @@ class Following:
         self.views = array("i")
         self.states: list[QueryView] = []
         # The places of calls that are still to begin, and of those that are still to end.
-        self._to_begin = self._to_end = np.empty(0, np.int64)
+        self._to_begin = self._to_end = np.empty(0, np.uint32)
         self._book = QueryHandles()
         # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.
         self._latest: dict[int, int] = {}
@@ -115,8 +116,9 @@ class Following:
 
     def add(self, order: Sequence[int]) -> None:
         """More calls, in order: their positions among the calls as they were taken."""
-        calls, taken = self._calls, np.array(order, np.int64)
-        places = np.arange(len(taken)) + self._first + len(self._order)
+        calls, taken = self._calls, np.asarray(order, np.uint32)
+        begin = self._first + len(self._order)
+        places = np.arange(begin, begin + len(taken), dtype=np.uint32)
         self._order.extend(order)
         self.views.extend(array("i", [-1]) * len(taken))
         is_perflib, is_asked = calls.is_of(INTERFACE)[taken], calls.column("request_side")[taken] >= 0
@@ -187,7 +189,7 @@ class Following:
             begins, ends = begins[has_begun], ends[has_ended]
         else:
             self._losses.clear()
-            self._to_begin = self._to_end = np.empty(0, np.int64)
+            self._to_begin = self._to_end = np.empty(0, np.uint32)
         lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
         # One window of time after the other: nothing as long as the capture is sorted, or held in memory.
         bounds = distinct(calls.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
