@@ -7,7 +7,8 @@ file, and started by whom. Handles are followed to the names of their services.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from functools import partial
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -15,8 +16,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
 from analyzer.core.numbers import Numbers
-from analyzer.interfaces.buffers import StubDecode, decode_stub
-from analyzer.results.call import Call, Side, handle_of
+from analyzer.interfaces.buffers import decode_stub
+from analyzer.results.call import Call, handle_of
 from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import decoded_call, decoded_side, plain_call
@@ -25,6 +26,7 @@ from analyzer.transport.rpc.plain_call import decoded_call, decoded_side, plain_
 _HANDLE_BYTES = 20
 # A client that opens services without end must not make us hold all their names; the oldest is forgotten.
 MAX_HANDLES = 65_536
+_decode = partial(decode_stub, "svcctl")
 
 
 class ServiceLayer:
@@ -89,14 +91,8 @@ class ServiceLayer:
 
 def service_call(call: Call) -> Call:
     """A call of the service control manager, decoded."""
-    request = _side(call.request, call, "request")
-    response = _side(call.response, call, "response") if call.fault is None else call.response
+    request, _ = decoded_side(call.request, call, "request", DECODED, _decode)
+    response = call.response
+    if call.fault is None:
+        response, _ = decoded_side(response, call, "response", DECODED, _decode)
     return decoded_call(call, request, response)
-
-
-def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -> Side | None:
-    def decode(stub: bytes, ndr64: bool, big_endian: bool) -> StubDecode:
-        assert call.opnum is not None
-        return decode_stub("svcctl", call.opnum, name, stub, ndr64=ndr64, big_endian=big_endian)
-
-    return decoded_side(side, call, DECODED, decode)[0]

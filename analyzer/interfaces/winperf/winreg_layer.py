@@ -7,15 +7,16 @@ with growing buffers while the server says ERROR_MORE_DATA; the attempts of one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.core.numbers import Numbers
-from analyzer.interfaces.buffers import StubDecode, decode_buffer, decode_stub
+from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.results.buffer import BufferKind
-from analyzer.results.call import Call, PerformanceRead, Side, handle_of
+from analyzer.results.call import Call, PerformanceRead, Side, SideName, handle_of
 from analyzer.results.name_tables import NameTables, is_index, table_language
 from analyzer.results.record import Endpoint
 from analyzer.results.winreg import (
@@ -242,12 +243,8 @@ def winreg_call(call: Call) -> Call:
     return decoded_call(call, request, response)
 
 
-def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -> Side | None:
-    def decode(stub: bytes, ndr64: bool, big_endian: bool) -> StubDecode:
-        assert call.opnum is not None
-        return decode_stub("winreg", call.opnum, name, stub, ndr64=ndr64, big_endian=big_endian)
-
-    found, decoded = decoded_side(side, call, _OPNUMS, decode)
+def _side(side: Side | None, call: Call, name: SideName) -> Side | None:
+    found, decoded = decoded_side(side, call, name, _OPNUMS, partial(decode_stub, "winreg"))
     if found is None or decoded is None or not decoded.data:
         return found
     if name == "request" and call.opnum != WinregOpnum.BASE_REG_SET_VALUE:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
-from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts, StubProblem
+from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SideName, SmbFacts, StubProblem
 from analyzer.results.connection import logon_key
 from analyzer.results.record import Endpoint
 from analyzer.results.returns import STATED, stated_kind
@@ -116,12 +116,12 @@ _Decoded = TypeVar("_Decoded", bound=DecodedStub)
 
 
 def decoded_side(
-    side: Side | None, call: Call, opnums: Container[int], decode: Callable[[bytes, bool, bool], _Decoded]
+    side: Side | None, call: Call, name: SideName, opnums: Container[int], decode: Callable[..., _Decoded]
 ) -> tuple[Side | None, _Decoded | None]:
     """A side of a call whose methods return Win32 codes, and its decoded stub where there is one.
 
     `opnums` are the methods that are decoded. For the others the code is read, the last thing in a response. `decode` takes the
-    stub's bytes, and whether they are NDR64 and big-endian.
+    method, `name`, the stub's bytes, and whether they are `ndr64` and `big_endian`.
     """
     opnum = call.opnum
     if side is None or side.missing is not None or opnum is None:
@@ -129,11 +129,11 @@ def decoded_side(
     stub = side.stub
     assert not isinstance(stub, Missing)
     if opnum not in opnums:
-        if side is call.response and len(stub) >= 4 and not side.big_endian:
+        if name == "response" and len(stub) >= 4 and not side.big_endian:
             return replace(side, params={"ReturnValue": int.from_bytes(stub.data[-4:], "little")}), None
         return side, None
     try:
-        decoded = decode(stub.data, call.syntax == "ndr64", side.big_endian)
+        decoded = decode(opnum, name, stub.data, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
     except DecodeError as error:
         return replace(side, params=error.params, problem=StubProblem.of(error)), None
     params = dict(decoded.params)

@@ -380,14 +380,14 @@ def test_a_method_that_is_not_decoded_ends_in_its_return_value(big: bool, value:
     talk = Conversation().bound().client(request(77, b"ask")).server(response(b"\1\0\0\0\x6a\x10\0\0", big=big))
     call = plain_call(only_call(talk))
 
-    def decode(data: bytes, is_ndr64: bool, is_big: bool) -> None:
+    def decode(*given: object, **named: object) -> None:
         raise AssertionError
 
-    side, decoded = decoded_side(call.response, call, (), decode)  # type: ignore[type-var]
+    side, decoded = decoded_side(call.response, call, "response", (), decode)  # type: ignore[type-var]
     assert decoded is None
     assert side is not None
     assert side.params.get("ReturnValue") == value
-    asked, _ = decoded_side(call.request, call, (), decode)  # type: ignore[type-var]
+    asked, _ = decoded_side(call.request, call, "request", (), decode)  # type: ignore[type-var]
     assert asked is call.request
 
 
