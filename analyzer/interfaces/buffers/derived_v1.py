@@ -34,13 +34,13 @@ _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 def regular_v1_tree(data: bytes) -> dict[str, Any] | None:
     """The tree of a regular block; None for another, and for one that calls for a remark (`remarks`)."""
     block = WINPERF.read(data)
-    return _tree(data, block, iter(block.values.tolist())) if block is not None and _is_plain(data, block) else None
+    return _tree(data, block, iter(block.values.tolist())) if block is not None and is_plain(data, block) else None
 
 
 def regular_v1_form(data: bytes, block: V1Block) -> bytes | None:
     """The tree of a regular block as JSON text for all blocks of its layout, with a NUL for each of `v1_numbers`; None where it
     calls for a remark, and where values are text."""
-    if any(block.layout.mixed) or not _is_plain(data, block):
+    if any(block.layout.mixed) or not is_plain(data, block):
         return None
     tree = _tree(data, block, repeat(_NUMBER))
     tree["system_time"] = dict.fromkeys(CLOCK, _NUMBER)
@@ -131,7 +131,7 @@ def _counter_block(data: bytes, at: int, values: _Values) -> dict[str, Any]:
     return {"byte_length": V1_LENGTH.unpack_from(data, at)[0], "body": {"values": values}}
 
 
-def _is_plain(data: bytes, block: V1Block) -> bool:
+def is_plain(data: bytes, block: V1Block) -> bool:
     """Whether a block calls for no remark: its lengths agree with each other, and no bytes are left over."""
     layout = block.layout
     total, at, *_ = V1_HEADER.unpack_from(data)

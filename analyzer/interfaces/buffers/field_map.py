@@ -37,8 +37,12 @@ from analyzer.interfaces.buffers.adapt import (
     v1_value,
 )
 from analyzer.interfaces.buffers.buffer_trees import ParsePlan, notes_on, parse_positions, plan_for
-from analyzer.interfaces.buffers.layout import CLOCK, spans
+from analyzer.interfaces.buffers.derived_v1 import is_plain
+from analyzer.interfaces.buffers.instance_shapes import InstancePlace, one_of_each_shape
+from analyzer.interfaces.buffers.layout import CLOCK, V1_LENGTH, spans
+from analyzer.interfaces.buffers.objects_v1 import WinPerfInstance
 from analyzer.interfaces.buffers.regular import PERF_DATA
+from analyzer.interfaces.buffers.regular_v1 import WINPERF
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.results.buffer import BufferKind
@@ -128,7 +132,8 @@ def map_fields(
         plan = plan_for(kind, data, big_endian)
     except DecodeError as error:
         return FieldMap(Field(kind, "", "", 0, 0, None, None, (), "", data), error, ())
-    if (root := _root_of_blocks(plan, status_name)) is not None:
+    root = _root_of_instances(plan, status_name) if kind == "winperf" else _root_of_blocks(plan, status_name)
+    if root is not None:
         return FieldMap(root, None, ())
     compiled, problem = parse_positions(plan)
     mapper = _Mapper(data, compiled if problem else None, status_name, free=_V1_FREE if kind == "winperf" else None)
@@ -486,18 +491,67 @@ def _root_of_blocks(plan: ParsePlan, status_name: StatusName | None) -> Field | 
     return replace(head, length=starts[-1], children=(*head.children[:-1], *blocks))
 
 
-def _read_again(field: Field, data: bytes, by: int) -> Field:
-    """A field of a block as it is in another one, so many bytes further on."""
-    children = tuple([_read_again(child, data, by) for child in field.children])
-    start, words = field.start + by, field.words
+def _root_of_instances(plan: ParsePlan, status_name: StatusName | None) -> Field | None:
+    """The fields of a sound PERF_DATA_BLOCK with instances that are alike; None for all else.
+
+    The compiled parser reads a block that has one instance of each shape. Each other instance is one of those with other values.
+    """
+    data = plan.data
+    block = None if plan.reading.big_endian else WINPERF.read(data)
+    if block is None or not is_plain(data, block):
+        return None
+    shorter, places = one_of_each_shape(data, block)
+    if len(shorter) == len(data):
+        return None
+    compiled, problem = parse_positions(replace(plan, data=shorter))
+    mapper = _Mapper(shorter, compiled if problem else None, status_name, free=_V1_FREE)
+    root = mapper.root(plan.kind, compiled, plan.reading)
+    objects = zip(block.layout.objects, block.layout.starts, places, strict=True)
+    children = []
+    for child in root.children:
+        if child.type == "winperf.perf_object":
+            item, start, found = next(objects)
+            children.append(_with_instances(child, data, start, found, item.instances))
+        else:
+            children.append(_read_again(child, data, len(data) - len(shorter) if child.name == "rest" else 0))
+    return replace(root, length=_end(tuple(children), 0), children=tuple(children), data=data)
+
+
+def _with_instances(
+    field: Field, data: bytes, start: int, places: Sequence[InstancePlace], instances: Sequence[WinPerfInstance]
+) -> Field:
+    """An object as it begins at `start`, with all its instances, of one that has an instance of each shape."""
+    by, length = start - field.start, int.from_bytes(data[start : start + V1_LENGTH.size], "little")
+    *before, body = field.children
+    fields = [_read_again(child, data, by) for child in body.children if child.type != "winperf.instance"]
+    alike = [child for child in body.children if child.type == "winperf.instance"]
+    for number, (place, instance) in enumerate(zip(places, instances, strict=False)):
+        found = alike[place.shape]
+        found = _read_again(found, data, place.start - found.start, instance.name)
+        fields.append(replace(found, name=f"instances[{number}]"))
+    begin = by + body.start
+    body = replace(body, start=begin, length=start + length - begin, children=tuple(fields), data=data)
+    before = [_read_again(child, data, by) for child in before]
+    return replace(field, start=start, length=length, children=(*before, body), data=data)
+
+
+def _read_again(field: Field, data: bytes, by: int, text: str | None = None) -> Field:
+    """A field as it is in other bytes, so many bytes further on; `text` is the text that is read of them."""
+    start, length, words = field.start + by, field.length, field.words
     value, meaning = field.value, field.meaning
-    if field.reads:
-        raw = data[start : start + field.length]
-        value = _value_of(raw, field.reads)
-        meaning = words(value) if words is not None and isinstance(value, int) else None
-    elif children and words is not None:
-        meaning = words(data[start : start + field.length])
-    return replace(field, start=start, value=value, meaning=meaning, children=children, data=data, base=0)
+    children = field.children
+    if children:
+        children = tuple([_read_again(child, data, by, text) for child in children])
+        if words is not None:
+            meaning = words(data[start : start + length])
+    elif text is not None and field.type == "text":
+        value = text
+    elif reads := field.reads or _reads(field.type, value, _LITTLE):
+        value = _value_of(data[start : start + length], reads)
+        if words is not None and isinstance(value, int):
+            meaning = words(value)
+    kept = field.name, field.spelling, field.type
+    return Field(*kept, start, length, value, meaning, children, field.doc_ref, data, 0, field.reads, words)
 
 
 def _value_of(raw: bytes, reads: Reads) -> str | int:
@@ -524,6 +578,7 @@ def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
     return bytes(mask)
 
 
+_LITTLE = Encoding()
 # What of performance data of the first version decides on no other field, beside the values of counters.
 _V1_FREE = frozenset({*CLOCK, "perf_time", "perf_freq", "perf_time_100ns"})
 # Types whose `value` or `data` is what the field that has them is about.

@@ -59,12 +59,14 @@ V1_HEADER = record(
 )
 V1_WHOLE_HEADER = record("winperf")
 V1_HEADER_LENGTH = V1_WHOLE_HEADER.size
+V1_TOTAL = spans("winperf", "total_byte_length")
 V1_CLOCKS = spans("winperf", "system_time", "perf_time", "perf_freq", "perf_time_100ns")
 _V1_OBJECT = ("winperf.perf_object", "winperf.object_body")
 V1_OBJECT = record(_V1_OBJECT, *(name for name in names(_V1_OBJECT) if not name.startswith("perf_")))
 V1_OBJECT_CLOCKS = record(_V1_OBJECT, "perf_time", "perf_freq")
 V1_OBJECT_CLOCK_PLACES = spans(_V1_OBJECT, "perf_time", "perf_freq")
 V1_WHOLE_OBJECT, V1_OBJECT_FIELDS = record(_V1_OBJECT), names(_V1_OBJECT)
+V1_OBJECT_COUNTS = spans(_V1_OBJECT, "total_byte_length", "num_instances")
 V1_OBJECT_LENGTH = V1_WHOLE_OBJECT.size
 V1_DEFINITION, V1_DEFINITION_FIELDS = record("winperf.counter_definition"), names("winperf.counter_definition")
 _V1_INSTANCE = ("winperf.instance", "winperf.instance_body")

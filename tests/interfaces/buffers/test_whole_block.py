@@ -11,10 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from analyzer.interfaces.buffers import WinPerf, decode_buffer, find_damage, map_fields, regular_v1, winperf_rows
-from analyzer.interfaces.buffers.buffer_trees import plain_decode, plan_for
+from analyzer.core.errors import DecodeError
+from analyzer.interfaces.buffers import (
+    WinPerf,
+    decode_buffer,
+    field_map,
+    find_damage,
+    map_fields,
+    regular_v1,
+    winperf_rows,
+)
+from analyzer.interfaces.buffers.buffer_trees import ParsePlan, plain_decode, plan_for
 from analyzer.interfaces.buffers.objects_v1 import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
@@ -241,6 +250,46 @@ def test_a_counter_block_may_be_its_length_alone() -> None:
     assert data[-4:] == b"\4\0\0\0"
     assert read_v1(bytes(data)) is not None
     assert plain_decode("winperf", bytes(data)).problem is None
+
+
+@settings(max_examples=100)
+@given(st.lists(objects(), min_size=1, max_size=3), st.data())
+def test_each_instance_has_the_fields_that_it_has_in_the_whole(made: list[PerfObject], draw: st.DataObject) -> None:
+    """Also of names that lie in other fields or that end early, and of words that make a block call for a remark."""
+    several = [
+        replace(item, instances=tuple(draw.draw(st.lists(st.sampled_from(item.instances), max_size=9))))
+        if item.has_instances and item.instances
+        else item
+        for item in made
+    ]
+    data = bytearray(winperf(several) + bytes(draw.draw(st.sampled_from([0, 0, 8]))))
+    for _ in range(draw.draw(st.integers(0, 3))):
+        at = 4 * draw.draw(st.integers(3, len(data) // 4 - 1))
+        data[at : at + 4] = draw.draw(st.sampled_from([0, 4, 8, 24, 40, 88, len(data) - 8])).to_bytes(4, "little")
+    found = map_fields("winperf", bytes(data))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(field_map, "one_of_each_shape", lambda data, _block: (data, ()))
+        whole = map_fields("winperf", bytes(data))
+    assert found.root == whole.root
+    assert (str(found.problem), found.notes) == (str(whole.problem), whole.notes)
+    assert [leaf.raw for leaf in found.root.leaves()] == [leaf.raw for leaf in whole.root.leaves()]
+    assert [leaf.reads for leaf in found.root.leaves()] == [leaf.reads for leaf in whole.root.leaves()]
+
+
+def test_instances_of_one_shape_meet_the_parser_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    parse = field_map.parse_positions
+
+    def noted(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
+        read.append(len(plan.data))
+        return parse(plan)
+
+    monkeypatch.setattr(field_map, "parse_positions", noted)
+    one = (Instance("p1", 1, (0, 0), (1, 9, 0)),)
+    many = tuple(Instance(f"p{number % 10}", number, (0, 0), (number, 9, 0)) for number in range(1000))
+    mapped = map_fields("winperf", winperf([replace(NUMBERS, instances=many), ALONE]))
+    assert [len(child.children[-1].children) for child in mapped.root.children[-2:]] == [13 + 3 + 1000, 13 + 1 + 1]
+    assert read == [len(winperf([replace(NUMBERS, instances=one), ALONE]))]
 
 
 # Objects of a PERF_DATA_BLOCK: metadata alone is read, and one that is damaged costs no other, whoever reads the block.

@@ -1,0 +1,74 @@
+"""Instances of a regular PERF_DATA_BLOCK (`regular_v1`) that are alike: a block in, a shorter one that has each shape once out.
+
+Instances of an object have one shape if their fields stand in the same places: definition, name and counter block are as long. So
+the fields of one are those of the other, with other values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.interfaces.buffers.layout import V1_HEADER, V1_INSTANCE, V1_LENGTH, V1_OBJECT, V1_OBJECT_COUNTS, V1_TOTAL
+from analyzer.interfaces.buffers.regular_v1 import V1Block
+from analyzer.interfaces.buffers.windows_text import utf16_length
+
+
+class InstancePlace(Struct, frozen=True):
+    """Where an instance begins and ends in its block, and which instance of its object in the shorter block has its shape."""
+
+    start: int
+    stop: int
+    shape: int
+
+
+def one_of_each_shape(data: bytes, block: V1Block) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
+    """A block without the instances that have the shape of one before, and the places of the instances of each object.
+
+    What the shorter block says of its lengths and numbers fits it. A block whose name lies among its objects stays as it is.
+    """
+    _, header_length, *_, name_length, name_offset = V1_HEADER.unpack_from(data)
+    is_shorter = not name_length or name_offset + name_length <= header_length
+    places = tuple(tuple(_places(data, block, number)) for number in range(len(block.layout.objects)))
+    shorter, done = bytearray(), 0
+    for start, found in zip(block.layout.starts, places, strict=True):
+        kept = {place.shape: place for place in reversed(found)}
+        if not is_shorter or len(kept) == len(found):
+            continue
+        shorter += data[done:start]
+        at = len(shorter)
+        shorter += data[start : found[0].start]
+        for shape in sorted(kept):
+            shorter += data[kept[shape].start : kept[shape].stop]
+        done = found[-1].stop
+        for (place, size), number in zip(V1_OBJECT_COUNTS, (len(shorter) - at, len(kept)), strict=True):
+            shorter[at + place : at + place + size] = number.to_bytes(size, "little")
+    shorter += data[done:]
+    place, size = V1_TOTAL[0]
+    total = int.from_bytes(data[place : place + size], "little") + len(shorter) - len(data)
+    shorter[place : place + size] = total.to_bytes(size, "little")
+    return bytes(shorter), places
+
+
+def _places(data: bytes, block: V1Block, number: int) -> Iterator[InstancePlace]:
+    """The places of the instances of an object. The first of each shape has the next number."""
+    item, start = block.layout.objects[number], block.layout.starts[number]
+    if item.num_instances <= 0:
+        return
+    length, definition_length, *_ = V1_OBJECT.unpack_from(data, start)
+    end, at = start + length, start + definition_length
+    blocks = block.layout.blocks[number]
+    shapes: dict[tuple[int, ...], int] = {}
+    for count, values in enumerate(blocks):
+        described, _, _, _, offset, size = V1_INSTANCE.unpack_from(data, at)
+        (room,) = V1_LENGTH.unpack_from(data, values)
+        # The last counter block has the rest of the object to itself (ksy/winperf.ksy), whatever its length says.
+        stop = values + room if count < len(blocks) - 1 else end
+        name = data[at + offset : at + offset + size]
+        used = name.find(b"\0") if item.code_page else utf16_length(name)
+        # Text among the values is read of the instance itself.
+        of_its_own = count if block.layout.mixed[number] else -1
+        shape = described, offset, size, used, room, stop - values, of_its_own
+        yield InstancePlace(at, stop, shapes.setdefault(shape, len(shapes)))
+        at = stop
