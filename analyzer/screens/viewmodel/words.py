@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core.absence import Missing
@@ -12,6 +12,7 @@ from analyzer.core.labels import label
 from analyzer.core.printable import shortened
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
+from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Layout
 from analyzer.interfaces.buffers.value_names import counter_type_name
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
@@ -400,6 +401,9 @@ def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages, known
 
 
 def _winreg_buffer_words(call: Call, side: Side, analysis: Analysis) -> _Said:
+    names = analysis.name_tables.of(call.server)
+    if side.buffer_kind == "winperf" and (read := WINPERF.read(side.buffer_data)) is not None:
+        return _layout_words(read.layout, names), None
     decoded, words = decoded_buffer(side), ""
     assert decoded is not None
     if side.buffer_kind == "name-table":
@@ -408,25 +412,46 @@ def _winreg_buffer_words(call: Call, side: Side, analysis: Analysis) -> _Said:
         rows = [row for row in decoded.tree.get("entries", []) if row.get("index") and row.get("text") is not None]
         words = f": {_number(len(rows), noun)}"
     elif side.buffer_kind == "winperf":
-        samples = list(winperf_samples(call, analysis.name_tables.of(call.server)))
-        objects = dict.fromkeys(sample.object_name or f"object {sample.object_index}" for sample in samples)
-        words = f": {_counted(decoded.tree.get('objects'), 'object')}, {_number(len(samples), 'value')}"
-        words += f" of {_listed(list(objects), 'objects')}" if objects else ""
-        words += _metadata_in_words(decoded.tree, analysis.name_tables.of(call.server))
+        indices = [sample.object_index for sample in winperf_samples(call, names)]
+        bodies = [item.get("body") or {} for item in decoded.tree.get("objects", ())]
+        defined = [
+            (body["object_name_title_index"], len(body.get("counters", ())))
+            for body in bodies
+            if body.get("num_instances", 0) < PERF_NO_INSTANCES
+        ]
+        words = _objects_words(len(bodies), len(indices), indices, defined, names)
     damage = f" (damaged: {decoded.problem})" if decoded.problem is not None else ""
     return words + damage, decoded.problem.alone() if decoded.problem is not None else None
 
 
-def _metadata_in_words(tree: Mapping[str, Any], names: NameTable) -> str:
-    """The objects of a block that carry counter definitions alone (winperf.h, PERF_METADATA_*); nothing where there are none."""
-    bodies = [item.get("body") or {} for item in tree.get("objects", ())]
-    found = [body for body in bodies if body.get("num_instances", 0) < PERF_NO_INSTANCES]
-    if not found:
-        return ""
-    indices = [body["object_name_title_index"] for body in found]
-    titles = [(name.text if (name := names.name(index)) is not None else f"object {index}") for index in indices]
-    counters = sum(len(body.get("counters", ())) for body in found)
-    return f"; the definitions of {_number(counters, 'counter')} of {_listed(titles, 'objects')}"
+def _layout_words(layout: V1Layout, names: NameTable) -> str:
+    """The words for an undamaged block, whose layout says what it has."""
+    counts = [len(item.instances) * sum(one.size > 0 for one in item.definitions) for item in layout.objects]
+    indices = [item.name_index for item, count in zip(layout.objects, counts, strict=True) if count]
+    defined = [(item.name_index, len(item.definitions)) for item in layout.objects if item.is_metadata]
+    return _objects_words(len(layout.objects), sum(counts), indices, defined, names)
+
+
+def _objects_words(
+    objects: int, values: int, indices: Iterable[int], defined: Sequence[tuple[int, int]], names: NameTable
+) -> str:
+    """`: 2 objects, 30 values of Processor`: how many there are, and which objects (`indices`) have the values.
+
+    `defined` are objects that carry counter definitions alone (winperf.h, PERF_METADATA_*), each with their number.
+    """
+    words = f": {_number(objects, 'object')}, {_number(values, 'value')}"
+    if titles := [_object_title(index, names) for index in dict.fromkeys(indices)]:
+        words += f" of {_listed(list(dict.fromkeys(titles)), 'objects')}"
+    if defined:
+        counters = sum(count for _, count in defined)
+        titles = [_object_title(index, names) for index, _ in defined]
+        words += f"; the definitions of {_number(counters, 'counter')} of {_listed(titles, 'objects')}"
+    return words
+
+
+def _object_title(index: int, names: NameTable) -> str:
+    name = names.name(index)
+    return (name.text if name is not None else None) or f"object {index}"
 
 
 def _registry_answer_words(call: Call, side: Side) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.interfaces.buffers.regular_v1 import WINPERF
 from analyzer.screens.viewmodel.words import answer_words
 from analyzer.transport.rpc.exchange import Exchange
+from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import HANDLE, Calls, analysis_of, winreg
 
 
@@ -29,3 +31,26 @@ def test_a_size_is_needed_where_the_buffer_was_too_small_alone(status: int, said
     calls = Calls()
     asked = calls.stub().handle(HANDLE).uint(16)
     assert words(calls.exchange(6, asked, calls.sized(b"", status, needed=300, room=16))) == said
+
+
+def test_what_a_block_has_is_said_of_its_layout_as_of_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of objects that nothing names, that come twice, that have no instances now, or definitions alone."""
+    counters = (Counter(6, 0x20510500, 8), Counter(142, 0x10000, 4), Counter(8, 0x40000200, 0))
+    two = tuple(Instance(str(number), -1, (0, 0), (5, 6, 0)) for number in range(2))
+    alone = (Instance(None, -1, (0, 0), (7, 8, 0)),)
+    made = [
+        PerfObject(238, counters, two),
+        PerfObject(4242, counters, alone, has_instances=False),
+        PerfObject(238, counters, two),
+        PerfObject(230, counters, ()),
+        PerfObject(232, counters, (), metadata=True),
+        PerfObject(4240, counters, (), metadata=True),
+    ]
+    answer = winreg().query_value("Global", block := winperf(made))
+    said = words(answer)
+    assert said == (
+        f"{len(block)} bytes: 6 objects, 10 values of Processor, object 4242; "
+        "the definitions of 6 counters of Thread, object 4240"
+    )
+    monkeypatch.setattr(WINPERF, "read", lambda _: None)
+    assert words(answer) == said
