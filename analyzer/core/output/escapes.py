@@ -29,8 +29,12 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 def safe_json(document: bytes) -> bytes:
     """JSON in UTF-8, in which control characters beyond C0 are escaped as JSON has it (RFC 8259 section 7). It means the same."""
-    # Most text of other languages has none of these bytes, and they are found a hundred times as fast as the expression is.
-    if not any(first in document for first in _JSON_CONTROLS_BEGIN):
+    # Of ASCII, DEL alone is to be escaped. Most text of other languages has none of these bytes, and they are found a hundred times
+    # as fast as the expression is.
+    if document.isascii():
+        if b"\x7f" not in document:
+            return document
+    elif not any(first in document for first in _JSON_CONTROLS_BEGIN):
         return document
     return _JSON_CONTROLS.sub(_json_escape, document)
 
