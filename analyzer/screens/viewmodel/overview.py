@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from analyzer.interfaces.contents.timeline_records import all_problems
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.scene import Scene
 from analyzer.questions.processes.process_marks import MARK_WORDS
+from analyzer.questions.processes.process_records import ProcessTable
 from analyzer.questions.statistics.decryption import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
@@ -32,7 +33,6 @@ from analyzer.results.display import (
     ProblemView,
     ProcessView,
 )
-from analyzer.results.process import ProcessRecord
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.account_lines import account_lines
 from analyzer.screens.viewmodel.call_list import frame_label
@@ -68,7 +68,7 @@ def overview_of(analysis: Analysis) -> Overview:
         unanswered=total.unanswered,
         unread=total.unread,
         account=account_lines(observations(scene, ", ".join(facts.files))),
-        processes=tuple(map(_process, scene.processes)),
+        processes=tuple(_processes(scene.processes)),
         methods=dict(methods.most_common()),
         sessions=tuple(session_words(session) for session in analysis.sessions),
         hosts=_hosts(analysis),
@@ -81,18 +81,23 @@ def overview_of(analysis: Analysis) -> Overview:
     )
 
 
-def _process(one: ProcessRecord) -> ProcessView:
-    return ProcessView(
-        one.server_ip,
-        one.name,
-        one.pid,
-        parent_words(one),
-        tuple(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for mark in one.oddities),
-        one.answers,
-        one.first_time_ns,
-        one.last_time_ns,
-        one.first_call,
-    )
+def _processes(table: ProcessTable) -> Iterator[ProcessView]:
+    """The processes. For the record of one, values would be looked for in all answers."""
+    columns = table.parent_pids, table.parent_names, table.oddities, table.answers
+    for (server, name, pid, _), first, last, parent_pid, parent_name, oddities, answers in zip(
+        table.keys, table.first, table.last, *columns, strict=True
+    ):
+        yield ProcessView(
+            server,
+            name,
+            pid,
+            parent_words(parent_pid, parent_name),
+            tuple(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for mark in oddities),
+            answers,
+            first.first_time_ns,
+            last.last_time_ns,
+            first.first_call,
+        )
 
 
 def _hosts(analysis: Analysis) -> tuple[HostView, ...]:

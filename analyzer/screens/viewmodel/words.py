@@ -45,8 +45,6 @@ from analyzer.transport.rpc.status import fault_name
 
 if TYPE_CHECKING:
     from analyzer.questions.audit.requirements import Requirement
-    from analyzer.results.process import ProcessRecord
-    from analyzer.results.triage import TriageProcess
 
 # What is said of a buffer, and what is wrong with it.
 _Said = tuple[str, DecodeError | None]
@@ -496,10 +494,10 @@ _STRUCTURES = {
 }
 
 
-def parent_words(one: ProcessRecord | TriageProcess) -> str:
+def parent_words(pid: int | None, name: str | None) -> str:
     """Process id and name of the parent of a process, as far as they are known."""
-    pid = "" if one.parent_pid is None else str(one.parent_pid)
-    return pid if one.parent_name is None else f"{pid} {shortened(one.parent_name, _MOST_PARENT)}"
+    words = "" if pid is None else str(pid)
+    return words if name is None else f"{words} {shortened(name, _MOST_PARENT)}"
 
 
 def service_request_words(call: Call) -> str:

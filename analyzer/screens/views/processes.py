@@ -90,7 +90,8 @@ def _row(one: ProcessRecord) -> tuple[str, ...]:
     cpu = f"{one.cpu.mean:.1f} %" if one.cpu is not None else ""
     memory = f"{one.memory.last / (1 << 20):,.1f} MiB" if one.memory is not None else ""
     pid = str(one.pid) if one.pid is not None else ""
-    return pid, parent_words(one), shortened(one.name, _MOST_NAME), started, _time(one.first_time_ns), last, cpu, memory
+    parent = parent_words(one.parent_pid, one.parent_name)
+    return pid, parent, shortened(one.name, _MOST_NAME), started, _time(one.first_time_ns), last, cpu, memory
 
 
 def _time(time_ns: int | None) -> str:

@@ -212,7 +212,7 @@ def _process_lines(processes: tuple[TriageProcess, ...], command: str | None) ->
         rows.append(
             (
                 str(process.pid) if process.pid is not None else "",
-                parent_words(process),
+                parent_words(process.parent_pid, process.parent_name),
                 shortened(process.name, _SHOWN_NAME),
                 _time(process.first_time_ns),
                 _clock(process.last_time_ns),

@@ -1,0 +1,35 @@
+"""What a display begins with."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.questions.processes.process_records import ProcessTable, process_records
+from analyzer.results.process import ProcessRecord
+from analyzer.screens.viewmodel.overview import overview_of
+from analyzer.screens.viewmodel.words import parent_words
+from tests.build.calls import analysis_of, winreg
+from tests.questions.processes.test_processes import PROCESS, answer
+
+
+def test_processes_are_shown_without_what_only_their_records_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a record, values are looked for in all answers."""
+    make = winreg()
+    services = "services", 724, 680, 500, 0, 0
+    answers = answer(services), answer(services, ("svchost", 8, 460, 60, 0, 0), ("cmd", 460, 724, 70, 0, 0))
+    analysis = analysis_of(make.open_key(), *(make.query_value(str(PROCESS), data) for data in answers))
+    records = process_records(analysis)
+    assert [len(one.oddities) for one in records] == [0, 1, 0]
+
+    def refused(_: ProcessTable, row: int) -> ProcessRecord:
+        raise AssertionError(f"made a record of row {row}")
+
+    monkeypatch.setattr(ProcessTable, "record", refused)
+    shown = overview_of(analysis).processes
+    assert [(one.server, one.name, one.pid, one.parent, one.answers, one.call) for one in shown] == [
+        (one.server_ip, one.name, one.pid, parent_words(one.parent_pid, one.parent_name), one.answers, one.first_call)
+        for one in records
+    ]
+    assert [(one.first_time_ns, one.last_time_ns, len(one.oddities)) for one in shown] == [
+        (one.first_time_ns, one.last_time_ns, len(one.oddities)) for one in records
+    ]
