@@ -24,7 +24,7 @@ from analyzer.questions.statistics.shown_calls import ShownCalls
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallState, Side
-from analyzer.results.call_rows import Context
+from analyzer.results.call_rows import STATES, Context
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.connection import Bound
 from analyzer.results.handle import End, EventKind, Origin, Violation
@@ -106,7 +106,14 @@ class HandleEvents(Sequence[HandleCall]):
         return hash(tuple(self._calls))
 
     def __iter__(self) -> Iterator[HandleCall]:
-        return map(self.__getitem__, range(len(self._calls)))
+        return self.where(lambda alike: True)
+
+    def where(self, is_wanted: Callable[[HandleCall], bool]) -> Iterator[HandleCall]:
+        """Those that are wanted. This is asked once of events that are alike, so it must not depend on number and time."""
+        wanted = [alike if is_wanted(alike) else None for alike in self._alike]
+        for kind, call, time_ns in zip(self._kinds, self._calls, self._times, strict=True):
+            if (alike := wanted[kind]) is not None:
+                yield replace(alike, call=call, time_ns=time_ns)
 
     @overload
     def __getitem__(self, where: int) -> HandleCall: ...
@@ -139,11 +146,11 @@ class HandleLifetime(Struct, frozen=True):
     end: End
     closed: int | None
     reason: str | None
-    events: Sequence[HandleCall]
+    events: HandleEvents
 
     @property
     def polls(self) -> tuple[HandleCall, ...]:
-        return tuple(event for event in self.events if event.kind == "poll")
+        return tuple(self.events.where(lambda event: event.kind == "poll"))
 
 
 _KINDS: dict[int, EventKind] = {
@@ -197,7 +204,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
                 lifetime.take(number)
                 continue
             blocks = promised_blocks(log.read(place, length)) if length else None
-            lifetime.take_poll(number, time_ns, (context, state, status, fault, view, blocks))
+            lifetime.take_poll(number, time_ns, (context, state, status, fault, view), blocks)
     evidence = _Evidence(analysis, unread)
     return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
 
@@ -278,9 +285,28 @@ class _Lifetime:
                 violations.append("other-association")
         self._violations = tuple(violations)
 
-    def take_poll(self, number: int, time_ns: int, what: tuple[int | None, ...]) -> None:
-        """A poll; those of which the same is stated are alike."""
-        self._events.append_alike(number, time_ns, (*what, self._violations), lambda: self._event(number))
+    def take_poll(self, number: int, time_ns: int, what: tuple[int, int, int, int, int], blocks: int | None) -> None:
+        """A poll: the numbers of its context, state, status, fault and view, and of its blocks. Those of which the same is stated
+        are alike."""
+        key = (*what, blocks, self._violations)
+        self._events.append_alike(number, time_ns, key, lambda: self._poll(number, time_ns, what, blocks))
+
+    def _poll(self, number: int, time_ns: int, what: tuple[int, int, int, int, int], blocks: int | None) -> HandleCall:
+        context, state, status, fault, view = what
+        shared = self._calls.table.contexts[context]
+        return HandleCall(
+            "poll",
+            number,
+            time_ns,
+            shared.client,
+            shared.channel,
+            STATES[state],
+            None if status < 0 else status,
+            None if fault < 0 else fault,
+            self._calls.states[view],
+            blocks=blocks,
+            violations=self._violations,
+        )
 
     def take(self, number: int) -> None:
         """Any other call."""

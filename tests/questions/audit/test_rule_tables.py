@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from struct import pack
 from types import SimpleNamespace
 from typing import Any
@@ -554,6 +555,13 @@ def test_of_many_queries_one_that_was_open_is_enough(queries: list[tuple[int, in
         assert holding.is_another(than, call) is was_open
 
 
+class _Events(list[Any]):
+    """Stands for `HandleEvents`."""
+
+    def where(self, is_wanted: Callable[[Any], bool]) -> Iterator[Any]:
+        return filter(is_wanted, self)
+
+
 def test_a_list_that_is_not_known_hides_no_later_one() -> None:
     """Of each query that is listed, whether what others hold is in it; one that cannot be read is in doubt alone."""
     key = ("g", 1, "a")
@@ -568,18 +576,22 @@ def test_a_list_that_is_not_known_hides_no_later_one() -> None:
         )
 
     listed = SimpleNamespace(is_readable=True, identifiers=SimpleNamespace(blocks=[block]))
-    first = [
-        event("add", 1, of=[mine]),
-        event("info", 3, succeeded=False),
-        event("info", 4),
-        event("info", 5, held=[mine]),
-        event("info", 6, held=[mine, theirs]),
-    ]
+    first = _Events(
+        [
+            event("add", 1, of=[mine]),
+            event("info", 3, succeeded=False),
+            event("info", 4),
+            event("info", 5, held=[mine]),
+            event("info", 6, held=[mine, theirs]),
+        ]
+    )
     server = SimpleNamespace(ip="s")
     lifetimes = [
         SimpleNamespace(server=server, number=1, events=first, closed=None),
-        SimpleNamespace(server=server, number=2, events=[event("add", 2, of=[theirs])], closed=None),
-        SimpleNamespace(server=SimpleNamespace(ip="t"), number=3, events=[event("add", 2, of=[mine])], closed=None),
+        SimpleNamespace(server=server, number=2, events=_Events([event("add", 2, of=[theirs])]), closed=None),
+        SimpleNamespace(
+            server=SimpleNamespace(ip="t"), number=3, events=_Events([event("add", 2, of=[mine])]), closed=None
+        ),
     ]
     evidence: Any = SimpleNamespace(
         lifetimes=lifetimes, call=lambda number: SimpleNamespace(number=number, response=listed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from math import inf
 from operator import itemgetter
@@ -34,11 +34,15 @@ ASKED_ON = Reads(HANDLING, ("request",))
 GIVEN_OUT = "the server gave out the handle"
 
 
-def _events(evidence: Evidence) -> Iterator[tuple[HandleLifetime, HandleCall]]:
-    """Every call on a handle, with the lifetime of the handle."""
+def _events(evidence: Evidence, is_wanted: Callable[[HandleCall], bool]) -> Iterator[tuple[HandleLifetime, HandleCall]]:
+    """The wanted calls on handles, each with the lifetime of its handle (see `HandleEvents.where`)."""
     for lifetime in evidence.lifetimes:
-        for event in lifetime.events:
+        for event in lifetime.events.where(is_wanted):
             yield lifetime, event
+
+
+def _is_use(event: HandleCall) -> bool:
+    return event.kind != "open"
 
 
 def _handle_in(event: HandleCall, part: str = "") -> At:
@@ -73,8 +77,8 @@ class HandleGivenWithWrongStatus(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         # The first call with success on each handle that no successful call had given out before.
         self._working: dict[tuple[str, str], int] = {}
-        for lifetime, event in _events(evidence):
-            if lifetime.origin != "opened" and event.succeeded:
+        for lifetime, event in _events(evidence, lambda event: event.succeeded):
+            if lifetime.origin != "opened":
                 self._working.setdefault((lifetime.server.ip, lifetime.handle), event.call)
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
@@ -148,9 +152,7 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
     Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed.
     """
     kept: Counter[tuple[str, ...]] = Counter()
-    for lifetime, event in _events(evidence):
-        if event.kind == "open":
-            continue
+    for lifetime, event in _events(evidence, _is_use):
         of = (UNCHANGED,) if event.kind == "close" else (UNCHANGED, OPENED)
         at = _handle_in(event, ".uuid")
         if lifetime.origin == "not captured":
@@ -211,9 +213,9 @@ def foreign_handle_served(evidence: Evidence) -> Iterator[Judgement]:
     Silent: where the opening may have been missed, and where the answer was not captured or is sealed.
     """
     keys = _registry_handles(evidence)
-    for lifetime, event in _events(evidence):
+    for lifetime, event in _events(evidence, lambda event: event.kind in _OF_KIND):
         is_key = (lifetime.server.ip, lifetime.handle) in keys and lifetime.origin != "opened"
-        if event.kind in _OF_KIND and (is_key or lifetime.origin == "never opened"):
+        if is_key or lifetime.origin == "never opened":
             method = FOREIGN_HANDLES[_OF_KIND[event.kind]]
             of = (method, OTHER_INTERFACE) if is_key else (method,)
             message = "the server carried out a call on a handle that it had not given out"
@@ -267,10 +269,9 @@ def closed_handle_served(evidence: Evidence) -> Iterator[Judgement]:
 
     Silent: where the close or its answer was not captured or is sealed.
     """
-    for lifetime, event in _events(evidence):
-        if "after-close" in event.violations:
-            message = f"the server carried out a call on a handle that call {lifetime.closed} had closed"
-            yield _refused(evidence, lifetime, event, _handle_in(event), message, "closed", ())
+    for lifetime, event in _events(evidence, lambda event: "after-close" in event.violations):
+        message = f"the server carried out a call on a handle that call {lifetime.closed} had closed"
+        yield _refused(evidence, lifetime, event, _handle_in(event), message, "closed", ())
 
 
 # What a handle that is gone ends in: nca_s_fault_context_mismatch, an invalid handle, RPC_X_SS_CONTEXT_DAMAGED.
@@ -298,13 +299,14 @@ def handle_invalid_after_refused_close(evidence: Evidence) -> Iterator[Judgement
     Silent: where the handle is not used again, or what came of it is not in the capture.
     """
     for lifetime in evidence.lifetimes:
-        for n, event in enumerate(lifetime.events):
-            if event.kind != "close" or event.status != ACCESS_DENIED or lifetime.origin != "opened":
-                continue
+        if lifetime.origin != "opened":
+            continue
+        for event in lifetime.events.where(lambda event: event.kind == "close" and event.status == ACCESS_DENIED):
             refused = evidence.call(event.call)
             if refused.decoded.security.level >= AuthLevel.PRIVACY:
                 continue
-            answered = (one for one in lifetime.events[n + 1 :] if one.fault is not None or one.status is not None)
+            after = lifetime.events[bisect_right(lifetime.events.calls, event.call) :]
+            answered = (one for one in after if one.fault is not None or one.status is not None)
             later = next(answered, None)
             if later is None:
                 yield inconclusive("the handle was not used again", refused)
@@ -344,7 +346,7 @@ def handle_left_open(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         if lifetime.origin != "opened" or lifetime.opened is None:
             continue
-        if lifetime.end == "closed" or any(event.kind == "close" for event in lifetime.events):
+        if lifetime.end == "closed" or any(lifetime.events.where(lambda event: event.kind == "close")):
             yield passed()
         elif lifetime.end == "never closed" and evidence.analysis.closed.issuperset(lifetime.channels):
             message = "the client ended without closing a query handle"
@@ -389,10 +391,10 @@ def calls_out_of_order(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         if lifetime.opened is not None:
             first_open[lifetime.server.ip] = min(lifetime.opened, first_open.get(lifetime.server.ip, lifetime.opened))
-    for lifetime, event in _events(evidence):
+    for lifetime, event in _events(evidence, _is_use):
         # A handle that is not of this server's is no matter of order where the client has opened others: PCQ712 reports it.
         never_opened, call = lifetime.origin == "never opened", event.call
-        if event.kind == "open" or (never_opened and first_open.get(lifetime.server.ip, call) < call):
+        if never_opened and first_open.get(lifetime.server.ip, call) < call:
             continue
         at = _handle_in(event)
         if never_opened or (lifetime.opened is not None and call < lifetime.opened):
@@ -440,15 +442,12 @@ def counter_of_another_query_reported(evidence: Evidence) -> Iterator[Judgement]
     """
     holders: dict[tuple[str, _Key], set[int]] = {}
     first_adds: dict[int, int] = {}
-    for lifetime, event in _events(evidence):
-        if event.kind == "add" and event.succeeded:
-            first_adds[lifetime.number] = min(event.call, first_adds.get(lifetime.number, event.call))
-            for identifier in event.identifiers or ():
-                holders.setdefault((lifetime.server.ip, _key(identifier)), set()).add(lifetime.number)
+    for lifetime, event in _events(evidence, lambda event: event.kind == "add" and event.succeeded):
+        first_adds[lifetime.number] = min(event.call, first_adds.get(lifetime.number, event.call))
+        for identifier in event.identifiers or ():
+            holders.setdefault((lifetime.server.ip, _key(identifier)), set()).add(lifetime.number)
     holding = _Holding(evidence.lifetimes, first_adds)
-    for lifetime, event in _events(evidence):
-        if event.kind != "info" or not event.succeeded:
-            continue
+    for lifetime, event in _events(evidence, lambda event: event.kind == "info" and event.succeeded):
         call = evidence.call(event.call)
         if event.view.held is None or call.response is None or not call.response.is_readable:
             reason = event.view.unknown or "the list is damaged"
