@@ -123,7 +123,7 @@ CHANGING = """
     screens.formats.schema: _Plan
     screens.viewmodel.forms: _Alike
     screens.viewmodel.series_views: _PlottedReadings
-    screens.views.audit: _AlikeFindings
+    screens.views.audit_text: _AlikeFindings
     screens.views.counters: _SeriesLine
     screens.views.timeline_text: _Pair
     screens.views.call_runs: CallRun

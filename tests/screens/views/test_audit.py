@@ -12,7 +12,8 @@ from analyzer.questions.audit.findings import Coverage, Finding, FindingPattern
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.audit.verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
-from analyzer.screens.views.audit import _SHOWN, AuditView, MatrixView
+from analyzer.screens.views.audit import AuditView, MatrixView
+from analyzer.screens.views.audit_text import _SHOWN
 from tests.build.calls import Calls, analysis_of
 
 ANALYSIS = analysis_of(Calls().open_query())
