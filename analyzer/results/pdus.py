@@ -119,8 +119,11 @@ class Pdus(Sequence[Fragment]):
 
     def pdu(self, at: int) -> TracedBytes:
         """The captured bytes of one PDU."""
-        stops = self.stops
-        return self.whole[:] if stops is None else self.whole[stops[at - 1] if at else 0 : stops[at]]
+        stops, whole = self.stops, self.whole
+        if stops is None:
+            # Bytes that are not in memory are read, once for all who look at them.
+            return whole if type(whole) is TracedBytes else whole[:]
+        return whole[stops[at - 1] if at else 0 : stops[at]]
 
     def __reduce__(self) -> tuple[type[Pdus], tuple[object, ...]]:
         return Pdus, (self.whole, self.stops, self.bounds, self.step, self.plains, self.unsealed)

@@ -80,6 +80,11 @@ class SideEvidence:
         """The stub, or why there is none; read once, for it may lie in the spill file."""
         return self.side.stub
 
+    @cached_property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that carried it; several findings of a call are in the same."""
+        return self.side.frames
+
     @property
     def is_readable(self) -> bool:
         return self.side.missing is None and self.side.problem is None

@@ -157,34 +157,29 @@ class Audit:
             return
         plan = plans.of(call)
         self.evidence.note_places(call)
-        # Each rule's answers, of calls that are alike or of this one.
-        judged = [
-            (rule, look, tuple(found(call)), True) if callable(found) else (rule, look, found, False)
-            for rule, look, found in plan.steps
-        ]
         if is_shown:
             self._settle(plan)
-        if is_shown and not plan.is_displaced and not self._causes.are_there:
-            for rule, look, found, is_own in judged:
-                if is_own:
-                    for one in found:
-                        if one.outcome is Outcome.PASSED:
-                            self._pass(one.requirements or look.concerning(call.opnum), one.count)
-                        else:
-                            own = checked(rule, look, one, call.opnum)
-                            yield from self._judged(((rule, own),), call.number)
-                else:
-                    for pattern in plan.patterns(rule, found, self._pattern):
-                        pattern.unnoted += 1
-                        if (finding := self._reported(pattern, call)) is not None:
-                            yield finding
+        if not is_shown or plan.is_displaced or self._causes.are_there:
+            pairs = [
+                (rule, about(one, call) if isinstance(found, tuple) else checked(rule, look, one, call.opnum))
+                for rule, look, found in plan.steps
+                for one in (found if isinstance(found, tuple) else found(call))
+            ]
+            yield from self._judged(self._causes.of_call(call, pairs), call.number)
             return
-        pairs = [
-            (rule, checked(rule, look, one, call.opnum) if is_own else about(one, call))
-            for rule, look, found, is_own in judged
-            for one in found
-        ]
-        yield from self._judged(self._causes.of_call(call, pairs), call.number)
+        for rule, look, found in plan.steps:
+            if isinstance(found, tuple):
+                # What was answered of calls that are alike; patterns are made of it once.
+                for pattern in plan.patterns(rule, found, self._pattern):
+                    pattern.unnoted += 1
+                    if (finding := self._reported(pattern, call)) is not None:
+                        yield finding
+                continue
+            for one in found(call):
+                if one.outcome is Outcome.PASSED:
+                    self._pass(one.requirements or look.concerning(call.opnum), one.count)
+                else:
+                    yield from self._judged(((rule, checked(rule, look, one, call.opnum)),), call.number)
 
     def _settle(self, plan: Plan) -> None:
         """Counts what is the same for all calls of a plan: of the first at once, of the others when there are no more."""
@@ -248,7 +243,7 @@ class Audit:
         """The finding of a call; None where the baseline accepts it."""
         judgement, excused = pattern.judgement, pattern.is_excused
         finding = Finding(pattern, call)
-        if not excused and (entry := self._accepting(finding)) is not None:
+        if self.baseline and not excused and (entry := self._accepting(finding)) is not None:
             self._matched[entry] += 1
             for coverage in self._covered(judgement):
                 coverage.accepted += 1
@@ -276,8 +271,6 @@ class Audit:
 
     def _accepting(self, finding: Finding) -> Accepted | None:
         """The entry of the baseline that accepts a finding."""
-        if not self.baseline:
-            return None
         entry = Accepted.of(finding)
         return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 

@@ -108,7 +108,7 @@ class Finding(Struct, frozen=True):
         side = call.side(judgement.at.side) if judgement.at is not None else None
         if side is None:
             return call.decoded.frames
-        frames = side.side.frames
+        frames = side.frames
         # Whatever its place, bytes of a message in one frame are in that one.
         if len(frames) > 1 and (place := self.place) is not None:
             return place.frames or frames
