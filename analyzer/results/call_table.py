@@ -504,8 +504,10 @@ class CallTable:
         if packed_plains is not None:
             plains = tuple([MISSING[one] if isinstance(one, int) else one for one in packed_plains])
         whole_at = row.pdus_place + row.origins
-        origins = PackedOrigins(self.log.read(row.pdus_place, row.origins), row.whole)
-        whole = self._traced(whole_at, row.whole, origins, 0, steps)
+        at_once = row.whole if row.whole <= _READ_AT_ONCE else 0
+        packed = self.log.read(row.pdus_place, row.origins + at_once)
+        origins, data = PackedOrigins(packed[: row.origins], row.whole), packed[row.origins :]
+        whole = TracedBytes(data, origins, 0, steps) if data else self._traced(whole_at, row.whole, origins, 0, steps)
         unsealed_at = whole_at + row.whole
         bounds, stops = array("I", (row.stub_start, row.stub_stop)), None
         if row.pdus > 1:

@@ -11,7 +11,7 @@ depend on the handle itself. `rule_plans.py` compares what a handle holds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from functools import lru_cache
 from uuid import UUID
 
@@ -50,10 +50,14 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
         decoded.opnum,
         decoded.status,
         decoded.fault,
-        of_any_logon(decoded.security),
+        _security_of(decoded.security),
         decoded.impersonation,
         *sides,
     )
+
+
+# Calls of one association have the same object, and of those that are alike the hash is known.
+_security_of = lru_cache(1024)(of_any_logon)
 
 
 @lru_cache(1024)
@@ -65,8 +69,8 @@ def _bytes_of(handle: str) -> tuple[bytes, ...]:
 
 def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
     inner = side.side
-    pdus = tuple(_pdus(inner))
-    shared = (inner.missing, inner.big_endian, inner.verification_trailer, inner.problem, inner.buffer_kind, pdus)
+    pdus = _pdus(inner)
+    shared = (inner.missing, inner.big_endian, inner.verification_trailer, inner.problem, inner.buffer_kind, *pdus)
     if inner.missing is not None:
         return shared
     if inner.buffer_span is not None and (layout := _layout(side)) is not None:
@@ -89,23 +93,22 @@ def _layout(side: SideEvidence) -> Hashable | None:
     return (block.layout, block.perf_freq) if block is not None and 0 < block.perf_freq < MAX_FREQUENCY else None
 
 
-def _pdus(side: Side) -> Iterator[tuple[bytes, bytes, bytes, int]]:
+def _pdus(side: Side) -> list[tuple[bytes, bytes, bytes, int]]:
     """Of each PDU its header without call id, the beginning of its body, its sec_trailer, and its length."""
     pdus = side.pdus
-    if not isinstance(pdus, tuple):
-        data, start = pdus.whole.data, 0
-        for stop in pdus.stops if pdus.stops is not None else (len(data),):
-            yield _pdu(data, start, stop)
-            start = stop
-    else:
-        for fragment in pdus:
-            data = fragment.pdu.data
-            yield _pdu(data, 0, len(data))
+    if isinstance(pdus, tuple):
+        return [_pdu(fragment.pdu.data, 0, len(fragment.pdu)) for fragment in pdus]
+    data, stops = pdus.whole.data, pdus.stops
+    if stops is None:
+        return [_pdu(data, 0, len(data))]
+    return [_pdu(data, start, stop) for start, stop in zip((0, *stops), stops, strict=False)]
 
 
 def _pdu(data: bytes, start: int, stop: int) -> tuple[bytes, bytes, bytes, int]:
     header, body = data[start : start + _CALL_ID], data[start + _BODY : start + _FIXED]
-    order = "little" if header[4:5] >= b"\x10" else "big"
-    auth = int.from_bytes(header[_AUTH_LENGTH:], order)  # type: ignore[arg-type]  # one of the two
-    trailer = data[max(start, stop - auth - _SEC_TRAILER) : stop - auth] if auth and auth < stop - start else b""
+    auth_length, trailer = header[_AUTH_LENGTH:], b""
+    if any(auth_length):
+        order = "little" if header[4:5] >= b"\x10" else "big"
+        auth = int.from_bytes(auth_length, order)  # type: ignore[arg-type]  # one of the two
+        trailer = data[max(start, stop - auth - _SEC_TRAILER) : stop - auth] if auth < stop - start else b""
     return header, body, trailer, stop - start
