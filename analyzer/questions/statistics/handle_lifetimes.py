@@ -159,6 +159,8 @@ _KINDS: dict[int, EventKind] = {
     Opnum.QUERY_COUNTER_INFO: "info",
     Opnum.QUERY_COUNTER_DATA: "poll",
 }
+# What columns state of a call: the numbers of its method, context, state, status, fault and view.
+_Stated = tuple[int, int, int, int, int, int]
 _ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
 
@@ -175,7 +177,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     every = ShownCalls(replace(analysis, part=None))
     is_perflib = every.is_of(perflib.INTERFACE)
     columns = [every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")]
-    columns += [every.views, every.is_one("state", "complete"), every.answered, *_polls(every)]
+    columns += [every.views, every.is_one("state", "complete"), every.answered, *_stated(every)]
     for (
         number,
         context,
@@ -187,7 +189,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         view,
         is_complete,
         is_answered,
-        is_poll,
+        is_stated,
         place,
         length,
     ) in zip(*(column[is_perflib].tolist() for column in (every.numbers, *columns)), strict=True):
@@ -200,11 +202,11 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
             if lifetime is None:
                 lifetime = lifetimes[query.number] = _Lifetime(contexts[context].server, query, calls, groups)
             lifetime.use(contexts[context], is_answered=is_answered)
-            if not is_poll:
+            if not is_stated:
                 lifetime.take(number)
                 continue
             blocks = promised_blocks(log.read(place, length)) if length else None
-            lifetime.take_poll(number, time_ns, (context, state, status, fault, view), blocks)
+            lifetime.take_stated(number, time_ns, (opnum, context, state, status, fault, view), blocks)
     evidence = _Evidence(analysis, unread)
     return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
 
@@ -221,13 +223,14 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     return tuple(lifetime for lifetime in found if lifetime.events)
 
 
-def _polls(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
-    """Which calls are polls of which columns state everything; where the header of the answer lies, and how long it is."""
+def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
+    """Of which calls columns state everything, for they have no list of counters; where the header of a data answer lies, and how
+    long it is."""
     places, lengths = calls.buffers("response")
     has_blocks = calls.is_one("response_buffer_kind", "perf-data") & (calls.column("response_buffer_start") >= 0)
-    is_poll = (calls.column("opnum") == Opnum.QUERY_COUNTER_DATA) & (calls.column("request_buffer_kind") < 0)
-    is_poll &= calls.is_one("response_buffer_kind", "perf-data", None) & (~has_blocks | (places >= 0))
-    return is_poll, places, np.where(has_blocks, np.minimum(lengths, DATA_HEADER.size), 0)
+    is_stated = (calls.column("opnum") != Opnum.VALIDATE_COUNTERS) & (calls.column("request_buffer_kind") < 0)
+    is_stated &= calls.is_one("response_buffer_kind", "perf-data", None) & (~has_blocks | (places >= 0))
+    return is_stated, places, np.where(has_blocks, np.minimum(lengths, DATA_HEADER.size), 0)
 
 
 class _Evidence:
@@ -285,17 +288,32 @@ class _Lifetime:
                 violations.append("other-association")
         self._violations = tuple(violations)
 
-    def take_poll(self, number: int, time_ns: int, what: tuple[int, int, int, int, int], blocks: int | None) -> None:
-        """A poll: the numbers of its context, state, status, fault and view, and of its blocks. Those of which the same is stated
-        are alike."""
-        key = (*what, blocks, self._violations)
-        self._events.append_alike(number, time_ns, key, lambda: self._poll(number, time_ns, what, blocks))
+    def take_stated(self, number: int, time_ns: int, what: _Stated, blocks: int | None) -> None:
+        """A call of which columns state everything; polls of which the same is stated are alike."""
+        if what[0] == Opnum.QUERY_COUNTER_DATA:
+            key = (*what, blocks, self._violations)
+            self._events.append_alike(number, time_ns, key, lambda: self._stated(number, time_ns, what, blocks))
+        else:
+            self._append(self._stated(number, time_ns, what, blocks))
 
-    def _poll(self, number: int, time_ns: int, what: tuple[int, int, int, int, int], blocks: int | None) -> HandleCall:
-        context, state, status, fault, view = what
+    def take(self, number: int) -> None:
+        """Any other call."""
+        self._append(self._event(number))
+
+    def _append(self, event: HandleCall) -> None:
+        self._events.append(event)
+        if event.kind == "open":
+            self._opened = event.call
+        elif event.kind == "close" and self._closed is None:
+            if event.succeeded:
+                self._closed = event.call
+            self._tried_to_close |= event.state != "complete"
+
+    def _stated(self, number: int, time_ns: int, what: _Stated, blocks: int | None) -> HandleCall:
+        opnum, context, state, status, fault, view = what
         shared = self._calls.table.contexts[context]
         return HandleCall(
-            "poll",
+            _KINDS[opnum],
             number,
             time_ns,
             shared.client,
@@ -307,17 +325,6 @@ class _Lifetime:
             blocks=blocks,
             violations=self._violations,
         )
-
-    def take(self, number: int) -> None:
-        """Any other call."""
-        event = self._event(number)
-        self._events.append(event)
-        if event.kind == "open":
-            self._opened = number
-        elif event.kind == "close" and self._closed is None:
-            if event.succeeded:
-                self._closed = number
-            self._tried_to_close |= event.state != "complete"
 
     def _event(self, number: int) -> HandleCall:
         call = self._calls[number - 1]
