@@ -47,10 +47,10 @@ _COMMANDS = {
     "stats": 89.3,
     "samples": 102,
     "counters": 102,
-    "audit": 230,
+    "audit": 168,
     "triage": 115,
     "save": 66.7,
-    "report": 500,
+    "report": 395,
 }
 
 

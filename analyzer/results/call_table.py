@@ -392,9 +392,10 @@ class CallTable:
             return row, None, frame, place
         return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
 
-    def held(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
-        """What the calls at these positions state, for those who go through many; None for one that has to be looked at."""
-        return chain.from_iterable(HeldCalls(self).stretches(places))
+    def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
+        """What the calls at these positions state, for those who go through many, with the `pdus` of their sides or without; None
+        for one that has to be looked at."""
+        return chain.from_iterable(HeldCalls(self, pdus=pdus).stretches(places))
 
     def __getitem__(self, at: int) -> Call:
         """The call at a position, without number and query handle."""
@@ -707,10 +708,10 @@ class OrderedCalls(Sequence[Call]):
         codes = Counter(self.column("state")[np.asarray(numbers, np.int64) - 1].tolist())
         return Counter({STATES[code]: count for code, count in codes.items()})
 
-    def held(self, numbers: Sequence[int]) -> Iterator[HeldCall | None]:
+    def held(self, numbers: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
         """What calls with these numbers state; None for one that has to be looked at."""
         order = self.order
-        return self.table.held([order[number - 1] for number in numbers])
+        return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
 
     def with_values(self, numbers: Sequence[int]) -> list[int]:
         """Which of these calls were answered with performance data."""

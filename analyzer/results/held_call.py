@@ -46,9 +46,19 @@ _STRETCH = 1 << 18
 _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 10, 1 << 10
 
 
+class HeldPdus(Struct, frozen=True):
+    """The PDUs of a side: their bytes, and where each of several ends in them. Of a single one `stub_start` is where its stub
+    begins, and `place` its frame and where it begins in that, None where several frames carried it."""
+
+    data: bytes
+    stops: Sequence[int] | None
+    stub_start: int
+    place: tuple[int, int] | None
+
+
 class HeldSide(Struct, frozen=True):
     """The request or the response of a call, its fields as those of `Side`; `stub` is its bytes, where somebody wants them, None
-    where it is missing."""
+    where it is missing. `pdus` are there where somebody wants them."""
 
     missing: Missing | None
     stub_length: int
@@ -61,6 +71,9 @@ class HeldSide(Struct, frozen=True):
     problem: StubProblem | None
     frames: tuple[int, ...]
     stub: bytes | TracedBytes | None
+    first_time_ns: int
+    last_time_ns: int
+    pdus: HeldPdus | None = None
 
 
 class HeldCall(Struct, frozen=True):
@@ -90,15 +103,17 @@ _OF_CALL = (
 )
 _OF_SIDE = (
     *("side", "stub_length", "wire_length", "flags", "buffer_kind", "buffer_start", "buffer_stop"),
-    *("pdus_place", "origins", "whole", "params", "pdus", "ends"),
+    *("pdus_place", "origins", "whole", "params", "pdus", "ends", "unsealed", "stub_start"),
 )
+# Among those of the call: the times of the first and of the last frame of each side.
+_TIMES = {"request_": ("first_time", "begin_time"), "response_": ("end_time", "last_time")}
 
 
 class HeldCalls:
-    """Goes through rows of a table of calls."""
+    """Goes through rows of a table of calls; with `pdus`, sides have their PDUs."""
 
-    def __init__(self, table: CallTable) -> None:
-        self._table = table
+    def __init__(self, table: CallTable, *, pdus: bool = False) -> None:
+        self._table, self._with_pdus = table, pdus
         self._params: dict[bytes, dict[str, Any]] = {}
         # What was read of the log last, and where it begins.
         self._base, self._data = 0, b""
@@ -185,14 +200,15 @@ class HeldCalls:
     ) -> list[HeldSide | None]:
         """A side of calls whose bytes are at hand."""
         base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
+        with_pdus = self._with_pdus
         for of_side, place, rare in zip(columns, params_at, rares, strict=True):
             missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, *of_stub = of_side
             if missing < 0:
                 made.append(None)
                 continue
             at, stub = at - base, None
+            pdus, ends, unsealed, stub_start, first_time, last_time, begin, end = of_stub
             if not missing:
-                pdus, ends, begin, end = of_stub
                 if end >= 0:
                     stub = data[begin - base : end - base]
                 else:
@@ -201,6 +217,10 @@ class HeldCalls:
                 frames = PACKED_EXTENT.unpack_from(data, at)[:1]
             else:
                 frames = PackedOrigins(data[at : at + origins], whole).frames(0, whole)
+            held_pdus = None
+            if with_pdus:
+                ends_at = at + origins + whole + max(unsealed, 0)
+                held_pdus = _held_pdus(data, at, at + origins, whole, stub_start, data[ends_at : ends_at + ends], pdus)
             packed = data[place : place + params]
             if (its_params := known.get(packed)) is None:
                 its_params = self._decoded(packed)
@@ -217,6 +237,9 @@ class HeldCalls:
                     None if rare is None else rare.problem,
                     frames,
                     stub,
+                    first_time,
+                    last_time,
+                    held_pdus,
                 )
             )
         return made
@@ -274,8 +297,16 @@ def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
     begin = whole + np.where(unsealed >= 0, rows[side + "whole"], start)
     length = np.minimum(rows[side + "stub_length"], np.where(unsealed >= 0, unsealed, rows[side + "stub_stop"] - start))
     end = np.where((unsealed >= 0) | (rows[side + "pdus"] == 1), begin + length, -1)
-    columns = (rows[side + name].tolist() for name in _OF_SIDE)
+    columns = [rows[side + name].tolist() for name in _OF_SIDE] + [rows[name].tolist() for name in _TIMES[side]]
     return list(zip(*columns, begin.tolist(), end.tolist(), strict=True))
+
+
+def _held_pdus(data: bytes, origins_at: int, at: int, whole: int, stub_start: int, ends: bytes, pdus: int) -> HeldPdus:
+    """So many PDUs that begin at a place."""
+    if pdus > 1:
+        return HeldPdus(data[at : at + whole], ends_in(ends, pdus)[1], stub_start, None)
+    place = PACKED_EXTENT.unpack_from(data, origins_at)[:2] if at - origins_at == PACKED_EXTENT.size else None
+    return HeldPdus(data[at : at + whole], None, stub_start, place)
 
 
 def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:

@@ -205,14 +205,14 @@ class SavedCalls(CallTable):
         except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
 
-    def held(self, places: Sequence[int]) -> Iterator[HeldCall | None]:
+    def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
         for start in range(0, len(places), _BLOCK):
             block = places[start : start + _BLOCK]
             try:
                 are_sound = list(map(self._is_sound, block))
             except (CaseError, *CONTRADICTIONS):
                 are_sound = [False] * len(block)  # who looks at the first of them says why
-            found = super().held([at for at, is_sound in zip(block, are_sound, strict=True) if is_sound])
+            found = super().held([at for at, is_sound in zip(block, are_sound, strict=True) if is_sound], pdus=pdus)
             yield from (next(found) if is_sound else None for is_sound in are_sound)
 
     def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:

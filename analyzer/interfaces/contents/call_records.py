@@ -283,6 +283,8 @@ def _held_side(side: Side | None, *, stubs: bool) -> HeldSide | None:
         problem=side.problem,
         frames=side.frames if stubs else (),
         stub=stub,
+        first_time_ns=side.first_time_ns,
+        last_time_ns=side.last_time_ns,
     )
 
 

@@ -28,9 +28,15 @@ from analyzer.results import perflib as pcq
 from analyzer.results import winreg
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import Call, Side
+from analyzer.results.call_rows import Context, context_of
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.catalog import Catalog
+from analyzer.results.held_call import HeldCall, HeldSide
 from analyzer.results.pdus import pdu_at
+from analyzer.results.query import QueryView
+
+# A place without its bytes: `part`, `start`, `stop` and `pdu` of a `Place`.
+Spot = tuple[str, int, int, int | None]
 
 
 class Place(Struct, frozen=True):
@@ -46,6 +52,10 @@ class Place(Struct, frozen=True):
     source: TracedBytes
     field: Field | None = None
     pdu: int | None = None
+
+    @property
+    def spot(self) -> Spot:
+        return self.part, self.start, self.stop, self.pdu
 
     @property
     def extents(self) -> tuple[FrameExtent, ...]:
@@ -68,8 +78,20 @@ class Place(Struct, frozen=True):
 class SideEvidence:
     """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
 
-    def __init__(self, call: Call, name: SideName, side: Side) -> None:
-        self.call, self.name, self.side = call, name, side
+    def __init__(self, call: _LookedAt, name: SideName, side: Side | HeldSide) -> None:
+        self._call, self.name, self.side = call, name, side
+
+    @property
+    def call(self) -> Call:
+        """The call it is of."""
+        return self._call.whole
+
+    @property
+    def whole(self) -> Side:
+        """The side with its bytes: `side` states what columns do."""
+        side = self._call.whole.request if self.name == "request" else self._call.whole.response
+        assert side is not None
+        return side
 
     @property
     def params(self) -> dict[str, Any]:
@@ -78,7 +100,7 @@ class SideEvidence:
     @cached_property
     def captured(self) -> TracedBytes | Missing:
         """The stub, or why there is none; read once, for it may lie in the spill file."""
-        return self.side.stub
+        return self.whole.stub
 
     @cached_property
     def frames(self) -> tuple[int, ...]:
@@ -92,8 +114,12 @@ class SideEvidence:
     @cached_property
     def stub(self) -> bytes:
         """The unsealed stub; only for sides that were captured and opened."""
-        assert self.side.missing is None
-        return self.side.stub_data
+        side = self.side
+        assert side.missing is None
+        if isinstance(side, Side):
+            return side.stub_data
+        assert isinstance(side.stub, bytes)
+        return side.stub
 
     @cached_property
     def data(self) -> bytes:
@@ -124,7 +150,7 @@ class SideEvidence:
     @cached_property
     def buffer(self) -> BufferDecode | None:
         """The decoded `lpData`, as far as it decodes; None where there is none, or its layout is not known."""
-        return decoded_buffer(self.side)
+        return decoded_buffer(self.whole)
 
     @property
     def tree(self) -> dict[str, Any]:
@@ -148,7 +174,7 @@ class SideEvidence:
 
     def place(self, path: str, span: tuple[int, int] | None = None) -> Place | None:
         """Where the field at `path` stands (see `At`); the nearest field around it where it has no bytes of its own."""
-        if span is not None and self.side.buffer is not None:
+        if span is not None and self.side.buffer_span is not None:
             return self._place_of_range("lpData", str(span[0]), str(span[1]))
         if (named := _RANGE.fullmatch(path)) is not None:
             return self._place_of_range(*named.groups())
@@ -159,11 +185,11 @@ class SideEvidence:
             return None
         head, _, rest = path.partition(".")
         found: Field | None = None
-        if head == "lpData" and self.side.buffer is not None:
+        if head == "lpData" and self.side.buffer_span is not None:
             base = self.layout.data_start if self.layout is not None else None
             if base is None:
                 return None
-            start, stop = base, base + len(self.side.buffer)
+            start, stop = base, base + len(self.data)
             if rest and (found := self._buffer_field(rest)) is not None:
                 start, stop = base + found.start, base + found.stop
         else:
@@ -190,7 +216,7 @@ class SideEvidence:
 
     def _place_in_pdu(self, path: str) -> Place | None:
         """`pdu`, or `pdu[2]` for the second fragment, whole; `pdu.8:16` for bytes 8 to 16 of it."""
-        fragments = self.side.pdus
+        fragments = self.whole.pdus
         head, _, span = path.partition(".")
         number = int(head[4:-1]) if head != "pdu" else 1
         if not 1 <= number <= len(fragments):
@@ -204,10 +230,19 @@ class SideEvidence:
     def place_as(self, part: str, start: int, stop: int, pdu: int | None) -> Place:
         """The place that was found in a call that is alike."""
         if pdu is not None:
-            return Place(part, start, stop, pdu_at(self.side.pdus, pdu - 1), None, pdu)
+            return Place(part, start, stop, pdu_at(self.whole.pdus, pdu - 1), None, pdu)
         stub = self.captured
         assert not isinstance(stub, Missing)
         return Place(part, start, stop, stub)
+
+    def extents_as(self, part: str, start: int, stop: int, pdu: int | None) -> tuple[FrameExtent, ...]:
+        """Where the bytes of such a place were captured."""
+        held = None if isinstance(self.side, Side) else self.side.pdus
+        if held is not None and held.place is not None and start < stop:
+            (frame, at), data = held.place, held.data if pdu is not None else self.stub
+            if stop <= len(data):
+                return (FrameExtent(frame, at + start + (held.stub_start if pdu is None else 0), stop - start),)
+        return self.place_as(part, start, stop, pdu).extents
 
     @cached_property
     def stub_fields(self) -> Field | None:
@@ -218,14 +253,14 @@ class SideEvidence:
     @cached_property
     def buffer_fields(self) -> Field:
         """The fields of `lpData` beside their bytes; only for sides that have a buffer of a known layout."""
-        fields = buffer_fields(self.side)
+        fields = buffer_fields(self.whole)
         assert fields is not None
         return fields.root
 
     @cached_property
     def _head_fields(self) -> Field:
         """Those of a PERF_DATA_BLOCK that are of no object: most findings point at one of them, and few fields are."""
-        return map_head(self.side.buffer_data).root
+        return map_head(self.data).root
 
 
 # What a PERF_DATA_BLOCK has many of.
@@ -262,6 +297,22 @@ def _below(field: Field, word: str) -> Field | None:
     return None
 
 
+class _LookedAt:
+    """A call that is made when it is first looked at: most are judged by what columns state."""
+
+    __slots__ = ("_call", "_calls", "_number")
+
+    def __init__(self, call: Call | None, calls: Sequence[Call] = (), number: int = 0) -> None:
+        self._call, self._calls, self._number = call, calls, number
+
+    @property
+    def whole(self) -> Call:
+        call = self._call
+        if call is None:
+            call = self._call = self._calls[self._number - 1]
+        return call
+
+
 class AskedEvidence:
     """What a client sent: the request of one call, without anything of its answer.
 
@@ -275,7 +326,7 @@ class AskedEvidence:
     def __init__(self, call: CallEvidence) -> None:
         self.number, self.opnum, self.server = call.number, call.opnum, call.server
         self.request, self.asked = call.request, call.asked
-        self.security, self.time_ns = call.decoded.security, call.decoded.time_ns
+        self.security, self.time_ns = call.context.security, call.time_ns
         self.handle = call.query.number if call.query is not None else None
         self.whole = call
 
@@ -294,21 +345,35 @@ class AskedEvidence:
 
 
 class CallEvidence:
-    """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it.
+    """One call with its number in the timeline: what columns state of it, and what rules ask about it. It is looked at (`decoded`)
+    where that is not enough.
 
-    `query` is the query handle that it works on, where that is known.
+    `context` is what it has in common with others. `view` is the query handle that it works on, where that is known, and `query`
+    likewise for calls of PerflibV2.
     """
 
     # Where a finding stands whose path names no side.
     judged_side: SideName = "response"
 
-    def __init__(self, number: int, call: Call, capture: Evidence | None = None) -> None:
-        self.number, self.decoded, self._capture = number, call, capture
-        self.opnum, self.status, self.fault = call.opnum, call.status, call.fault
-        self.server = call.server.ip
-        self.query = call.query if call.is_perflib else None
-        self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
-        self.response = SideEvidence(call, "response", call.response) if call.response is not None else None
+    def __init__(
+        self, number: int, call: Call | HeldCall, capture: Evidence | None = None, query: QueryView | None = None
+    ) -> None:
+        """What columns state of the call, with the state of its query handle; or the call itself, which has it."""
+        self.number, self._capture = number, capture
+        if isinstance(call, Call):
+            self.context, query = Context(*context_of(call)), call.query
+            self._looked_at = _LookedAt(call)
+        else:
+            assert capture is not None
+            self.context = call.shared
+            self._looked_at = _LookedAt(None, capture.analysis.calls, number)
+        self.opnum, self.method, self.time_ns = call.opnum, call.method, call.time_ns
+        self.status, self.fault = call.status, call.fault
+        self.server = self.context.server.ip
+        self.view, self.query = query, query if self.context.interface.uuid == pcq.INTERFACE else None
+        asked, answered = call.request, call.response
+        self.request = SideEvidence(self._looked_at, "request", asked) if asked is not None else None
+        self.response = SideEvidence(self._looked_at, "response", answered) if answered is not None else None
         # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
         self.unreadable: dict[tuple[str, bool], str | None] = {}
         # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
@@ -323,14 +388,14 @@ class CallEvidence:
         return f"CallEvidence(#{self.number}, {self.method})"
 
     @property
-    def method(self) -> str | None:
-        """The name of the method, None where the opnum is not known."""
-        return self.decoded.method
+    def decoded(self) -> Call:
+        """What the layers made of it."""
+        return self._looked_at.whole
 
     @property
     def catalog(self) -> Catalog:
         """What the server reported about its countersets, over the whole capture."""
-        return self._capture.analysis.catalogs.of(self.decoded.server) if self._capture is not None else Catalog()
+        return self._capture.analysis.catalogs.of(self.context.server) if self._capture is not None else Catalog()
 
     @property
     def knowledge(self) -> Knowledge:
@@ -367,6 +432,17 @@ class CallEvidence:
         side = self.side(at.side)
         return side.place(at.path, at.span) if side is not None else None
 
+    def spot(self, at: At) -> Spot | None:
+        """The place of a field without its bytes."""
+        if at not in self.places and (place := self.find(at)) is not None:
+            return place.spot
+        return self.places.get(at)
+
+    def extents(self, at: At) -> tuple[FrameExtent, ...]:
+        """Where the bytes of a field were captured."""
+        spot, side = self.spot(at), self.side(at.side)
+        return side.extents_as(*spot) if spot is not None and side is not None else ()
+
     def find(self, at: At) -> Place | None:
         """Returns the place of a field like `place`, perhaps without the description. It is looked for once in calls that are
         alike, and once in a call."""
@@ -378,13 +454,13 @@ class CallEvidence:
         else:
             place = self.place(at)
             if len(self.places) < _MOST_SHARED:
-                self.places[at] = (place.part, place.start, place.stop, place.pdu) if place is not None else None
+                self.places[at] = place.spot if place is not None else None
         self._found[at] = place
         return place
 
 
-# A place without its bytes, by the field that stands there: what calls that are alike share.
-Places = dict[At, tuple[str, int, int, int | None] | None]
+# Places without their bytes, by the fields that stand there: what calls that are alike share.
+Places = dict[At, Spot | None]
 
 
 class CallIndex:
@@ -471,8 +547,14 @@ class Evidence:
 
     def calls(self) -> Iterator[CallEvidence]:
         """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
-        for number in merge(self.index.numbers(pcq.INTERFACE), self.index.numbers(winreg.INTERFACE)):
-            yield self.call(number)
+        numbers = array("q", merge(self.index.numbers(pcq.INTERFACE), self.index.numbers(winreg.INTERFACE)))
+        calls = self.analysis.calls
+        for number, held in zip(numbers, calls.held(numbers, pdus=True), strict=True):
+            if held is None:
+                yield self.call(number)
+                continue
+            view = calls.views[number - 1]
+            yield CallEvidence(number, held, self, calls.states[view] if view >= 0 else None)
 
     def calls_of(self, interface: str, *opnums: int) -> Iterator[CallEvidence]:
         """Those of an interface, or of some of its methods."""

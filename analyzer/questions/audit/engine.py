@@ -151,7 +151,7 @@ class Audit:
     def _of_call(self, call: CallEvidence, plans: Plans) -> Iterator[Finding]:
         """What is wrong with a call."""
         is_shown = self._is_shown(call.number)
-        if call.decoded.opnum is None:
+        if call.opnum is None:
             if is_shown:
                 self._unknown(call)
             return
@@ -305,7 +305,7 @@ class Audit:
 
     def _unknown(self, call: CallEvidence) -> None:
         """An answer whose request was not captured may have been of any method."""
-        interface = call.decoded.interface.uuid
+        interface = call.context.interface.uuid
         requirements = {
             requirement
             for rule in self._rules

@@ -155,27 +155,27 @@ class Coverage(Struct):
 
 def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
     """`bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
-    known, place = finding.pattern.record, finding.place
+    known, of, at = finding.pattern.record, finding.of, finding.pattern.judgement.at
     if known is None:
         known = finding.pattern.record = _first_record(finding)
     frames, files = facts.numbered(finding.frames)
-    extents = place.extents if place is not None else ()
+    extents = of.extents(at) if of is not None and at is not None else ()
     return replace(
         known,
         call=finding.call,
-        client=finding.of.decoded.client if finding.of is not None else None,
+        client=of.context.client if of is not None else None,
         frames=frames,
         frame_files=files,
-        extents=tuple([Extent(number_of(extent.frame), extent.start, extent.length) for extent in extents]),
+        extents=tuple([Extent(number_of(one.frame), one.start, one.length) for one in extents]),
         follow=finding.follow,
     )
 
 
 def _first_record(finding: Finding) -> FindingRecord:
     """The record of a finding, without what the calls of its pattern differ in."""
-    pattern, place = finding.pattern, finding.place
+    pattern, call = finding.pattern, finding.of
     rule, judgement, at = pattern.rule, pattern.judgement, pattern.judgement.at
-    call = finding.of.decoded if finding.of is not None else None
+    spot = call.spot(at) if call is not None and at is not None else None
     deviation = judgement.deviation
     return FindingRecord(
         rule=rule.code,
@@ -189,13 +189,13 @@ def _first_record(finding: Finding) -> FindingRecord:
         call=None,
         method=call.method if call is not None else None,
         client=None,
-        server=call.server if call is not None else None,
+        server=call.context.server if call is not None else None,
         frames=(),
         side=at.side if at is not None else None,
         field=at.path or None if at is not None else None,
-        show=at.spelled if at is not None and place is not None else None,
-        part=place.part if place is not None else None,
-        bytes=(place.start, place.stop) if place is not None else None,
+        show=at.spelled if at is not None and spot is not None else None,
+        part=spot[0] if spot is not None else None,
+        bytes=spot[1:3] if spot is not None else None,
         extents=(),
         message=judgement.message,
         expected=judgement.expected,

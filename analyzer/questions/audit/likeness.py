@@ -35,23 +35,22 @@ _AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER = 10, 12, 16, 24, 8
 def likeness_of(call: CallEvidence) -> Likeness | None:
     """Equal for calls that are alike; None for one that is not worth comparing."""
     sides: list[Likeness] = []
-    query = call.decoded.query
-    handles = _bytes_of(query.handle) if query is not None else ()
+    handles = _bytes_of(call.view.handle) if call.view is not None else ()
     for side in (call.request, call.response):
         found = _side(side, handles) if side is not None else ()
         if found is None:
             return None
         sides.append(found)
-    decoded = call.decoded
+    context = call.context
     return (
-        decoded.server,
-        decoded.interface,
-        decoded.syntax,
-        decoded.opnum,
-        decoded.status,
-        decoded.fault,
-        _security_of(decoded.security),
-        decoded.impersonation,
+        context.server,
+        context.interface,
+        context.syntax,
+        call.opnum,
+        call.status,
+        call.fault,
+        _security_of(context.security),
+        context.impersonation,
         *sides,
     )
 
@@ -69,7 +68,7 @@ def _bytes_of(handle: str) -> tuple[bytes, ...]:
 
 def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
     inner = side.side
-    pdus = _pdus(inner)
+    pdus = _pdus(side)
     shared = (inner.missing, inner.big_endian, inner.verification_trailer, inner.problem, inner.buffer_kind, *pdus)
     if inner.missing is not None:
         return shared
@@ -93,12 +92,16 @@ def _layout(side: SideEvidence) -> Hashable | None:
     return (block.layout, block.perf_freq) if block is not None and 0 < block.perf_freq < MAX_FREQUENCY else None
 
 
-def _pdus(side: Side) -> list[tuple[bytes, bytes, bytes, int]]:
+def _pdus(side: SideEvidence) -> list[tuple[bytes, bytes, bytes, int]]:
     """Of each PDU its header without call id, the beginning of its body, its sec_trailer, and its length."""
-    pdus = side.pdus
-    if isinstance(pdus, tuple):
-        return [_pdu(fragment.pdu.data, 0, len(fragment.pdu)) for fragment in pdus]
-    data, stops = pdus.whole.data, pdus.stops
+    held = None if isinstance(side.side, Side) else side.side.pdus
+    if held is not None:
+        data, stops = held.data, held.stops
+    else:
+        pdus = side.whole.pdus
+        if isinstance(pdus, tuple):
+            return [_pdu(fragment.pdu.data, 0, len(fragment.pdu)) for fragment in pdus]
+        data, stops = pdus.whole.data, pdus.stops
     if stops is None:
         return [_pdu(data, 0, len(data))]
     return [_pdu(data, start, stop) for start, stop in zip((0, *stops), stops, strict=False)]

@@ -93,7 +93,7 @@ class Plans:
         self._held_by_view: dict[int, tuple[QueryView, int]] = {}
 
     def of(self, call: CallEvidence) -> Plan:
-        likeness, query = likeness_of(call), call.decoded.query
+        likeness, query = likeness_of(call), call.view
         if likeness is None:
             return self._made(call)
         key = likeness, self._held_of(query)
@@ -138,7 +138,7 @@ class Plans:
         passed: Counter[str] = Counter()
         unknown: Counter[tuple[str, str]] = Counter()
         steps: list[tuple[Rule, Look[Any], Step]] = []
-        interface, opnum = call.decoded.interface.uuid or "", call.decoded.opnum
+        interface, opnum = call.context.interface.uuid or "", call.opnum
         for rule, look in (*self._looks.get((interface, opnum), ()), *self._looks.get((interface, None), ())):
             assert look.reads is not None
             if not _is_read(look.reads, call):
@@ -153,7 +153,7 @@ class Plans:
                 ask = partial(_of_request, ask)
             is_of_each = look.check is None or look.of_each
             steps.append((rule, look, ask if is_of_each else tuple(answered_by(rule, look, ask(call), opnum))))
-        names_handle = _names_handle(call.decoded.query, steps, unknown)
+        names_handle = _names_handle(call.view, steps, unknown)
         is_displaced = any(one.displaces for *_, found in steps if not callable(found) for one in found)
         if not is_displaced:
             steps = [
@@ -266,13 +266,13 @@ def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
 def _why_part(part: Part, call: CallEvidence, *, damaged: bool) -> str | None:
     name: Literal["request", "response"] = "request" if part.startswith("request") else "response"
     side = call.side(name)
-    if side is None or isinstance(side.captured, Missing):
+    if side is None or side.side.missing is not None:
         return _missing(call, name)
     if damaged:
         return None
     if side.side.problem is not None:
         return f"the {name} stub does not decode"
-    if part == "response.lpData" and side.side.buffer is None and call.opnum in _NEVER_EMPTY and call.status == 0:
+    if part == "response.lpData" and side.side.buffer_span is None and call.opnum in _NEVER_EMPTY and call.status == 0:
         return "the buffer of the response is empty"
     if part.endswith("lpData") and side.buffer is not None and side.buffer.problem is not None:
         return f"the buffer of the {name} is damaged"
@@ -283,8 +283,8 @@ def _missing(call: CallEvidence, name: str) -> str:
     side: SideEvidence | None = call.request if name == "request" else call.response
     if side is None:
         return f"the {name} was not captured"
-    if side.captured is Missing.SEALED:
+    if side.side.missing is Missing.SEALED:
         return f"the {name} is sealed and no key was given that opens it"
-    if isinstance(side.captured, Missing):
+    if side.side.missing is not None:
         return f"bytes of the {name} are missing"
     return f"the {name} stub does not decode"

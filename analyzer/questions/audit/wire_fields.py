@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.win32 import win32_name
 from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
@@ -51,7 +50,7 @@ class _Stub:
     """The integers of one stub, in the representation of its call."""
 
     def __init__(self, side: SideEvidence) -> None:
-        self.data = b"" if isinstance(side.captured, Missing) else side.captured.data
+        self.data = b"" if side.side.missing is not None else side.stub
         self.width = 8 if side.call.syntax == "ndr64" else 4
         self.big = side.side.big_endian
 
@@ -135,7 +134,7 @@ class SealedPdu(Struct, frozen=True):
 
 def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
     """The PDUs of a message whose headers can be read."""
-    for number, pdu in enumerate(pdus_alone(side.side.pdus), 1):
+    for number, pdu in enumerate(pdus_alone(side.whole.pdus), 1):
         data = pdu.data
         if len(data) < HEADER_LEN:
             continue

@@ -88,10 +88,16 @@ def test_which_calls_a_rule_reads(reads: Reads, call: Any, is_read: bool) -> Non
 
 
 def side(
-    captured: Any = b"x", *, problem: Any = None, lp_data: Any = None, damage: Any = None, has_decoded: bool = True
+    missing: Missing | None = None,
+    *,
+    problem: Any = None,
+    lp_data: Any = None,
+    damage: Any = None,
+    has_decoded: bool = True,
 ) -> Any:
     decoded = SimpleNamespace(problem=damage) if has_decoded else None
-    return SimpleNamespace(captured=captured, side=SimpleNamespace(problem=problem, buffer=lp_data), buffer=decoded)
+    stated = SimpleNamespace(missing=missing, problem=problem, buffer_span=lp_data)
+    return SimpleNamespace(side=stated, buffer=decoded)
 
 
 NOT_THERE = "the response was not captured"
@@ -202,7 +208,7 @@ def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def ask(plans: Plans, likeness: str | None, size: int = 10, query: Any = None) -> bool:
         before = len(made)
-        call: Any = SimpleNamespace(likeness=likeness, size=size, decoded=SimpleNamespace(query=query), shared={})
+        call: Any = SimpleNamespace(likeness=likeness, size=size, view=query, shared={})
         plans.of(call)
         return len(made) > before
 
@@ -307,7 +313,12 @@ def stub_of(data: bytes, *, ndr64: bool = False, big: bool = False, name: str = 
     captured = TracedBytes.of_frame(data, 1)
     call = SimpleNamespace(syntax="ndr64" if ndr64 else "ndr")
     return SimpleNamespace(
-        captured=captured, call=call, side=SimpleNamespace(big_endian=big, **more), name=name, layout=None, stub=data
+        captured=captured,
+        call=call,
+        side=SimpleNamespace(missing=None, big_endian=big, **more),
+        name=name,
+        layout=None,
+        stub=data,
     )
 
 
@@ -321,7 +332,7 @@ def test_counts_of_arrays_are_of_four_or_eight_bytes() -> None:
     assert answer_counts(stub_of(bytes(8) + pack("<3Q", 1, 2, 3), ndr64=True)) == long
     assert answer_counts(stub_of(bytes(8) + pack("<3Q", 1, 2, 3)[:-1], ndr64=True)) is None
     sealed = stub_of(b"")
-    sealed.captured = Missing.SEALED
+    sealed.side.missing = Missing.SEALED
     assert _Stub(sealed).data == b""
     assert answer_counts(sealed) is None
 
