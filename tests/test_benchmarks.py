@@ -47,7 +47,7 @@ _COMMANDS = {
     "stats": 89.3,
     "samples": 102,
     "counters": 102,
-    "audit": 168,
+    "audit": 156,
     "triage": 115,
     "save": 66.7,
     "report": 395,

@@ -438,11 +438,6 @@ class CallEvidence:
             return place.spot
         return self.places.get(at)
 
-    def extents(self, at: At) -> tuple[FrameExtent, ...]:
-        """Where the bytes of a field were captured."""
-        spot, side = self.spot(at), self.side(at.side)
-        return side.extents_as(*spot) if spot is not None and side is not None else ()
-
     def find(self, at: At) -> Place | None:
         """Returns the place of a field like `place`, perhaps without the description. It is looked for once in calls that are
         alike, and once in a call."""

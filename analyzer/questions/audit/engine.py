@@ -178,8 +178,12 @@ class Audit:
             for one in found(call):
                 if one.outcome is Outcome.PASSED:
                     self._pass(one.requirements or look.concerning(call.opnum), one.count)
+                    continue
+                own = checked(rule, look, one, call.opnum)
+                if own.outcome is Outcome.INCONCLUSIVE and own.call in (None, call):
+                    self._note(own)
                 else:
-                    yield from self._judged(((rule, checked(rule, look, one, call.opnum)),), call.number)
+                    yield from self._judged(((rule, own),), call.number)
 
     def _settle(self, plan: Plan) -> None:
         """Counts what is the same for all calls of a plan: of the first at once, of the others when there are no more."""

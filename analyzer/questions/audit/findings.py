@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.core.frame_ids import number_of
-from analyzer.questions.audit.call_evidence import CallEvidence, Place
+from analyzer.questions.audit.call_evidence import CallEvidence, Place, Spot
 from analyzer.questions.audit.requirements import Requirement, catalogue
 from analyzer.questions.audit.rule import Rule
 from analyzer.questions.audit.verdicts import Actor, Confidence, Judgement, Outcome, Severity
@@ -41,7 +41,8 @@ def actor_of(judgement: Judgement) -> Actor:
 class FindingPattern(Struct, eq=False):
     """What findings have in common that a rule has of calls which are alike: `judgement` is that of the first call.
 
-    `is_excused`: a known deviation that the profile lets pass. `record` is that of the first finding, once it was made.
+    `is_excused`: a known deviation that the profile lets pass. `record` is that of the first finding, once it was made, and `spot`
+    where the bytes of each stand.
     """
 
     rule: Rule
@@ -49,6 +50,7 @@ class FindingPattern(Struct, eq=False):
     severity: Severity
     is_excused: bool
     record: FindingRecord | None = None
+    spot: Spot | None = None
     # How many findings were reported and are not counted for their requirements yet.
     unnoted: int = 0
 
@@ -155,11 +157,16 @@ class Coverage(Struct):
 
 def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
     """`bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
-    known, of, at = finding.pattern.record, finding.of, finding.pattern.judgement.at
+    pattern, of = finding.pattern, finding.of
+    known = pattern.record
     if known is None:
-        known = finding.pattern.record = _first_record(finding)
-    frames, files = facts.numbered(finding.frames)
-    extents = of.extents(at) if of is not None and at is not None else ()
+        known = pattern.record = _first_record(finding)
+    judgement, spot = pattern.judgement, pattern.spot
+    side = of.side(judgement.at.side) if of is not None and judgement.at is not None else None
+    extents = side.extents_as(*spot) if side is not None and spot is not None else ()
+    # Of most it is the frame of the side.
+    is_in_one = side is not None and judgement.frames is None and len(side.frames) == 1
+    frames, files = facts.numbered(side.frames if side is not None and is_in_one else finding.frames)
     return replace(
         known,
         call=finding.call,
@@ -175,7 +182,7 @@ def _first_record(finding: Finding) -> FindingRecord:
     """The record of a finding, without what the calls of its pattern differ in."""
     pattern, call = finding.pattern, finding.of
     rule, judgement, at = pattern.rule, pattern.judgement, pattern.judgement.at
-    spot = call.spot(at) if call is not None and at is not None else None
+    spot = pattern.spot = call.spot(at) if call is not None and at is not None else None
     deviation = judgement.deviation
     return FindingRecord(
         rule=rule.code,
