@@ -47,8 +47,11 @@ _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 10, 1 << 10
 
 
 class HeldPdus(Struct, frozen=True):
-    """The PDUs of a side: their bytes, and where each of several ends in them. Of a single one `stub_start` is where its stub
-    begins, and `place` its frame and where it begins in that, None where several frames carried it."""
+    """The PDUs of a side: their bytes, and where each of several ends in them.
+
+    Where there is one, its stub begins at `stub_start`. `place` is the frame that carried them, and where they begin in it; None
+    where several frames did.
+    """
 
     data: bytes
     stops: Sequence[int] | None

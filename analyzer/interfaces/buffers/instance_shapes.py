@@ -26,7 +26,7 @@ class InstancePlace(Struct, frozen=True):
 def one_of_each_shape(data: bytes, block: V1Block) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
     """A block without the instances that have the shape of one before, and the places of the instances of each object.
 
-    What the shorter block says of its lengths and numbers fits it. A block whose name lies among its objects stays as it is.
+    What the shorter block says of its lengths and numbers fits it. A block whose name lies among its objects is not made shorter.
     """
     _, header_length, *_, name_length, name_offset = V1_HEADER.unpack_from(data)
     is_shorter = not name_length or name_offset + name_length <= header_length
