@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import Field, StubKind, field_map, map_fields
-from analyzer.interfaces.buffers.buffer_trees import ParsePlan
 from analyzer.results.buffer import BufferKind
 from tests.build.buffers import Block, Ndr, Order, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, blocks
@@ -238,15 +235,7 @@ def test_of_many_blocks_each_has_the_fields_that_it_has_in_the_whole(few: list[B
     assert [leaf.reads for leaf in found.root.leaves()] == [leaf.reads for leaf in whole.root.leaves()]
 
 
-def test_alike_blocks_are_read_by_the_compiled_parser_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    parse = field_map.parse_positions
-
-    def noted(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
-        read.append(len(plan.data))
-        return parse(plan)
-
-    monkeypatch.setattr(field_map, "parse_positions", noted)
+def test_alike_blocks_are_read_by_the_compiled_parser_once(parsed_lengths: list[int]) -> None:
     mapped = map_fields("perf-data", perf_data([Block(0, status=number) for number in range(1000)]))
     assert len(mapped.root.children[-1].children) == 4
-    assert read == [64]
+    assert parsed_lengths == [64]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import (
     WinPerf,
     decode_buffer,
@@ -23,7 +22,7 @@ from analyzer.interfaces.buffers import (
     regular_v1,
     winperf_rows,
 )
-from analyzer.interfaces.buffers.buffer_trees import ParsePlan, plain_decode, plan_for
+from analyzer.interfaces.buffers.buffer_trees import plain_decode, plan_for
 from analyzer.interfaces.buffers.objects_v1 import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
@@ -276,20 +275,12 @@ def test_each_instance_has_the_fields_that_it_has_in_the_whole(made: list[PerfOb
     assert [leaf.reads for leaf in found.root.leaves()] == [leaf.reads for leaf in whole.root.leaves()]
 
 
-def test_instances_of_one_shape_meet_the_parser_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    parse = field_map.parse_positions
-
-    def noted(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
-        read.append(len(plan.data))
-        return parse(plan)
-
-    monkeypatch.setattr(field_map, "parse_positions", noted)
+def test_instances_of_one_shape_meet_the_parser_once(parsed_lengths: list[int]) -> None:
     one = (Instance("p1", 1, (0, 0), (1, 9, 0)),)
     many = tuple(Instance(f"p{number % 10}", number, (0, 0), (number, 9, 0)) for number in range(1000))
     mapped = map_fields("winperf", winperf([replace(NUMBERS, instances=many), ALONE]))
     assert [len(child.children[-1].children) for child in mapped.root.children[-2:]] == [13 + 3 + 1000, 13 + 1 + 1]
-    assert read == [len(winperf([replace(NUMBERS, instances=one), ALONE]))]
+    assert parsed_lengths == [len(winperf([replace(NUMBERS, instances=one), ALONE]))]
 
 
 # Objects of a PERF_DATA_BLOCK: metadata alone is read, and one that is damaged costs no other, whoever reads the block.
