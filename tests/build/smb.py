@@ -33,6 +33,17 @@ def framed(message: bytes) -> bytes:
     return struct.pack(">I", len(message)) + message
 
 
+def noisy(
+    sent: Sequence[tuple[Direction, bytes]], index: int, at: int, noise: bytes, *, insert: bool
+) -> list[tuple[Direction, bytes]]:
+    """What was sent, with noise in one of the messages: behind `at` bytes of it, or in the place of what follows these."""
+    made = list(sent)
+    direction, message = made[index]
+    at %= len(message)
+    made[index] = direction, message[:at] + noise + message[at if insert else at + len(noise) :]
+    return made
+
+
 def pdu(ptype: int = 0, call_id: int = 1, body: bytes = b"stubstub") -> bytes:
     return struct.pack("<BBBB4sHHI", 5, 0, ptype, 3, b"\x10\0\0\0", 16 + len(body), 0, call_id) + body
 

@@ -23,6 +23,7 @@ from tests.build.smb import (
     CLIENT,
     SERVER,
     framed,
+    noisy,
     pdu,
     smb1,
     smb1_raw,
@@ -287,10 +288,7 @@ def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
 def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
     index: int, at: int, noise: bytes, insert: bool
 ) -> None:
-    sent = list(GOOD)
-    direction, message = sent[index]
-    at %= len(message)
-    sent[index] = direction, message[:at] + noise + message[at if insert else at + len(noise) :]
+    sent = noisy(GOOD, index, at, noise, insert=insert)
     assert all(isinstance(event, Event) for event in run(stream(sent)))
 
 

@@ -49,6 +49,7 @@ from tests.build.smb import (
     ioctl_request,
     ioctl_response,
     negotiate_response,
+    noisy,
     pdu,
     read_request,
     read_response,
@@ -471,10 +472,7 @@ def test_origins_lead_back_to_the_same_bytes() -> None:
 def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
     index: int, at: int, noise: bytes, insert: bool
 ) -> None:
-    sent = list(GOOD)
-    direction, message = sent[index]
-    at %= len(message)
-    sent[index] = direction, message[:at] + noise + message[at if insert else at + len(noise) :]
+    sent = noisy(GOOD, index, at, noise, insert=insert)
     out = run(stream(sent), WITH_KEY)
     assert all(isinstance(event, Event) for event in out)
 
