@@ -31,11 +31,11 @@ from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import Limits
-from analyzer.interfaces.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
+from analyzer.interfaces.buffers import TreeTexts, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.buffer_trees import plan_for
-from analyzer.interfaces.buffers.regular import RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
+from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
 from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
+from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
 from analyzer.interfaces.contents.sample_chunks import sample_chunks
 from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.tables import sample_tables, write_pieces
@@ -122,7 +122,7 @@ def decoding(rounds: int, scale: float = 1.0) -> list[str]:
     plain = "plain compiled parser, objects only"
     cells: dict[str, list[str]] = {}
     for data in made.values():
-        again, trees = RegularReader(), ReadyTrees()
+        again, trees = PerfDataReader(), TreeTexts()
         decoders: dict[str, Callable[[], object]] = {
             plain: lambda data=data: plan_for("perf-data", data, None).fresh("plain"),  # type: ignore[misc]
             "rows from the plain parser": lambda data=data: plain_perf_data_rows(data),  # type: ignore[misc]
@@ -154,7 +154,7 @@ def _first(decoder: Callable[[bytes], object], data: bytes) -> object:
     return decoder(data)
 
 
-def _checked(data: bytes, reader: RegularReader) -> int:
+def _checked(data: bytes, reader: PerfDataReader) -> int:
     """How many values a buffer has, after making sure that arrays and the plain parser agree about them."""
     rows = plain_perf_data_rows(data).rows
     raw = [(it.block, it.block_type, it.status, it.counter_id, it.instance, it.instance_id, it.data) for it in rows]
@@ -169,7 +169,7 @@ def _checked(data: bytes, reader: RegularReader) -> int:
     return len(plain)
 
 
-def decoding_v1(rounds: int, scale: float = 1.0) -> list[str]:
+def decoding_winperf(rounds: int, scale: float = 1.0) -> list[str]:
     """A table of decoders of PERF_DATA_BLOCK: a Process object, as a client polls it.
 
     The compiled parser makes most objects of this buffer when they are asked for, so its rows are what the others are compared
@@ -183,14 +183,14 @@ def decoding_v1(rounds: int, scale: float = 1.0) -> list[str]:
         for at in range(rows)
     )
     data = buffers.winperf([buffers.PerfObject(230, counters, instances)])
-    again = V1Reader()
+    again = WinperfReader()
     read = again.read(data)
     stated = [value for one in winperf_rows(data).objects[0].instances for value in one.values]
     if read is None or read.values.tolist() != stated:
         raise SystemExit("arrays and the plain parser disagree about a PERF_DATA_BLOCK")
     decoders: dict[str, Callable[[], object]] = {
         "rows from the plain parser": lambda: winperf_rows(data),
-        "columns": lambda: read_v1(data),
+        "columns": lambda: read_winperf(data),
         "columns of a layout met before": lambda: again.read(data),
     }
     times: dict[str, list[float]] = {name: [] for name in decoders}

@@ -31,8 +31,8 @@ _CHILD = "--walk"
 def paths(directory: Path) -> dict[str, Callable[[], object]]:
     """The hot paths, on small captures and buffers of their own."""
     from analyzer.auth.keyring import Keyring
-    from analyzer.interfaces.buffers import ReadyTrees, perf_data_columns
-    from analyzer.interfaces.buffers.regular import RegularReader
+    from analyzer.interfaces.buffers import TreeTexts, perf_data_columns
+    from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
     from analyzer.interfaces.contents.sample_chunks import sample_chunks
     from analyzer.pipeline.run import analyze
     from analyzer.screens.formats.sample_lines import sample_json_lines
@@ -44,7 +44,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     traffic.calls(calls, 500_000)
     traffic.polling(sealed, 300_000, 100, 10)
     buffers = inside.shapes(0.01)
-    reader, trees = RegularReader(), ReadyTrees()
+    reader, trees = PerfDataReader(), TreeTexts()
     analysis = analyze([str(calls)], pdus=False)
     large, tiny = buffers["6000 instances x 40 counters"], buffers["80,000 tiny blocks"]
     return {

@@ -254,7 +254,7 @@ def inside(directory: Path, sizes: dict[str, int], rounds: int, scale: float) ->
     from benchmarks import inside as within
 
     keyring = Keyring.build(passwords=[(traffic.SealedClient.USER, traffic.SealedClient.PASSWORD)])
-    out = {"decoding": [*within.decoding(rounds, scale), "", *within.decoding_v1(rounds, scale)]}
+    out = {"decoding": [*within.decoding(rounds, scale), "", *within.decoding_winperf(rounds, scale)]}
     for name in ("reply", "polling"):
         path = directory / f"{name}.pcap"
         if name not in sizes or not path.exists():

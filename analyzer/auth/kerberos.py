@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
 from analyzer.auth.ntlm import nt_hash
-from analyzer.core.discreet import Discreet
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
+from analyzer.core.secret_reprs import Discreet
 
 SUPPORTED_ETYPES = frozenset({17, 18, 19, 20, 23})
 RC4_HMAC = 23

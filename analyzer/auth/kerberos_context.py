@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from msgspec import Struct
 
 from analyzer.auth.der import unwrap_gss
+from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.kerberos import RC4_HMAC, Key
-from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import rc4
 from analyzer.auth.security_context import Sender, Unprotected
 from analyzer.core.errors import DecodeError

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import Literal
 
-from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.secret_reprs import Discreet
 
 _NT_PRINCIPAL = 1
 

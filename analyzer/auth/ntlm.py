@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from analyzer.auth.md4 import md4
 from analyzer.auth.security_context import NTLM_SIGNATURE
-from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.secret_reprs import Discreet
 
 NEGOTIATE, CHALLENGE, AUTHENTICATE = 1, 2, 3
 

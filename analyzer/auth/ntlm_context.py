@@ -22,7 +22,7 @@ from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 from msgspec import Struct
 
-from analyzer.auth.mac import Hmac
+from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
 from analyzer.auth.security_context import SearchBudget, Sender, Unprotected
 from analyzer.results.security import AuthLevel, Decryption

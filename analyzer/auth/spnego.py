@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.auth.der import OCTET_STRING, OID, SEQUENCE, Piece, oid_text, read, unwrap_gss
-from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError
+from analyzer.core.secret_reprs import Discreet
 
 SPNEGO_OID = "1.3.6.1.5.5.2"
 

@@ -32,10 +32,10 @@ from analyzer.capture.linktypes import LinkType
 from analyzer.capture.pcap import MAX_FRAME_BYTES
 from analyzer.capture.record_walk import words_of
 from analyzer.capture.streams import ByteStream
+from analyzer.core.byte_log import Log, Readable
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.spill import Log, Readable
 from analyzer.results.capture_facts import EventTrace, ProcessHint, TraceInterface
 
 __all__ = ["EtlFile", "is_etl"]

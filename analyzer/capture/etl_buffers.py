@@ -35,8 +35,8 @@ from analyzer.capture.etl_layout import (
     TIME_AT,
 )
 from analyzer.capture.record_walk import words_of
+from analyzer.core.byte_log import Readable
 from analyzer.core.limits import Limits
-from analyzer.core.spill import Readable
 from analyzer.core.times import FILETIME_EPOCH_NS, NS_PER_S
 
 Int64s = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from analyzer.core.layouts import Layouts
+from analyzer.core.ksy_layouts import Layouts
 
 _SPECS: dict[str, Any] = orjson.loads((Path(__file__).parent / "_generated" / "specs.json").read_bytes())
 _LAYOUTS: Final = Layouts(_SPECS)

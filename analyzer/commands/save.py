@@ -25,7 +25,7 @@ def save(
 ) -> None:
     """Save the whole analysis, decrypted and without keys: every command takes the case in place of the captures."""
     from analyzer.pipeline.case import read_back, write_case
-    from analyzer.screens.viewmodel.words import REDACTED
+    from analyzer.screens.viewmodel.call_words import REDACTED
 
     destination = destination_of(output, files, reading, force=force, private=True)
     analysis = replace(reading, hashing=True).analysis(files)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from analyzer.core.spill import Readable
+from analyzer.core.byte_log import Readable
 
 if TYPE_CHECKING:
     import numpy as np

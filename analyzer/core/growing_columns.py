@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from struct import Struct, calcsize
 from typing import TYPE_CHECKING, Any
 
-from analyzer.core.spill import Log
+from analyzer.core.byte_log import Log
 
 if TYPE_CHECKING:
     import numpy as np

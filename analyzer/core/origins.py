@@ -22,7 +22,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from analyzer.core.discreet import Discreet
+from analyzer.core.secret_reprs import Discreet
 
 # Frame id, first byte in the frame, length.
 PACKED_EXTENT = struct.Struct("<QII")

@@ -29,7 +29,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event
 from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
-from analyzer.core.numbers import Numbers
+from analyzer.core.numbering import Numbers
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
@@ -46,9 +46,9 @@ from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.connection_state import ConnectionState
-from analyzer.transport.smb.known_sessions import KnownSessions
 from analyzer.transport.smb.reopening import DurableKey, DurableOpens
 from analyzer.transport.smb.session import Session
+from analyzer.transport.smb.sessions_of_capture import KnownSessions
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.smb.trees_and_opens import Open
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed

@@ -21,11 +21,11 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.pcapng import SECRETS_OF_OURS
 from analyzer.capture.reader import CaptureReader, Source
 from analyzer.core.absence import Missing
+from analyzer.core.byte_log import Log
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.limits import Limits
-from analyzer.core.spill import Log
 from analyzer.core.tcpip import FIN, RST, SYN
 from analyzer.pipeline.packet_reader import CHANGED, broke_off
 from analyzer.pipeline.run import analyze, follow_messages

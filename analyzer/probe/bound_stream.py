@@ -14,8 +14,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.core import dcerpc
-from analyzer.core.discreet import Discreet
 from analyzer.core.errors import InputError
+from analyzer.core.secret_reprs import Discreet
 from analyzer.results.security import AuthLevel
 
 _SIGNATURE_LEN = 16

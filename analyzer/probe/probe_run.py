@@ -23,8 +23,8 @@ from msgspec import Struct
 
 from analyzer.auth.key_export import nt_hash
 from analyzer.core.dcerpc import NDR, NDR64
-from analyzer.core.discreet import Discreet
 from analyzer.core.errors import InputError
+from analyzer.core.secret_reprs import Discreet
 from analyzer.probe.bound_stream import BoundStream, Credentials, OfferedContext, Reply
 from analyzer.probe.connect import PipeConnector, TcpConnector
 from analyzer.probe.recording import Relay, captured_by, pcapng

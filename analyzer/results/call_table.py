@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from msgspec import msgpack
 
 from analyzer.core.absence import Missing
+from analyzer.core.byte_log import Log
 from analyzer.core.errors import CONTRADICTIONS
 from analyzer.core.growing_columns import Columns, GrowingColumns
 from analyzer.core.origins import PACKED_EXTENT, PackedOrigins, only_frame
-from analyzer.core.spill import Log
 from analyzer.core.traced import StoredBytes, TracedBytes
 from analyzer.results import winreg
 from analyzer.results.call import Call, CallState, Side, SmbFacts

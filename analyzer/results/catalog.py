@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from analyzer.core.naming import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
+from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
 from analyzer.results.perflib import RequestCode
 from analyzer.results.record import Endpoint
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct
 
 from analyzer.core.cached import cached_property
-from analyzer.core.discreet import Discreet
+from analyzer.core.secret_reprs import Discreet
 from analyzer.results.call import CallState, SideName
 from analyzer.results.record import Endpoint, Value, doc
 

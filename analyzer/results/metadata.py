@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.naming import Name
 from analyzer.core.output.json import dumps
+from analyzer.core.server_names import Name
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.core.naming import MAX_REMEMBERED, Name, Named, SampleNames
+from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.results.record import Endpoint
 
 ENGLISH = "009"

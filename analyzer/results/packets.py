@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, msgpack
 
-from analyzer.core.discreet import Discreet
+from analyzer.core.byte_log import Log
 from analyzer.core.origins import PackedOrigins
-from analyzer.core.spill import Log
+from analyzer.core.secret_reprs import Discreet
 from analyzer.core.traced import TracedBytes
 
 # What lies in memory; what comes then lies in a temporary file.

@@ -18,8 +18,8 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.arrow import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, ColumnKind, ColumnNode, written
+from analyzer.core.byte_log import Readable
 from analyzer.core.errors import CONTRADICTIONS, CaseError
-from analyzer.core.spill import Readable
 
 ROWS_OF_BATCH = 4096
 

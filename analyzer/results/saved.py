@@ -16,12 +16,12 @@ import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType
 
 from analyzer.core.arrow import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.byte_log import Readable, ReadLog
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
-from analyzer.core.naming import Name, Texts
 from analyzer.core.saved_columns import SavedColumns
-from analyzer.core.spill import Readable, ReadLog
+from analyzer.core.server_names import Name, Texts
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import SmbFacts
 from analyzer.results.call_rows import (

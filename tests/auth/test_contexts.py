@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth import ntlm_context
+from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
-from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm_context import _Keystream
 from analyzer.auth.security_context import SearchBudget
 from analyzer.results.security import Decryption

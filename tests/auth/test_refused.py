@@ -11,13 +11,13 @@ import pytest
 from analyzer.auth import kdc, secrets
 from analyzer.auth.der import oid_text
 from analyzer.auth.handshake import Handshake
+from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.kdc import KdcLayer
 from analyzer.auth.kerberos import Key, parse_kdc_reply, parse_message
 from analyzer.auth.kerberos_context import KerberosContext
 from analyzer.auth.kerberos_exchange import salts
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.keytab import KerberosKey, parse_keytab
-from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.ntlm import parse_message as parse_ntlm
 from analyzer.auth.secrets import document_of, embedded_keyring, parse_seskey_line

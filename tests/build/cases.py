@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from analyzer.core.byte_log import Readable
 from analyzer.core.errors import CaseError
-from analyzer.core.spill import Readable
 from analyzer.pipeline.container import MANIFEST, measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.rows import Rows, SavedTable, saved

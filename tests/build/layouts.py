@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analyzer.interfaces.buffers.regular import PERF_DATA, RegularReader
-from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Reader
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, PerfDataReader
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfReader
 
 
 def forget_layouts() -> None:
     """From now on this process knows no layout, as one that begins."""
-    PERF_DATA._known, WINPERF._known = RegularReader()._known, V1Reader()._known
+    PERF_DATA._known, WINPERF._known = PerfDataReader()._known, WinperfReader()._known

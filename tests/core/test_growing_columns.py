@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from analyzer.core import growing_columns
 from analyzer.core.arrow import ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.byte_log import Log
 from analyzer.core.growing_columns import GROUP, GrowingColumns
 from analyzer.core.saved_columns import SavedColumns
-from analyzer.core.spill import Log
 from tests.build.cases import Kept
 
 

@@ -20,9 +20,9 @@ from msgspec import Struct
 from rich.pretty import pretty_repr
 
 import analyzer
-from analyzer.core.discreet import Discreet
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.origins import FrameExtent
+from analyzer.core.secret_reprs import Discreet
 
 # Packages of extras, without which the modules that use them at once cannot be loaded.
 OF_EXTRAS = {"dask", "distributed", "textual"}
@@ -121,7 +121,7 @@ CHANGING = """
     screens.formats.junit: _Reported
     screens.formats.page_sides: _AlikeSides
     screens.formats.schema: _Plan
-    screens.viewmodel.forms: _Alike
+    screens.viewmodel.tree_forms: _Alike
     screens.viewmodel.series_views: _PlottedReadings
     screens.views.audit_text: _AlikeFindings
     screens.views.counters: _SeriesLine
@@ -138,10 +138,10 @@ CHANGING = """
     transport.smb.smb1_reader: Smb1Request
     transport.smb.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
-    transport.smb.smb1_sessions: Smb1Setup
+    transport.smb.smb1_logons: Smb1Setup
     transport.smb.smb2_reader: Compound Smb2Request
     transport.smb.smb2_files: _Smb2FileRequest
-    transport.smb.smb2_sessions: Smb2Setup
+    transport.smb.smb2_logons: Smb2Setup
     transport.smb.connection_state: ConnectionState ProblemTally SharedState
     transport.smb.session: Undecrypted
     transport.smb.trees_and_opens: ConnectedTree Open
@@ -181,10 +181,10 @@ BY_IDENTITY = """
     core.arrow: ArrowValues
     core.origins: FrameTable PackedOrigins SharedSource
     core.traced: _PartStore
-    interfaces.buffers.derived: PerfColumns
-    interfaces.buffers.ready: _LayoutText
-    interfaces.buffers.regular: Grid Layout PerfParts Singles
-    interfaces.buffers.regular_v1: V1Block V1Layout
+    interfaces.buffers.perf_data_columns: PerfColumns
+    interfaces.buffers.tree_texts: _LayoutText
+    interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
+    interfaces.buffers.winperf_layout: WinperfParts WinperfLayout
     interfaces.buffers.same_layout: KnownLayout _Known
     interfaces.contents.binding: Binding
     interfaces.contents.sample_chunks: ChunkPart SampleChunk

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.core.byte_log import Log
 from analyzer.core.origins import (
     PACKED_EXTENT,
     PACKED_SHARED,
@@ -25,7 +26,6 @@ from analyzer.core.origins import (
     packed_length,
     spanned,
 )
-from analyzer.core.spill import Log
 from analyzer.core.traced import EMPTY, StoredBytes, TracedBuffer, TracedBytes, untraced
 
 

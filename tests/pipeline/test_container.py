@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.core.byte_log import ReadLog
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.origins import NOWHERE
-from analyzer.core.spill import ReadLog
 from analyzer.core.traced import StoredBytes
 from analyzer.pipeline import container as module
 from analyzer.pipeline.case import check_case, manifest_of, open_case, write_case

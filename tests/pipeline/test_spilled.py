@@ -4,7 +4,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.traced import StoredBytes
-from analyzer.interfaces.buffers import ready
+from analyzer.interfaces.buffers import tree_texts
 from analyzer.interfaces.contents import call_records, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.contents.timeline_records import timeline_records
@@ -56,7 +56,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(call_records, "_LONG", 10)
     monkeypatch.setattr(held_call, "_STRETCH", 300)
     monkeypatch.setattr(held_call, "_BLOCK", 7)
-    monkeypatch.setattr(ready, "_LONG", 10)
+    monkeypatch.setattr(tree_texts, "_LONG", 10)
     monkeypatch.setattr(sample_chunks._Chunks, "MAX_COLUMNS", 2)
     assert written() == whole
     assert any(joined)

@@ -31,7 +31,7 @@ from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.capture import pcap
 from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
 from tests.commands.test_commands import records as lines
-from tests.interfaces.resolution.test_recognise import without_beginning
+from tests.interfaces.resolution.test_unbound_calls import without_beginning
 
 FILES = sorted(path for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
 Json = dict[str, Any]

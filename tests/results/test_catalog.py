@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.core.naming import Name, Named, SampleNames
 from analyzer.core.output.json import document
+from analyzer.core.server_names import Name, Named, SampleNames
 from analyzer.results import catalog as catalog_module
 from analyzer.results.call import Call
 from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, is_english

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from analyzer.core import growing_columns
 from analyzer.core.absence import Missing
-from analyzer.core.spill import Log
+from analyzer.core.byte_log import Log
 from analyzer.core.traced import StoredBytes, TracedBytes
 from analyzer.results import call_table, perflib
 from analyzer.results.buffer import BufferKind

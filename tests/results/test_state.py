@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import CaseError, InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.naming import Name
+from analyzer.core.server_names import Name
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.interfaces.pcq.perflib_layer import perflib_call
 from analyzer.results import scmr
@@ -26,7 +26,7 @@ from analyzer.results.pdus import Pdus
 from analyzer.results.query import Held, Identifier, InOrder, QueryView
 from analyzer.results.saved import LOG, RECORDS, dump, load
 from analyzer.results.service import service_facts
-from analyzer.screens.viewmodel.words import service_answer_words, service_request_words
+from analyzer.screens.viewmodel.call_words import service_answer_words, service_request_words
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, kept, rows_of, with_columns, with_tables

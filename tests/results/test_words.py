@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.core.naming import MAX_REMEMBERED, Name, Named, SampleNames
+from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.results.name_tables import (
     ENGLISH,

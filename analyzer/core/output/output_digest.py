@@ -10,7 +10,7 @@ import os
 from hashlib import sha256
 from typing import BinaryIO
 
-from analyzer.core.spill import Log
+from analyzer.core.byte_log import Log
 
 # How long a digest is, and so a mark.
 DIGITS = 64

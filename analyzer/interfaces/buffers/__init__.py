@@ -1,20 +1,12 @@
 """Stubs and lpData buffers decoded by parsers compiled from ksy/."""
 
-from analyzer.interfaces.buffers.adapt import JsonValue, counter_value
 from analyzer.interfaces.buffers.buffer_trees import KINDS, BufferDecode, decode_buffer, find_damage
-from analyzer.interfaces.buffers.derived import PerfColumns
+from analyzer.interfaces.buffers.compiled_values import JsonValue, counter_value
 from analyzer.interfaces.buffers.field_map import Field, FieldMap, StubKind, map_fields, map_head
-from analyzer.interfaces.buffers.guess import Guess, guess_kind
-from analyzer.interfaces.buffers.objects_v1 import (
-    PERF_METADATA_MULTIPLE_INSTANCES,
-    PERF_METADATA_NO_INSTANCES,
-    PERF_NO_INSTANCES,
-    CounterDefinition,
-    WinPerfInstance,
-    WinPerfObject,
-)
-from analyzer.interfaces.buffers.ready import ReadyTrees
+from analyzer.interfaces.buffers.kind_guess import Guess, guess_kind
+from analyzer.interfaces.buffers.perf_data_columns import PerfColumns
 from analyzer.interfaces.buffers.stubs import ArrayLayout, Interface, StubDecode, StubPlaces, decode_stub, stub_places
+from analyzer.interfaces.buffers.tree_texts import TreeTexts
 from analyzer.interfaces.buffers.value_rows import (
     PerfData,
     PerfRow,
@@ -23,6 +15,14 @@ from analyzer.interfaces.buffers.value_rows import (
     perf_data_columns,
     perf_data_rows,
     winperf_rows,
+)
+from analyzer.interfaces.buffers.winperf_objects import (
+    PERF_METADATA_MULTIPLE_INSTANCES,
+    PERF_METADATA_NO_INSTANCES,
+    PERF_NO_INSTANCES,
+    CounterDefinition,
+    WinPerfInstance,
+    WinPerfObject,
 )
 
 __all__ = [
@@ -41,11 +41,11 @@ __all__ = [
     "PerfColumns",
     "PerfData",
     "PerfRow",
-    "ReadyTrees",
     "StubDecode",
     "StubKind",
     "StubPlaces",
     "SystemTime",
+    "TreeTexts",
     "WinPerf",
     "WinPerfInstance",
     "WinPerfObject",

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers._compiled import Flavour, parser
-from analyzer.interfaces.buffers.adapt import (
+from analyzer.interfaces.buffers.ambiguities import check_strings, id_paddings, string_table_base, without_unpaired
+from analyzer.interfaces.buffers.compiled_values import (
     PARSER_ERRORS,
     Encoding,
     JsonValue,
@@ -23,11 +24,10 @@ from analyzer.interfaces.buffers.adapt import (
     plain_value,
     unfinished_in,
 )
-from analyzer.interfaces.buffers.ambiguities import check_strings, id_paddings, string_table_base, without_unpaired
-from analyzer.interfaces.buffers.derived import regular_tree
-from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
-from analyzer.interfaces.buffers.regular import PERF_DATA
-from analyzer.interfaces.buffers.regular_v1 import WINPERF
+from analyzer.interfaces.buffers.perf_data_columns import perf_data_tree
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
+from analyzer.interfaces.buffers.winperf_layout import WINPERF
+from analyzer.interfaces.buffers.winperf_trees import winperf_tree
 from analyzer.results.buffer import BufferKind
 
 KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
@@ -108,9 +108,9 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePla
 
 def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
     """Decodes a buffer. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
-    tree = regular_tree(data) if kind == "perf-data" else None
+    tree = perf_data_tree(data) if kind == "perf-data" else None
     if kind == "winperf" and not big_endian:
-        tree = regular_v1_tree(data)
+        tree = winperf_tree(data)
     if tree is not None:
         return BufferDecode(kind, tree, len(data), None, ())
     return plain_decode(kind, data, big_endian=big_endian)

@@ -15,12 +15,13 @@ from kaitaistruct import KaitaiStruct
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.core.discreet import Discreet
 from analyzer.core.errors import DecodeError
 from analyzer.core.guid import guid_text
+from analyzer.core.secret_reprs import Discreet
 from analyzer.core.times import filetime_ns, iso_time
 from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
-from analyzer.interfaces.buffers.adapt import (
+from analyzer.interfaces.buffers.buffer_trees import ParsePlan, notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.compiled_values import (
     PARSER_ERRORS,
     Encoding,
     JsonValue,
@@ -36,15 +37,14 @@ from analyzer.interfaces.buffers.adapt import (
     unfinished_in,
     v1_value,
 )
-from analyzer.interfaces.buffers.buffer_trees import ParsePlan, notes_on, parse_positions, plan_for
-from analyzer.interfaces.buffers.derived_v1 import is_plain
 from analyzer.interfaces.buffers.instance_shapes import InstancePlace, one_of_each_shape
-from analyzer.interfaces.buffers.layout import CLOCK, V1_LENGTH, spans
-from analyzer.interfaces.buffers.objects_v1 import WinPerfInstance
-from analyzer.interfaces.buffers.regular import PERF_DATA
-from analyzer.interfaces.buffers.regular_v1 import WINPERF
+from analyzer.interfaces.buffers.layout import CLOCK, WINPERF_LENGTH, spans
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
 from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.interfaces.buffers.winperf_layout import WINPERF
+from analyzer.interfaces.buffers.winperf_objects import WinPerfInstance
+from analyzer.interfaces.buffers.winperf_trees import is_plain
 from analyzer.results.buffer import BufferKind
 from analyzer.results.display import Reads, Words, number_read
 
@@ -136,7 +136,9 @@ def map_fields(
     if root is not None:
         return FieldMap(root, None, ())
     compiled, problem = parse_positions(plan)
-    mapper = _Mapper(data, compiled if problem else None, status_name, free=_V1_FREE if kind == "winperf" else None)
+    mapper = _Mapper(
+        data, compiled if problem else None, status_name, free=_WINPERF_FREE if kind == "winperf" else None
+    )
     root = mapper.root(kind, compiled, plan.reading)
     problem, others = mapper.damage(compiled, problem)
     notes = (*notes_on(plan, compiled), *others)
@@ -504,7 +506,7 @@ def _root_of_instances(plan: ParsePlan, status_name: StatusName | None) -> Field
     if len(shorter) == len(data):
         return None
     compiled, problem = parse_positions(replace(plan, data=shorter))
-    mapper = _Mapper(shorter, compiled if problem else None, status_name, free=_V1_FREE)
+    mapper = _Mapper(shorter, compiled if problem else None, status_name, free=_WINPERF_FREE)
     root = mapper.root(plan.kind, compiled, plan.reading)
     objects = zip(block.layout.objects, block.layout.starts, places, strict=True)
     children = []
@@ -521,7 +523,7 @@ def _with_instances(
     field: Field, data: bytes, start: int, places: Sequence[InstancePlace], instances: Sequence[WinPerfInstance]
 ) -> Field:
     """An object as it begins at `start`, with all its instances, of one that has an instance of each shape."""
-    by, length = start - field.start, int.from_bytes(data[start : start + V1_LENGTH.size], "little")
+    by, length = start - field.start, int.from_bytes(data[start : start + WINPERF_LENGTH.size], "little")
     *before, body = field.children
     fields = [_read_again(child, data, by) for child in body.children if child.type != "winperf.instance"]
     alike = [child for child in body.children if child.type == "winperf.instance"]
@@ -580,7 +582,7 @@ def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
 
 _LITTLE = Encoding()
 # What of performance data of the first version decides on no other field, beside the values of counters.
-_V1_FREE = frozenset({*CLOCK, "perf_time", "perf_freq", "perf_time_100ns"})
+_WINPERF_FREE = frozenset({*CLOCK, "perf_time", "perf_freq", "perf_time_100ns"})
 # Types whose `value` or `data` is what the field that has them is about.
 _WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4", "ms_scmr_stubs.optional_u4"}
 _GUIDS = {"ms_dtyp.guid", "ndr.uuid"}

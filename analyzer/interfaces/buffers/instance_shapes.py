@@ -1,4 +1,4 @@
-"""Instances of a regular PERF_DATA_BLOCK (`regular_v1`) that are alike: a block in, a shorter one that has each shape once out.
+"""Instances of a regular PERF_DATA_BLOCK (`winperf_layout`) that are alike: a block in, a shorter one that has each shape once out.
 
 Instances of an object have one shape if their fields stand in the same places: definition, name and counter block are as long. So
 the fields of one are those of the other, with other values.
@@ -10,9 +10,16 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers.layout import V1_HEADER, V1_INSTANCE, V1_LENGTH, V1_OBJECT, V1_OBJECT_COUNTS, V1_TOTAL
-from analyzer.interfaces.buffers.regular_v1 import V1Block
+from analyzer.interfaces.buffers.layout import (
+    WINPERF_HEADER,
+    WINPERF_INSTANCE,
+    WINPERF_LENGTH,
+    WINPERF_OBJECT,
+    WINPERF_OBJECT_COUNTS,
+    WINPERF_TOTAL,
+)
 from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.interfaces.buffers.winperf_layout import WinperfParts
 
 
 class InstancePlace(Struct, frozen=True):
@@ -23,12 +30,12 @@ class InstancePlace(Struct, frozen=True):
     shape: int
 
 
-def one_of_each_shape(data: bytes, block: V1Block) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
+def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
     """A block without the instances that have the shape of one before, and the places of the instances of each object.
 
     What the shorter block says of its lengths and numbers fits it. A block whose name lies among its objects is not made shorter.
     """
-    _, header_length, *_, name_length, name_offset = V1_HEADER.unpack_from(data)
+    _, header_length, *_, name_length, name_offset = WINPERF_HEADER.unpack_from(data)
     is_shorter = not name_length or name_offset + name_length <= header_length
     places = tuple(tuple(_places(data, block, number)) for number in range(len(block.layout.objects)))
     shorter, done = bytearray(), 0
@@ -42,27 +49,27 @@ def one_of_each_shape(data: bytes, block: V1Block) -> tuple[bytes, tuple[tuple[I
         for shape in sorted(kept):
             shorter += data[kept[shape].start : kept[shape].stop]
         done = found[-1].stop
-        for (place, size), number in zip(V1_OBJECT_COUNTS, (len(shorter) - at, len(kept)), strict=True):
+        for (place, size), number in zip(WINPERF_OBJECT_COUNTS, (len(shorter) - at, len(kept)), strict=True):
             shorter[at + place : at + place + size] = number.to_bytes(size, "little")
     shorter += data[done:]
-    place, size = V1_TOTAL[0]
+    place, size = WINPERF_TOTAL[0]
     total = int.from_bytes(data[place : place + size], "little") + len(shorter) - len(data)
     shorter[place : place + size] = total.to_bytes(size, "little")
     return bytes(shorter), places
 
 
-def _places(data: bytes, block: V1Block, number: int) -> Iterator[InstancePlace]:
+def _places(data: bytes, block: WinperfParts, number: int) -> Iterator[InstancePlace]:
     """The places of the instances of an object. The first of each shape has the next number."""
     item, start = block.layout.objects[number], block.layout.starts[number]
     if item.num_instances <= 0:
         return
-    length, definition_length, *_ = V1_OBJECT.unpack_from(data, start)
+    length, definition_length, *_ = WINPERF_OBJECT.unpack_from(data, start)
     end, at = start + length, start + definition_length
     blocks = block.layout.blocks[number]
     shapes: dict[tuple[int, ...], int] = {}
     for count, values in enumerate(blocks):
-        described, _, _, _, offset, size = V1_INSTANCE.unpack_from(data, at)
-        (room,) = V1_LENGTH.unpack_from(data, values)
+        described, _, _, _, offset, size = WINPERF_INSTANCE.unpack_from(data, at)
+        (room,) = WINPERF_LENGTH.unpack_from(data, values)
         # The last counter block has the rest of the object to itself (ksy/winperf.ksy), whatever its length says.
         stop = values + room if count < len(blocks) - 1 else end
         name = data[at + offset : at + offset + size]

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from analyzer.core.layouts import Layouts
+from analyzer.core.ksy_layouts import Layouts
 from analyzer.interfaces.buffers._compiled import spec_texts
-from analyzer.interfaces.buffers.adapt import counter_value
+from analyzer.interfaces.buffers.compiled_values import counter_value
 
 _LAYOUTS = Layouts(spec_texts())
 record, spans = _LAYOUTS.record, _LAYOUTS.spans
@@ -52,26 +52,29 @@ STRING_TABLE = record("ms_pcq_string_table")
 STRING_HEADER = record("ms_pcq_string_table.counter_string")
 IDENTIFIER = record("ms_pcq_identifier_list.identifier")
 # winperf.h: PERF_DATA_BLOCK, PERF_OBJECT_TYPE, PERF_COUNTER_DEFINITION, PERF_INSTANCE_DEFINITION, PERF_COUNTER_BLOCK.
-V1_HEADER = record(
+WINPERF_HEADER = record(
     "winperf",
     *("total_byte_length", "header_length", "num_object_types", "default_object", "perf_time", "perf_freq"),
     *("perf_time_100ns", "system_name_length", "system_name_offset"),
 )
-V1_WHOLE_HEADER = record("winperf")
-V1_HEADER_LENGTH = V1_WHOLE_HEADER.size
-V1_TOTAL = spans("winperf", "total_byte_length")
-V1_CLOCKS = spans("winperf", "system_time", "perf_time", "perf_freq", "perf_time_100ns")
-_V1_OBJECT = ("winperf.perf_object", "winperf.object_body")
-V1_OBJECT = record(_V1_OBJECT, *(name for name in names(_V1_OBJECT) if not name.startswith("perf_")))
-V1_OBJECT_CLOCKS = record(_V1_OBJECT, "perf_time", "perf_freq")
-V1_OBJECT_CLOCK_PLACES = spans(_V1_OBJECT, "perf_time", "perf_freq")
-V1_WHOLE_OBJECT, V1_OBJECT_FIELDS = record(_V1_OBJECT), names(_V1_OBJECT)
-V1_OBJECT_COUNTS = spans(_V1_OBJECT, "total_byte_length", "num_instances")
-V1_OBJECT_LENGTH = V1_WHOLE_OBJECT.size
-V1_DEFINITION, V1_DEFINITION_FIELDS = record("winperf.counter_definition"), names("winperf.counter_definition")
-_V1_INSTANCE = ("winperf.instance", "winperf.instance_body")
-V1_INSTANCE, V1_INSTANCE_FIELDS = record(_V1_INSTANCE), names(_V1_INSTANCE)
-V1_LENGTH = record("winperf.counter_block", "byte_length")
+WINPERF_WHOLE_HEADER = record("winperf")
+WINPERF_HEADER_LENGTH = WINPERF_WHOLE_HEADER.size
+WINPERF_TOTAL = spans("winperf", "total_byte_length")
+WINPERF_CLOCKS = spans("winperf", "system_time", "perf_time", "perf_freq", "perf_time_100ns")
+_WINPERF_OBJECT = ("winperf.perf_object", "winperf.object_body")
+WINPERF_OBJECT = record(_WINPERF_OBJECT, *(name for name in names(_WINPERF_OBJECT) if not name.startswith("perf_")))
+WINPERF_OBJECT_CLOCKS = record(_WINPERF_OBJECT, "perf_time", "perf_freq")
+WINPERF_OBJECT_CLOCK_PLACES = spans(_WINPERF_OBJECT, "perf_time", "perf_freq")
+WINPERF_WHOLE_OBJECT, WINPERF_OBJECT_FIELDS = record(_WINPERF_OBJECT), names(_WINPERF_OBJECT)
+WINPERF_OBJECT_COUNTS = spans(_WINPERF_OBJECT, "total_byte_length", "num_instances")
+WINPERF_OBJECT_LENGTH = WINPERF_WHOLE_OBJECT.size
+WINPERF_DEFINITION, WINPERF_DEFINITION_FIELDS = (
+    record("winperf.counter_definition"),
+    names("winperf.counter_definition"),
+)
+_WINPERF_INSTANCE = ("winperf.instance", "winperf.instance_body")
+WINPERF_INSTANCE, WINPERF_INSTANCE_FIELDS = record(_WINPERF_INSTANCE), names(_WINPERF_INSTANCE)
+WINPERF_LENGTH = record("winperf.counter_block", "byte_length")
 
 # dwType of a _PERF_COUNTER_HEADER (2.2.4.8): an error, one value, values of several counters, of several instances, of both.
 ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6

@@ -15,7 +15,7 @@ from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers._compiled import FieldSpec, parser, type_of
-from analyzer.interfaces.buffers.adapt import (
+from analyzer.interfaces.buffers.compiled_values import (
     PARSER_ERRORS,
     Encoding,
     JsonValue,

@@ -1,7 +1,7 @@
 """Performance data as rows, for whoever wants values rather than trees: buffers in, one row a value out.
 
-Regular performance data is read on the fast path (`regular`), anything else by the compiled parsers. What stands before damage is
-returned, the damage is `problem`.
+Regular performance data is read on the fast path (`perf_data_layout`), anything else by the compiled parsers. What stands before
+damage is returned, the damage is `problem`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from msgspec.structs import astuple
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers._compiled import type_of
-from analyzer.interfaces.buffers.adapt import (
+from analyzer.interfaces.buffers.buffer_trees import notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.compiled_values import (
     PARSER_ERRORS,
     Encoding,
     LazyError,
@@ -25,12 +26,11 @@ from analyzer.interfaces.buffers.adapt import (
     damage_of,
     v1_value,
 )
-from analyzer.interfaces.buffers.buffer_trees import notes_on, parse_positions, plan_for
-from analyzer.interfaces.buffers.derived import PerfColumns, RawRow, regular_columns, rows_of
 from analyzer.interfaces.buffers.layout import DATA_HEADER
-from analyzer.interfaces.buffers.objects_v1 import CounterDefinition, WinPerfInstance, WinPerfObject
-from analyzer.interfaces.buffers.regular import PERF_DATA
+from analyzer.interfaces.buffers.perf_data_columns import PerfColumns, RawRow, columns_of_perf_data, rows_of
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.winperf_objects import CounterDefinition, WinPerfInstance, WinPerfObject
 
 
 class SystemTime(Struct, frozen=True):
@@ -94,7 +94,7 @@ def perf_data_rows(data: bytes) -> PerfData:
 
 def perf_data_columns(data: bytes) -> PerfColumns:
     """The values of a performance data buffer as columns; of a damaged one, those before the damage."""
-    columns = regular_columns(data)
+    columns = columns_of_perf_data(data)
     if columns is not None:
         return columns
     read = perf_data_rows(data)

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.core.kept import Kept
+from analyzer.core.bounded_cache import Kept
 from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
-from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout, Part, PerfParts
-from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block, V1Layout
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, Part, PerfDataLayout, PerfDataParts
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinperfParts
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, is_text, samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.catalog import Catalog
@@ -33,7 +33,7 @@ Bools = npt.NDArray[np.bool_]
 class Binding(Struct, frozen=True, eq=False):
     """A layout of answers, the query that they answer (None: winperf, or not known), and what their server named."""
 
-    layout: Layout | V1Layout
+    layout: PerfDataLayout | WinperfLayout
     query: QueryView | None
     server: Endpoint
     catalog: Catalog
@@ -51,11 +51,11 @@ class Binding(Struct, frozen=True, eq=False):
     def num_values(self) -> int:
         """How many values an answer has."""
         layout = self.layout
-        return len(layout.places) if isinstance(layout, V1Layout) else len(layout.data_sizes)
+        return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
 
     def samples(self, is_read: Callable[[int, int | None], bool] | None = None) -> dict[int, PerflibSample]:
         """The samples of a data answer by their places, with values and clocks of 0; of the blocks and counters that are read."""
-        assert isinstance(self.layout, Layout)
+        assert isinstance(self.layout, PerfDataLayout)
         known = self.query.blocks if self.query is not None else {}
         places: list[int] = []
         rows: list[PerfRow] = []
@@ -81,7 +81,7 @@ class Bindings:
         # A binding keeps layout and query alive, so that no others can have their identity.
         self._known: Kept[Binding] = Kept(self.MAX_VALUES)
 
-    def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfParts, Binding] | None:
+    def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfDataParts, Binding] | None:
         """A data answer to a query and its binding; None where it is irregular, or has text among its values."""
         read = PERF_DATA.read(data)
         if read is None or read.texts:
@@ -89,12 +89,12 @@ class Bindings:
         binding = self._binding(server, read.layout, query)
         return None if binding.has_text else (read, binding)
 
-    def winperf(self, server: Endpoint, data: bytes) -> tuple[V1Block, Binding] | None:
+    def winperf(self, server: Endpoint, data: bytes) -> tuple[WinperfParts, Binding] | None:
         """A PERF_DATA_BLOCK and its binding; None where it is irregular."""
         read = WINPERF.read(data)
         return (read, self._binding(server, read.layout, None)) if read is not None else None
 
-    def _binding(self, server: Endpoint, layout: Layout | V1Layout, query: QueryView | None) -> Binding:
+    def _binding(self, server: Endpoint, layout: PerfDataLayout | WinperfLayout, query: QueryView | None) -> Binding:
         def make() -> Binding:
             catalog = self._analysis.catalogs.of(server)
 
@@ -103,7 +103,7 @@ class Bindings:
                 return entry is not None and is_text(entry.type)
 
             known = query.blocks if query is not None else {}
-            parts = layout.parts if isinstance(layout, Layout) else ()
+            parts = layout.parts if isinstance(layout, PerfDataLayout) else ()
             has_text = any(len(part) and _are(part, is_of_text, known).any() for part in parts)
             return Binding(layout, query, server, catalog, self._analysis.name_tables.of(server), has_text)
 

@@ -15,7 +15,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
 from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
-from analyzer.interfaces.buffers import ReadyTrees, decode_buffer
+from analyzer.interfaces.buffers import TreeTexts, decode_buffer
 from analyzer.interfaces.contents.damages import Damages, buffer_order
 from analyzer.interfaces.contents.programs import client_programs
 from analyzer.results import perflib, scmr, winreg
@@ -69,7 +69,7 @@ class CallRecords:
         # Who reads a stream puts what is known by now in its place.
         self.analysis = analysis
         self._programs = client_programs(analysis)
-        self._ready = ReadyTrees() if for_json else None
+        self._ready = TreeTexts() if for_json else None
         self._before: int | None = None
 
     def of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from msgspec import UNSET, Struct, field
 from msgspec.structs import astuple, replace
 
-from analyzer.interfaces.buffers.regular import Grid, Layout, Part, Singles
-from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, mixed_object
+from analyzer.interfaces.buffers.perf_data_layout import Grid, Part, PerfDataLayout, Singles
+from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
 from analyzer.interfaces.contents.binding import Binding, Bindings, answer_of, block_of, numbered, part_rows
 from analyzer.interfaces.contents.sample_records import call_samples, sample_record
 from analyzer.interfaces.pcq.perflib_samples import Shown, samples_of, shown
@@ -115,7 +115,7 @@ class _Chunks:
 
     @staticmethod
     def _objects(
-        call: Call, data: bytes, read: V1Block, binding: Binding, of_call: Values
+        call: Call, data: bytes, read: WinperfParts, binding: Binding, of_call: Values
     ) -> Iterator[SampleChunk | SampleRecord]:
         """Object by object: a chunk, or the records of one whose values are not all numbers."""
         parts = binding.once("parts", lambda: _winperf_parts(read.layout, binding))
@@ -140,7 +140,7 @@ def _perflib_parts(binding: Binding) -> Iterator[ChunkPart]:
 
 
 def _unmarked_parts(binding: Binding) -> Iterator[ChunkPart]:
-    assert isinstance(binding.layout, Layout)
+    assert isinstance(binding.layout, PerfDataLayout)
     for part in chain.from_iterable(map(_cut_columns, binding.layout.parts)):
         if len(part) == 0:
             continue
@@ -206,7 +206,7 @@ def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> It
             at += count
 
 
-def _winperf_parts(layout: V1Layout, binding: Binding) -> Sequence[ChunkPart]:
+def _winperf_parts(layout: WinperfLayout, binding: Binding) -> Sequence[ChunkPart]:
     """A part for each object, an empty one where it has no values or is mixed."""
     block = block_of(layout.objects)
     parts: list[ChunkPart] = []

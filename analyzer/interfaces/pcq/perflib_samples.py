@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.core.naming import SampleNames
+from analyzer.core.server_names import SampleNames
 from analyzer.interfaces.buffers import PerfData, PerfRow, perf_data_rows
 from analyzer.interfaces.buffers.windows_text import utf16_text
 from analyzer.results.call import Call

@@ -6,8 +6,8 @@ concerns query handles and happened before its end was followed, and all calls b
 long is not waited for: it keeps its number, and is given out when it ends. A call that is not known to be open and began before
 what has its place already (frames are not in the order of their times) gets the next number: it is `late`.
 
-Calls without a captured bind are recognised by the calls of their context so far (`recognise`): from the first one that proves the
-interface, as long as none contradicts it. Names are learnt from calls in the order in which they are given out.
+Calls without a captured bind are recognised by the calls of their context so far (`unbound_calls`): from the first one that proves
+the interface, as long as none contradicts it. Names are learnt from calls in the order in which they are given out.
 
 Calls that wait are packed like those of a whole capture. Those that were given out are left behind with their log now and then.
 """
@@ -23,7 +23,8 @@ import numpy as np
 from analyzer.core.events import Moment, Problem
 from analyzer.interfaces.pcq.follow import Following
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
-from analyzer.interfaces.resolution.recognise import (
+from analyzer.interfaces.resolution.resolve import call_order
+from analyzer.interfaces.resolution.unbound_calls import (
     NAMES,
     ContextGuess,
     ContextReadings,
@@ -31,7 +32,6 @@ from analyzer.interfaces.resolution.recognise import (
     note_of,
     recognised,
 )
-from analyzer.interfaces.resolution.resolve import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, Tally, tally_of

@@ -1,6 +1,6 @@
 """The second reading: what only the whole capture states. Calls as the layers emitted them in, the calls in order out.
 
-Calls without a captured bind are recognised and decoded where that is certain (`recognise`), all are put in order, and for
+Calls without a captured bind are recognised and decoded where that is certain (`unbound_calls`), all are put in order, and for
 each the state of its query handle is found out (`pcq.follow`). Nothing goes back into a layer: what recognised calls say of
 countersets, keys and names is learnt by the same functions that the layers use.
 """
@@ -17,7 +17,7 @@ from analyzer.core.events import Conflict, Problem
 from analyzer.interfaces.pcq.follow import Following
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
 from analyzer.interfaces.resolution.conflicts import mark_conflicts
-from analyzer.interfaces.resolution.recognise import recognise
+from analyzer.interfaces.resolution.unbound_calls import recognise
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
-from analyzer.core.numbers import Numbers
+from analyzer.core.numbering import Numbers
 from analyzer.interfaces.buffers import decode_stub
 from analyzer.results.call import Call, handle_of
 from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum

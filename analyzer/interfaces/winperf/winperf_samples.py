@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from analyzer.core.naming import NameSource, SampleNames
+from analyzer.core.server_names import NameSource, SampleNames
 from analyzer.interfaces.buffers import CounterDefinition, WinPerf, WinPerfInstance, WinPerfObject, winperf_rows
 from analyzer.results.call import Call
 from analyzer.results.name_tables import NameTable

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.core.numbers import Numbers
+from analyzer.core.numbering import Numbers
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.results.buffer import BufferKind
 from analyzer.results.call import Call, PerformanceRead, Side, SideName, handle_of

@@ -16,7 +16,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.origins import FrameExtent
 from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
-from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfParts
 from analyzer.interfaces.contents.damages import decoded_buffer
 from analyzer.interfaces.contents.field_maps import buffer_fields, stub_fields
 from analyzer.questions.audit.data_answers import DataAnswer, read_answer
@@ -163,7 +163,7 @@ class SideEvidence:
         return read_answer(self.data)
 
     @cached_property
-    def block(self) -> V1Block | None:
+    def block(self) -> WinperfParts | None:
         """`lpData` as a PERF_DATA_BLOCK in which everything is as it should be; None where it is none."""
         return WINPERF.read(self.data) if self.side.buffer_kind == "winperf" else None
 

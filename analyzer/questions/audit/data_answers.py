@@ -17,7 +17,6 @@ import numpy as np
 from msgspec import Struct, field
 
 from analyzer.core.cached import cached_property
-from analyzer.interfaces.buffers.derived import block_parts, instances_of
 from analyzer.interfaces.buffers.layout import (
     BLOCK,
     BLOCK_SIZE,
@@ -35,7 +34,8 @@ from analyzer.interfaces.buffers.layout import (
     planned,
     u4s,
 )
-from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
+from analyzer.interfaces.buffers.perf_data_columns import block_parts, instances_of
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.verdicts import Violation
 
@@ -191,7 +191,7 @@ class DataAnswer(Struct):
     # How many bytes may still be read again.
     rereads: int = _MOST_REREAD
     # Its layout, where others of the same layout are known by it.
-    layout: Layout | None = None
+    layout: PerfDataLayout | None = None
 
     def note(self, kind: FlawKind, path: str, at: int, expected: object, seen: object) -> None:
         """Adds a flaw of the number of 4 bytes at `at`."""
@@ -222,7 +222,7 @@ def read_answer(data: bytes) -> DataAnswer:
     return DataAnswer(data, DATA_HEADER.unpack_from(data), known.blocks, known.flaws, layout=shared)
 
 
-def _of_layout(data: bytes, layout: Layout) -> DataAnswer:
+def _of_layout(data: bytes, layout: PerfDataLayout) -> DataAnswer:
     """An answer in which every byte belongs to something; what is left to look at is padding."""
     answer = DataAnswer(b"")
     are_padded = _are_padded(layout)
@@ -244,7 +244,7 @@ def _of_layout(data: bytes, layout: Layout) -> DataAnswer:
     return answer
 
 
-def _are_padded(layout: Layout) -> bool:
+def _are_padded(layout: PerfDataLayout) -> bool:
     """Whether all blocks, and all values that are of no instance, begin and end at multiples of 8 and have room for their data."""
     if (np.array(layout.starts, np.int64) % 8).any():
         return False

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 
 from analyzer.core.cached import cached_property
-from analyzer.interfaces.buffers.derived_v1 import v1_header
+from analyzer.interfaces.buffers.winperf_trees import winperf_header
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
 from analyzer.questions.audit.verdicts import Judgement, inconclusive
@@ -99,7 +99,7 @@ def block_of(call: CallEvidence) -> WinperfBlock | None:
 def header_of(call: CallEvidence) -> dict[str, Any] | None:
     """The fields of a block's header, perhaps with others; None for answers that carry no block."""
     if call.response is not None and call.response.block is not None:
-        return v1_header(call.response.data)
+        return winperf_header(call.response.data)
     block = block_of(call)
     return block.fields if block is not None else None
 

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.interfaces.buffers import Field
-from analyzer.interfaces.buffers.regular import PERF_DATA
-from analyzer.interfaces.buffers.regular_v1 import WINPERF
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
+from analyzer.interfaces.buffers.winperf_layout import WINPERF
 from analyzer.interfaces.contents.field_maps import buffer_fields, status_name, stub_fields
 from analyzer.questions.differences.conversations import GIVEN, HANDLE_LENGTH, USED
 from analyzer.questions.differences.field_comparison import BUFFER, FieldComparison, marked

@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import Struct, field
 
 from analyzer.core.arrays import distinct
-from analyzer.core.kept import Kept
-from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
-from analyzer.interfaces.buffers.regular import PERF_DATA
+from analyzer.core.bounded_cache import Kept
+from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.questions.films.film import (
     DECIMALS,

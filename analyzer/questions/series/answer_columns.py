@@ -15,13 +15,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import WinPerfObject, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Layout, mixed_object
+from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
 from analyzer.questions.series.formulas import formula_of
-from analyzer.questions.series.places import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
 from analyzer.questions.series.series import Key, Select
+from analyzer.questions.series.series_keys import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
 from analyzer.questions.series.value_plans import (
     Bools,
     Instances,
@@ -209,7 +209,7 @@ class Answers:
         damaged = call.state != "complete"
         if found is not None:
             read, binding = found
-            values, numbers, texts = _v1_values(side.buffer.data, read)
+            values, numbers, texts = _winperf_values(side.buffer.data, read)
             places = binding.once("ids", lambda: self._ids_of(call, read.layout))
             ids = tuple(zip(places.tolist(), values[places].tolist(), strict=True))
             plan = binding.once(
@@ -235,7 +235,7 @@ class Answers:
         return answer
 
     def _winperf_plan(
-        self, viewer: _Viewer, call: Call, handle: str, layout: V1Layout, ids: dict[int, int | str | None]
+        self, viewer: _Viewer, call: Call, handle: str, layout: WinperfLayout, ids: dict[int, int | str | None]
     ) -> ValuePlan:
         table = self._analysis.name_tables.of(call.server)
         rows = winperf_layout_rows(layout, table, self._columns_of(call))
@@ -246,7 +246,7 @@ class Answers:
         table = self._analysis.name_tables.of(call.server)
         return lambda item: self.registry.choice.columns(call.server, item.name_index, item.definitions, table)
 
-    def _ids_of(self, call: Call, layout: V1Layout) -> Ints:
+    def _ids_of(self, call: Call, layout: WinperfLayout) -> Ints:
         """Where the values stand that distinguish instances."""
         columns = self._columns_of(call)
         objects = ((item, any(columns(item))) for item in layout.objects)
@@ -259,7 +259,7 @@ class Answers:
         handle: str,
         instances: Sequence[WinperfRow],
         objects: Sequence[WinPerfObject],
-        layout: V1Layout | None,
+        layout: WinperfLayout | None,
         ids: dict[int, int | str | None] | None = None,
     ) -> ValuePlan:
         places = winperf_places(instances, ids)
@@ -394,7 +394,7 @@ def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, 
     return values, np.array(numbers, np.bool_), others
 
 
-def _v1_values(data: bytes, read: V1Block) -> tuple[Words, Bools | None, dict[int, str | None]]:
+def _winperf_values(data: bytes, read: WinperfParts) -> tuple[Words, Bools | None, dict[int, str | None]]:
     """All values of a block, those of mixed objects among them."""
     if not any(read.layout.mixed):
         return read.values, None, {}

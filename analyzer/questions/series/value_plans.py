@@ -19,13 +19,13 @@ from msgspec.structs import replace
 from analyzer.core.cached import cached_property
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import WinPerf, WinPerfObject
-from analyzer.interfaces.buffers.regular import Layout
-from analyzer.interfaces.buffers.regular_v1 import V1Layout
+from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
+from analyzer.interfaces.buffers.winperf_layout import WinperfLayout
 from analyzer.interfaces.contents.binding import block_of, numbered
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
-from analyzer.questions.series.choice import COMPANION_FIELDS, CounterChoice
+from analyzer.questions.series.counter_choice import COMPANION_FIELDS, CounterChoice
 from analyzer.questions.series.formatted_columns import (
     BASE,
     FREQ,
@@ -45,7 +45,8 @@ from analyzer.questions.series.formulas import (
     formula_of,
     has_own_clock,
 )
-from analyzer.questions.series.places import (
+from analyzer.questions.series.series import Key, Sample, Select, Series
+from analyzer.questions.series.series_keys import (
     AGGREGATE_HISTORY,
     MULTI_AGGREGATE,
     Identity,
@@ -58,7 +59,6 @@ from analyzer.questions.series.places import (
     pool_key,
     winperf_series,
 )
-from analyzer.questions.series.series import Key, Sample, Select, Series
 from analyzer.results.call import Call
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import NameTable
@@ -111,7 +111,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
     which are those of its viewer.
     """
 
-    layout: Layout | V1Layout | None
+    layout: PerfDataLayout | WinperfLayout | None
     query: QueryView | None
     series: list[Series]
     samples: list[Sample | None]
@@ -353,7 +353,7 @@ def _add_companions(
 Columns = Callable[[WinPerfObject], Sequence[bool]]
 
 
-def winperf_layout_rows(layout: V1Layout, table: NameTable, columns: Columns) -> list[WinperfRow]:
+def winperf_layout_rows(layout: WinperfLayout, table: NameTable, columns: Columns) -> list[WinperfRow]:
     """The values of each instance of a layout, each with the number of its counter as value; of the counters that are read."""
     objects = tuple(numbered(item) if any(columns(item)) else item for item in layout.objects)
     begin = 0
@@ -473,7 +473,7 @@ def plan_of(
     catalog: Catalog | None,
     viewer: Key,
     *,
-    layout: Layout | V1Layout | None,
+    layout: PerfDataLayout | WinperfLayout | None,
     query: QueryView | None,
     instances: Instances,
     numbered: Callable[[Key], int],

@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, UnsetType, field
 
-from analyzer.core.kept import Kept
-from analyzer.core.naming import Named
+from analyzer.core.bounded_cache import Kept
+from analyzer.core.server_names import Named
 from analyzer.core.win32 import win32_name
 from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
-from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
-from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Layout, counter_values
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, counter_values
 from analyzer.interfaces.contents.damages import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.statistics.shown_calls import ShownCalls
@@ -224,7 +224,7 @@ class _Poll(NamedTuple):
 
     deeds: tuple[tuple[_Deeds, str | None], ...]
     # They are kept, so that no others can have their identity.
-    layout: Layout
+    layout: PerfDataLayout
     view: QueryView
 
 
@@ -233,7 +233,7 @@ class _ObjectBlock(Struct, frozen=True):
 
     objects: tuple[WinPerfObject, ...] = ()
     data: bytes = b""
-    layout: V1Layout | None = None
+    layout: WinperfLayout | None = None
     is_damaged: bool = False
 
     def has_values(self, item: WinPerfObject) -> bool:
@@ -466,7 +466,7 @@ class _ActivitySearch:
                 deeds.take_answer(number, time_ns, ending)
         return True
 
-    def _poll_of(self, layout: Layout, view: QueryView, context: Context, polled: Sequence[str]) -> _Poll:
+    def _poll_of(self, layout: PerfDataLayout, view: QueryView, context: Context, polled: Sequence[str]) -> _Poll:
         catalog, who = self._analysis.catalogs.of(context.server), Who(*who_of(context))
         shown = _sets_shown(view, _blocks_with_values(layout))
         deeds = []
@@ -618,7 +618,7 @@ def _has_bytes(call: Call) -> bool:
     return call.response is not None and bool(call.response.buffer_data)
 
 
-def _blocks_with_values(layout: Layout) -> Iterator[int]:
+def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
     """The blocks of a layout that have a value."""
     for part in layout.parts:
         if not isinstance(part, Grid):

@@ -17,7 +17,7 @@ from analyzer.core.output.json import dumps
 from analyzer.questions.audit.findings import Coverage, Finding
 from analyzer.results.evidence import EVIDENCE_KEY, EvidenceRecord
 from analyzer.results.finding import CoverageVerdict
-from analyzer.screens.viewmodel.words import section_words
+from analyzer.screens.viewmodel.call_words import section_words
 from analyzer.screens.views.audit import AuditView
 
 _SHOWN = 10

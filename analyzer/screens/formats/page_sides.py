@@ -21,8 +21,8 @@ from analyzer.results.display import Form, LayerBytes, Run, SideView
 from analyzer.results.packets import CapturedFrame, Packets
 from analyzer.results.pdus import Pdus
 from analyzer.screens.viewmodel.carriers import messages_of
-from analyzer.screens.viewmodel.forms import Forms, deciding_bytes
 from analyzer.screens.viewmodel.layers import side_view, sides_of
+from analyzer.screens.viewmodel.tree_forms import Forms, deciding_bytes
 
 # Longer sides are taken apart one by one: their bytes cost more than their layers.
 _MOST_BYTES = 1 << 14

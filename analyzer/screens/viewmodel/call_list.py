@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator
 
 from msgspec.structs import replace
 
+from analyzer.core.bounded_cache import Kept
 from analyzer.core.frame_ids import file_of, number_of
-from analyzer.core.kept import Kept
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_rows import NOTHING_RARE
@@ -15,7 +15,7 @@ from analyzer.results.display import Outcome, Row
 from analyzer.results.held_call import HeldCall, HeldSide
 from analyzer.results.perflib import INTERFACE
 from analyzer.results.query import QueryView
-from analyzer.screens.viewmodel.words import KnownAnswers, answer_words, method_words, request_words, status_words
+from analyzer.screens.viewmodel.call_words import KnownAnswers, answer_words, method_words, request_words, status_words
 
 
 def rows(analysis: Analysis) -> Iterator[Row]:

@@ -18,9 +18,9 @@ from analyzer.results.display import Form, LayerBytes, Node, Run
 from analyzer.results.packets import CapturedFrame, Packets, SmbMessage
 from analyzer.results.pdus import Fragments, Pdus, frames_of
 from analyzer.screens.viewmodel.byte_runs import place_of, runs_of
-from analyzer.screens.viewmodel.forms import Forms, fields_of
 from analyzer.screens.viewmodel.header_nodes import FieldSpec, bits, numbers, one_of, raw, structure
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
+from analyzer.screens.viewmodel.tree_forms import Forms, fields_of
 from analyzer.transport.packet.frame_dissector import IPV4_LEN, IPV6_LEN, TCP, TCP_LEN
 from analyzer.transport.packet.links import ETHERNET_LEN, IPV4, IPV6, LINKS, VLAN_TAGS
 from analyzer.transport.tcp.recognition import MAGICS

@@ -12,7 +12,7 @@ from analyzer.questions.audit.findings import JUDGED, Finding, FindingPattern
 from analyzer.results.analysis import Analysis
 from analyzer.results.display import FindingView, SectionCoverage
 from analyzer.screens.viewmodel.call_list import frame_label
-from analyzer.screens.viewmodel.words import section_words
+from analyzer.screens.viewmodel.call_words import section_words
 
 # Patterns of findings that are remembered.
 _MOST_PATTERNS = 1024

@@ -21,8 +21,8 @@ from analyzer.results.pdus import Fragment
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.byte_runs import place_of, runs_of
 from analyzer.screens.viewmodel.call_list import frame_label, row_of
-from analyzer.screens.viewmodel.forms import Fields, Forms, fields_of
 from analyzer.screens.viewmodel.header_nodes import bits, numbers, one_of, raw
+from analyzer.screens.viewmodel.tree_forms import Fields, Forms, fields_of
 from analyzer.transport.rpc.pdu import (
     FAULT_LEN,
     HEADER_LEN,

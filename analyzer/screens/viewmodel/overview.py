@@ -36,8 +36,8 @@ from analyzer.results.display import (
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.account_lines import account_lines
 from analyzer.screens.viewmodel.call_list import frame_label
+from analyzer.screens.viewmodel.call_words import parent_words
 from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted
-from analyzer.screens.viewmodel.words import parent_words
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _FRAMES_SHOWN = 12

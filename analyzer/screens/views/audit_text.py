@@ -12,7 +12,7 @@ from analyzer.questions.audit.findings import JUDGED, VERDICTS, Finding
 from analyzer.questions.audit.verdicts import Actor, Confidence, Outcome, Severity
 from analyzer.results.finding import CoverageVerdict
 from analyzer.results.next_command import next_command
-from analyzer.screens.viewmodel.words import section_words
+from analyzer.screens.viewmodel.call_words import section_words
 from analyzer.screens.views.text import folded, frames_words, header_lines, safe, styled
 
 if TYPE_CHECKING:

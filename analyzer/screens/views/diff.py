@@ -25,8 +25,8 @@ from analyzer.results.difference import (
     Occurrence,
     Subject,
 )
+from analyzer.screens.viewmodel.call_words import request_words, section_words
 from analyzer.screens.viewmodel.overview import key_hint
-from analyzer.screens.viewmodel.words import request_words, section_words
 from analyzer.screens.views.text import folded, nothing_passes, safe, styled
 
 _TITLES: dict[Subject, str] = {

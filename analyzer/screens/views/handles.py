@@ -20,7 +20,7 @@ from analyzer.results.perflib import NONE_ID
 from analyzer.results.query import Identifier
 from analyzer.results.record import Endpoint
 from analyzer.results.statistics import PollStatsRecord
-from analyzer.screens.viewmodel.words import counterset_words, fault_words
+from analyzer.screens.viewmodel.call_words import counterset_words, fault_words
 from analyzer.screens.views.stats import duration
 from analyzer.screens.views.text import folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view import OfCapture

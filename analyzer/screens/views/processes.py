@@ -14,7 +14,7 @@ from analyzer.questions.processes.process_marks import MARK_WORDS
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.process import ProcessRecord
-from analyzer.screens.viewmodel.words import parent_words
+from analyzer.screens.viewmodel.call_words import parent_words
 from analyzer.screens.views.text import folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view import OfCapture
 

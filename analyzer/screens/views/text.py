@@ -25,8 +25,8 @@ from analyzer.results.display import Outcome
 from analyzer.results.next_command import next_command
 from analyzer.results.security import AuthLevel, Decryption
 from analyzer.screens.viewmodel.call_list import outcome_of
+from analyzer.screens.viewmodel.call_words import answer_words, handle_words, method_words, request_words, status_words
 from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
-from analyzer.screens.viewmodel.words import answer_words, handle_words, method_words, request_words, status_words
 from analyzer.screens.views.call_runs import CallRun
 from analyzer.screens.views.view import Clock
 

@@ -19,8 +19,8 @@ from analyzer.results.record import Record
 from analyzer.results.statistics import Who
 from analyzer.results.triage import TriageProcess, TriageSummary
 from analyzer.screens.viewmodel.account_lines import account_lines
+from analyzer.screens.viewmodel.call_words import REDACTED, parent_words
 from analyzer.screens.viewmodel.reading_verdict import nothing_found
-from analyzer.screens.viewmodel.words import REDACTED, parent_words
 from analyzer.screens.views.text import folded, safe, styled
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}

@@ -26,10 +26,10 @@ from msgspec.structs import replace
 from analyzer.auth.handshake import Handshake
 from analyzer.auth.security_context import SearchBudget, Sender, Unprotected
 from analyzer.core.absence import Missing
+from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.spill import Log
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu

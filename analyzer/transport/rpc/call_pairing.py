@@ -30,10 +30,10 @@ from enum import Enum
 from msgspec import Struct, field
 
 from analyzer.auth.security_context import Sender, Unprotected
+from analyzer.core.byte_log import Log
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.origins import spanned
-from analyzer.core.spill import Log
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.results.pdus import Plain

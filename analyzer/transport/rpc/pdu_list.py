@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 
+from analyzer.core.byte_log import Log
 from analyzer.core.origins import Source, spanned
-from analyzer.core.spill import Log
 from analyzer.core.traced import EMPTY, StoredBytes, TracedBytes
 from analyzer.results.pdus import Fragments, Pdus, Plain, fragment_of, stub_place
 

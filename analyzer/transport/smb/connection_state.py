@@ -13,14 +13,14 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.token_handshake import begin
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.numbers import Numbers
+from analyzer.core.numbering import Numbers
 from analyzer.results.connection import ClientMarks
 from analyzer.results.record import Endpoint
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.known_sessions import KnownSessions
 from analyzer.transport.smb.reopening import DurableOpens
 from analyzer.transport.smb.session import MAX_FRAMES, MAX_NAMES, Session, SessionLogon
+from analyzer.transport.smb.sessions_of_capture import KnownSessions
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.tcp.stream_events import Connection, Direction
 

@@ -10,8 +10,8 @@ import hmac
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from analyzer.auth.mac import Hmac
-from analyzer.core.discreet import Discreet
+from analyzer.auth.hmac_key import Hmac
+from analyzer.core.secret_reprs import Discreet
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM

@@ -18,6 +18,7 @@ from analyzer.transport.channel.channel_events import ChannelGap, SmbInfo
 from analyzer.transport.smb.connection_state import ConnectionState
 from analyzer.transport.smb.emitter import Emitter
 from analyzer.transport.smb.session import Session, remember_info
+from analyzer.transport.smb.smb1_logons import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.smb1_message import (
     FLAG2_SIGNED,
     HEADER_LEN,
@@ -27,7 +28,6 @@ from analyzer.transport.smb.smb1_message import (
     read_header,
     text_of,
 )
-from analyzer.transport.smb.smb1_sessions import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name
 from analyzer.transport.tcp.recognition import looks_like_dcerpc

@@ -66,7 +66,7 @@ from analyzer.transport.smb.smb2_header import (
     lies_outside,
     read_header,
 )
-from analyzer.transport.smb.smb2_sessions import Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb2_logons import Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.smb_framing import LostMessages, Message
 from analyzer.transport.smb.transforms import decrypted_message
 from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name, whole_file_id

@@ -13,8 +13,8 @@ from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.smb.connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.smb2_logons import SETUP_COST
 from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader, Transforms
-from analyzer.transport.smb.smb2_sessions import SETUP_COST
 from analyzer.transport.smb.smb_framing import Framed, Framing, LostMessages, Message, NetbiosNames
 from analyzer.transport.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch

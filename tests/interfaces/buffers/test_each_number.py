@@ -8,13 +8,19 @@ from struct import pack, unpack_from
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import ReadyTrees, perf_data_columns
+from analyzer.interfaces.buffers import TreeTexts, perf_data_columns
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.regular import RegularReader, read_regular
-from analyzer.interfaces.buffers.regular_v1 import V1Reader, read_v1
+from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader, read_perf_data
+from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
-from tests.interfaces.buffers.test_regular import assert_columns, assert_parts, assert_ready, assert_same, number
-from tests.interfaces.buffers.test_regular_v1 import assert_block
+from tests.interfaces.buffers.test_perf_data_layout import (
+    assert_columns,
+    assert_parts,
+    assert_ready,
+    assert_same,
+    number,
+)
+from tests.interfaces.buffers.test_winperf_layout import assert_block
 
 
 def grid(rows: int, *values: bytes, kind: int = 6, name: str = "i") -> Block:
@@ -68,11 +74,11 @@ def each_changed(data: bytes, most: int) -> Iterator[bytes]:
 @pytest.mark.parametrize("blocks", BUFFERS.values(), ids=BUFFERS.keys())
 def test_a_buffer_is_read_alike_in_each_way(blocks: list[Block]) -> None:
     data = perf_data(blocks)
-    assert read_regular(data) is not None
-    assert_parts(read_regular(data), data)
+    assert read_perf_data(data) is not None
+    assert_parts(read_perf_data(data), data)
     assert_same(data)
-    assert_ready(ReadyTrees(), "perf-data", data)
-    reader, trees = RegularReader(), ReadyTrees()
+    assert_ready(TreeTexts(), "perf-data", data)
+    reader, trees = PerfDataReader(), TreeTexts()
     for stamp in (3, 1 << 40):
         again = data[:8] + number(stamp) + data[16:]
         assert_parts(reader.read(again), again)
@@ -82,9 +88,9 @@ def test_a_buffer_is_read_alike_in_each_way(blocks: list[Block]) -> None:
 @pytest.mark.parametrize("blocks", BUFFERS.values(), ids=BUFFERS.keys())
 def test_each_number_of_a_buffer_counts(blocks: list[Block]) -> None:
     data = perf_data(blocks)
-    reader = RegularReader()
+    reader = PerfDataReader()
     for changed in list(each_changed(data, 44))[:: 1 if len(data) < 600 else 3]:
-        read = read_regular(changed)
+        read = read_perf_data(changed)
         assert_parts(read, changed)
         again = reader.read(changed)
         assert (again is None) == (read is None)
@@ -101,11 +107,11 @@ def test_each_number_of_a_buffer_shows_in_its_columns(blocks: list[Block]) -> No
 def test_instances_without_counter_ids_are_read_by_the_compiled_parser(before: int) -> None:
     """In short buffers and in long ones, in which blocks are read at once; a row without values has no place for any."""
     data = perf_data([*SINGLES * before, Block(6, instances=(("a", 1), ("b", 2)), values=((), ())), *SINGLES])
-    reader = RegularReader()
-    assert [reader.read(data), reader.read(data), read_regular(data)] == [None] * 3
+    reader = PerfDataReader()
+    assert [reader.read(data), reader.read(data), read_perf_data(data)] == [None] * 3
     assert_same(data)
     # Without instances there is nothing to be read.
-    assert_parts(read_regular(none := perf_data([Block(6), *SINGLES])), none)
+    assert_parts(read_perf_data(none := perf_data([Block(6), *SINGLES])), none)
 
 
 RAW, COUNTER, WIDE = 0x10000, 0x10410400, 0x10410500
@@ -142,23 +148,23 @@ OBJECTS = {
 @pytest.mark.parametrize("objects", OBJECTS.values(), ids=OBJECTS.keys())
 def test_a_block_is_read_alike_in_each_way(objects: list[PerfObject]) -> None:
     data = winperf(objects)
-    reader = V1Reader()
+    reader = WinperfReader()
     for clocks in ((1, 2, 3), (-1, 1 << 62, 1 << 40)):
         again = winperf([replace(one, clock=clocks[:2]) for one in objects], clocks=clocks)
         read = reader.read(again)
         assert read is not None
         assert_block(read, again)
-    assert read_v1(data) is not None
+    assert read_winperf(data) is not None
 
 
 @pytest.mark.parametrize("objects", OBJECTS.values(), ids=OBJECTS.keys())
 def test_each_number_of_a_block_counts(objects: list[PerfObject]) -> None:
     data = winperf(objects)
-    reader = V1Reader()
+    reader = WinperfReader()
     reader.read(data)
     for changed in list(each_changed(data, 120))[:: 1 if len(data) < 300 else 5]:
         read = reader.read(changed)
-        assert (read is None) == (read_v1(changed) is None)
+        assert (read is None) == (read_winperf(changed) is None)
         assert_block(read, changed)
 
 
@@ -175,7 +181,7 @@ def test_what_the_parser_finds_sound_is_read_by_columns(objects: list[PerfObject
         (old,) = unpack_from("<I", data, at)
         for new in {0, 1, 4, 8, old + 1, old - 1, old + 4, old - 4, old + 8, old - 8}:
             changed = data[:at] + pack("<I", new & 0xFFFFFFFF) + data[at + 4 :]
-            is_quick = read_v1(changed) is not None
+            is_quick = read_winperf(changed) is not None
             if at == 8:
                 assert is_quick == (new == 1)
             elif not (at in offsets and new < 4 and old == 8):
@@ -191,9 +197,9 @@ def test_what_the_parser_finds_sound_and_usual_is_read_by_columns(name: str) -> 
     for changed in each_changed(data, 60):
         stated = plain_decode("perf-data", changed)
         is_sound = stated.problem is None and not stated.notes
-        if is_sound and (read_regular(changed) is None):
+        if is_sound and (read_perf_data(changed) is None):
             at = next(at for at in range(0, len(data), 4) if data[at : at + 4] != changed[at : at + 4])
             (old,), (new,) = unpack_from("<I", data, at), unpack_from("<I", changed, at)
             assert (at, old - new) in {(116, 4), (116, 1), (68, 4), (68, 1)}
         else:
-            assert is_sound == (read_regular(changed) is not None)
+            assert is_sound == (read_perf_data(changed) is not None)

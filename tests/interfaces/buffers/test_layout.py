@@ -56,12 +56,12 @@ FORMATS = {
     "STRING_TABLE": "<II",
     "STRING_HEADER": "<II",
     "IDENTIFIER": "<16sIIIIII",
-    "V1_HEADER": "<20xIIIi16x4xqqqII",
-    "V1_OBJECT": "<IIIIIIIIIiiI",
-    "V1_OBJECT_CLOCKS": "<48xqq",
-    "V1_DEFINITION": "<IIIIIiIIII",
-    "V1_INSTANCE": "<IIIiII",
-    "V1_LENGTH": "<I",
+    "WINPERF_HEADER": "<20xIIIi16x4xqqqII",
+    "WINPERF_OBJECT": "<IIIIIIIIIiiI",
+    "WINPERF_OBJECT_CLOCKS": "<48xqq",
+    "WINPERF_DEFINITION": "<IIIIIiIIII",
+    "WINPERF_INSTANCE": "<IIIiII",
+    "WINPERF_LENGTH": "<I",
 }
 
 
@@ -78,12 +78,12 @@ def test_records_read_what_builders_wrote() -> None:
     assert layout.IDENTIFIER.unpack(identifier("383487a6-3676-4870-a4e7-d45b30c35629", counter=3))[3] == 3
     one = PerfObject(238, (Counter(6, 0x10000, 4),), (Instance("a", 9, (1, 2), (7,)),))
     block = winperf([one], clocks=(11, 12, 13))
-    total, header, count, default, *clocks, _, _ = layout.V1_HEADER.unpack_from(block)
+    total, header, count, default, *clocks, _, _ = layout.WINPERF_HEADER.unpack_from(block)
     assert (total, count, default, clocks) == (len(block), 1, -1, [11, 12, 13])
-    assert layout.V1_OBJECT.unpack_from(block, header)[3] == 238
-    assert layout.V1_OBJECT_CLOCKS.unpack_from(block, header) == (5000, 1000)
-    assert layout.V1_DEFINITION.unpack_from(block, header + layout.V1_OBJECT_LENGTH)[1] == 6
-    assert (layout.V1_OBJECT_LENGTH, layout.V1_HEADER_LENGTH) == (64, 88)
+    assert layout.WINPERF_OBJECT.unpack_from(block, header)[3] == 238
+    assert layout.WINPERF_OBJECT_CLOCKS.unpack_from(block, header) == (5000, 1000)
+    assert layout.WINPERF_DEFINITION.unpack_from(block, header + layout.WINPERF_OBJECT_LENGTH)[1] == 6
+    assert (layout.WINPERF_OBJECT_LENGTH, layout.WINPERF_HEADER_LENGTH) == (64, 88)
 
 
 def test_a_field_that_is_not_there_is_refused() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.interfaces.buffers import decode_buffer, regular
+from analyzer.interfaces.buffers import decode_buffer, perf_data_layout
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.layout import _LONGEST_PLAN, Shape, planned
-from analyzer.interfaces.buffers.regular import (
+from analyzer.interfaces.buffers.perf_data_layout import (
     _FEW,
     _FEW_VALUES,
     _MOST_PACKED,
@@ -22,13 +22,13 @@ from analyzer.interfaces.buffers.regular import (
     _VALUES_AT_ONCE,
     MAX_BYTES,
     Grid,
-    RegularReader,
-    read_regular,
+    PerfDataReader,
+    read_perf_data,
 )
 from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
 from tests.build.buffers import Block, counter_data, instance_header, perf_data, wide
-from tests.interfaces.buffers.test_ready import eight
-from tests.interfaces.buffers.test_regular import assert_parts
+from tests.interfaces.buffers.test_perf_data_layout import assert_parts
+from tests.interfaces.buffers.test_tree_texts import eight
 
 WAYS = (
     "_in_arrays",
@@ -49,7 +49,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], dict[str, int]]:
     taken: dict[str, int] = {}
 
     def spied(name: str) -> Callable[..., Any]:
-        function = getattr(regular, name)
+        function = getattr(perf_data_layout, name)
 
         def call(*given: Any, **named: Any) -> Any:
             taken[name] = taken.get(name, 0) + 1
@@ -58,11 +58,11 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], dict[str, int]]:
         return call
 
     for name in WAYS:
-        monkeypatch.setattr(regular, name, spied(name))
+        monkeypatch.setattr(perf_data_layout, name, spied(name))
 
     def read(data: bytes) -> dict[str, int]:
         taken.clear()
-        made = read_regular(data)
+        made = read_perf_data(data)
         found = dict(taken)
         assert made is not None
         assert_parts(made, data)
@@ -219,12 +219,12 @@ def test_many_values_and_names_are_looked_at_some_at_a_time(
     values = tuple((row.to_bytes(size, "little"), eight(row)) for row in range(100))
     data = perf_data([Block(6, ids=(1, 2), instances=named, values=values)])
     for at_once, pieces in ((199, 2), (200, 1), (100, 2), (98, 3), (1, 100)):
-        monkeypatch.setattr(regular, "_VALUES_AT_ONCE", at_once)
+        monkeypatch.setattr(perf_data_layout, "_VALUES_AT_ONCE", at_once)
         assert ways(data)["_aligned_values"] == pieces
-    monkeypatch.setattr(regular, "_NAMES_AT_ONCE", 40)
+    monkeypatch.setattr(perf_data_layout, "_NAMES_AT_ONCE", 40)
     # Those of the last 20 are below the least that are one text.
     assert ways(data)["utf16_text"] == 20
-    monkeypatch.setattr(regular, "_NAMES_AT_ONCE", 100)
+    monkeypatch.setattr(perf_data_layout, "_NAMES_AT_ONCE", 100)
     assert "utf16_text" not in ways(data)
 
 
@@ -233,8 +233,8 @@ def test_a_long_buffer_is_not_kept_for_comparison(monkeypatch: pytest.MonkeyPatc
     assert MAX_BYTES == 16 << 20
     data = perf_data([grid(30, 2)])
     for most, has_places in ((len(data), True), (len(data) - 1, False)):
-        monkeypatch.setattr(regular, "MAX_BYTES", most)
-        read = read_regular(data)
+        monkeypatch.setattr(perf_data_layout, "MAX_BYTES", most)
+        read = read_perf_data(data)
         assert read is not None
         assert (read.layout.places is not None) == has_places
 
@@ -250,7 +250,7 @@ def test_a_long_buffer_is_not_kept_for_comparison(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_the_bits_of_a_word_that_a_value_has(blocks: list[Block], expected: list[int] | None) -> None:
-    read = read_regular(perf_data(blocks))
+    read = read_perf_data(perf_data(blocks))
     assert read is not None
     masks = read.layout.masks
     assert (masks.tolist() if masks is not None else None) == expected
@@ -259,7 +259,7 @@ def test_the_bits_of_a_word_that_a_value_has(blocks: list[Block], expected: list
 def test_places_are_the_words_in_which_values_stand() -> None:
     for count in (1, 50):
         data = perf_data([ONE, ERROR, Block(2, ids=(1, 2), values=((b"1234", eight(7)),)), grid(2, 2)] * count)
-        read = read_regular(data)
+        read = read_perf_data(data)
         assert read is not None
         assert read.layout.places is not None
         held = read.layout.data_sizes
@@ -271,10 +271,10 @@ def test_places_are_the_words_in_which_values_stand() -> None:
 
 
 def test_an_answer_of_a_known_layout_is_only_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = RegularReader()
+    reader = PerfDataReader()
     blocks = [ONE, grid(2, 2), ERROR]
     first = reader.read(perf_data(blocks, (1, 2, 3)))
-    monkeypatch.setattr(regular, "read_regular", lambda _data: None)
+    monkeypatch.setattr(perf_data_layout, "read_perf_data", lambda _data: None)
     again = reader.read(perf_data(blocks, (4, 5, 6)))
     assert first is not None
     assert again is not None
@@ -290,7 +290,7 @@ def test_an_answer_of_a_known_layout_is_only_compared(monkeypatch: pytest.Monkey
 
 def test_a_grid_of_no_instances_has_the_sizes_of_numbers() -> None:
     data = perf_data([Block(4), Block(6, ids=(1, 2, 3))])
-    read = read_regular(data)
+    read = read_perf_data(data)
     assert read is not None
     grids = [part for part in read.layout.parts if isinstance(part, Grid)]
     assert [(part.block, part.block_type, part.counter_ids) for part in grids] == [(0, 4, None), (1, 6, (1, 2, 3))]

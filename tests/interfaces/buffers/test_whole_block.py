@@ -19,17 +19,17 @@ from analyzer.interfaces.buffers import (
     field_map,
     find_damage,
     map_fields,
-    regular_v1,
+    winperf_layout,
     winperf_rows,
 )
 from analyzer.interfaces.buffers.buffer_trees import plain_decode, plan_for
-from analyzer.interfaces.buffers.objects_v1 import (
+from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.winperf_layout import WinperfParts, WinperfReader, read_winperf
+from analyzer.interfaces.buffers.winperf_objects import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,
 )
-from analyzer.interfaces.buffers.regular_v1 import V1Block, V1Reader, read_v1
-from analyzer.interfaces.buffers.same_layout import SameLayout
 from tests.build.buffers import Counter, Instance, Order, PerfObject, wide, winperf
 from tests.interfaces.buffers.strategies import objects
 from tests.interfaces.buffers.test_field_map import encodes, lines
@@ -154,10 +154,10 @@ def test_the_order_of_bytes_is_that_of_the_signature_or_what_is_said(
     assert (plan.reading.big_endian, plan.arguments) == (expected, (expected,))
 
 
-def free_words(data: bytes, reader: V1Reader, monkeypatch: pytest.MonkeyPatch) -> set[int]:
+def free_words(data: bytes, reader: WinperfReader, monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """The 4-byte words of a block that another of its layout may have otherwise."""
     assert reader.read(data) is not None
-    monkeypatch.setattr(regular_v1, "read_v1", lambda _data: None)
+    monkeypatch.setattr(winperf_layout, "read_winperf", lambda _data: None)
     found = set()
     for at in range(0, len(data), 4):
         changed = data[:at] + bytes(byte ^ 0xFF for byte in data[at : at + 4]) + data[at + 4 :]
@@ -172,18 +172,18 @@ def test_blocks_of_a_layout_differ_in_clocks_and_values_alone(monkeypatch: pytes
     clocks = {*range(36, 52, 4), *range(56, 80, 4)}
     first = {152, 156, 160, 164, *range(408, 436, 4), *range(472, 500, 4)}
     data = winperf([MIXED, ALONE])
-    assert free_words(data, V1Reader(), monkeypatch) == clocks | first | {552, 556, 560, 564, 616}
+    assert free_words(data, WinperfReader(), monkeypatch) == clocks | first | {552, 556, 560, 564, 616}
 
 
 def test_numbers_of_8_bytes_are_free_in_both_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     # The instances of NUMBERS stand at 288, with names of 8 bytes and blocks of 24.
     clocks = {*range(36, 52, 4), *range(56, 80, 4), 152, 156, 160, 164}
     values = {at + place for at in (288 + 32, 288 + 32 + 24 + 32) for place in (8, 12, 16)}
-    assert free_words(winperf([NUMBERS]), V1Reader(), monkeypatch) == clocks | values
+    assert free_words(winperf([NUMBERS]), WinperfReader(), monkeypatch) == clocks | values
 
 
 def test_a_block_of_a_known_layout_has_values_of_its_own() -> None:
-    reader = V1Reader()
+    reader = WinperfReader()
     again = PerfObject(
         5,
         NUMBERS.counters,
@@ -194,8 +194,8 @@ def test_a_block_of_a_known_layout_has_values_of_its_own() -> None:
         clock=(8, 9),
     )
     first, second = reader.read(winperf([NUMBERS, ALONE])), reader.read(winperf([again, ALONE], clocks=(1, 2, 3)))
-    assert isinstance(first, V1Block)
-    assert isinstance(second, V1Block)
+    assert isinstance(first, WinperfParts)
+    assert isinstance(second, WinperfParts)
     assert second.layout is first.layout
     assert second.values.tolist() == [21, 1 << 63, 23, (1 << 63) + 1, 7]
     assert second.values.dtype == np.uint64
@@ -205,7 +205,7 @@ def test_a_block_of_a_known_layout_has_values_of_its_own() -> None:
 
 def test_what_is_remembered_of_blocks() -> None:
     """Of 8 MB: a server's whole registry of counters ("Global") has a few hundred kilobytes."""
-    assert regular_v1.MAX_BYTES == 8 << 20
+    assert winperf_layout.MAX_BYTES == 8 << 20
     # Objects of a server are some dozens; queries polled in turn with answers of one size a few.
     assert (SameLayout.MAX_LAYOUTS, SameLayout.MAX_OF_A_SIZE) == (64, 4)
 
@@ -238,7 +238,7 @@ def test_what_is_remembered_of_blocks() -> None:
 def test_how_far_a_block_may_be_off_to_be_read_by_columns(at: int, by: int, is_read: bool) -> None:
     data = bytearray(winperf([NUMBERS]))
     data[at : at + 4] = (int.from_bytes(data[at : at + 4], "little") + by).to_bytes(4, "little")
-    assert (read_v1(bytes(data)) is not None) == is_read
+    assert (read_winperf(bytes(data)) is not None) == is_read
 
 
 def test_a_counter_block_may_be_its_length_alone() -> None:
@@ -247,7 +247,7 @@ def test_a_counter_block_may_be_its_length_alone() -> None:
     for at in (20, 104, len(data) - 4):
         data[at : at + 4] = (int.from_bytes(data[at : at + 4], "little") - 4).to_bytes(4, "little")
     assert data[-4:] == b"\4\0\0\0"
-    assert read_v1(bytes(data)) is not None
+    assert read_winperf(bytes(data)) is not None
     assert plain_decode("winperf", bytes(data)).problem is None
 
 
@@ -320,7 +320,7 @@ def test_a_number_of_instances_that_nothing_stands_for_is_damage() -> None:
     assert read.problem is not None
     assert (read.problem.field, read.problem.start) == ("objects[0].body.num_instances", HEADER + 40)
     assert [item.name_index for item in read.objects] == [4]
-    assert read_v1(bytes(data)) is None
+    assert read_winperf(bytes(data)) is None
 
 
 def spans(made: list[PerfObject], order: Order) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from analyzer.results.call import Call
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.buffers import identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, Calls, winreg
-from tests.interfaces.resolution.test_recognise import nameless, without_beginning
+from tests.interfaces.resolution.test_unbound_calls import nameless, without_beginning
 from tests.interfaces.svcctl.test_service_layer import calls_of
 from tests.truth import CAPTURES
 

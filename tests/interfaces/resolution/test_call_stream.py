@@ -18,7 +18,7 @@ from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import MS, Calls
 from tests.build.rpc import CHANNEL
 from tests.interfaces.pcq.test_follow import CONVERSATION, LOST, conversation, facts
-from tests.interfaces.resolution.test_recognise import DATA, nameless
+from tests.interfaces.resolution.test_unbound_calls import DATA, nameless
 
 HANDLE, OTHER = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000"
 

@@ -14,7 +14,7 @@ from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.selection import Selection
 from analyzer.questions.statistics.activity import findings
 from analyzer.results.analysis import Analysis
-from analyzer.screens.viewmodel.words import answer_words, request_words
+from analyzer.screens.viewmodel.call_words import answer_words, request_words
 from tests.build.buffers import Ndr
 from tests.build.calls import Calls, analysis_of, winreg
 

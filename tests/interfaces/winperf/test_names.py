@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzer.core.naming import Name, Named
+from analyzer.core.server_names import Name, Named
 from analyzer.results.name_tables import NameTable, NameTables, table_language, value_in_words
 from analyzer.results.record import Endpoint
 from analyzer.results.sample import NamesFacts

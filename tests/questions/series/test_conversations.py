@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers.regular import RegularReader
-from analyzer.interfaces.buffers.regular_v1 import V1Reader
+from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
 from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.winperf_layout import WinperfReader
 from analyzer.interfaces.contents.binding import Bindings
 from analyzer.questions.series import readings as readings_module
 from analyzer.questions.series.counter_paths import PathSelection
@@ -216,9 +216,9 @@ def test_buckets_of_instances() -> None:
     assert in_columns(records(of_instances().analysis, interval_ns=7_000_000)) == RECORDS["buckets"]
 
 
-@pytest.mark.parametrize("reader", [RegularReader, V1Reader])
+@pytest.mark.parametrize("reader", [PerfDataReader, WinperfReader])
 def test_values_read_one_by_one_are_those_of_whole_columns(
-    conversation: Analysis, reader: type[RegularReader] | type[V1Reader], monkeypatch: pytest.MonkeyPatch
+    conversation: Analysis, reader: type[PerfDataReader] | type[WinperfReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has no regular layout is read sample by sample."""
     expected = list(points(conversation))

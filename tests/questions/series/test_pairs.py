@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.questions.series.answer_columns import _columns, why_first
-from analyzer.questions.series.places import SeriesPlace
 from analyzer.questions.series.readings import points
 from analyzer.questions.series.series import Point
+from analyzer.questions.series.series_keys import SeriesPlace
 from analyzer.questions.series.value_plans import Instances
 from analyzer.results.record import Endpoint
 from analyzer.results.sample import Why

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.core.spill import Log
+from analyzer.core.byte_log import Log
 from analyzer.core.traced import TracedBytes
 from analyzer.results.call_table import CallTable
 from analyzer.results.pdus import Fragments, frames_of, stub_of

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer.core.spill import Log
+from analyzer.core.byte_log import Log
 from analyzer.core.traced import TracedBytes
 from analyzer.transport.rpc import interfaces
 from analyzer.transport.rpc import pdu as rpc_pdu

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core.absence import Missing
+from analyzer.core.bounded_cache import Kept
 from analyzer.core.errors import DecodeError
-from analyzer.core.kept import Kept
 from analyzer.core.labels import label
 from analyzer.core.printable import shortened
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
-from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout
-from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Layout
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.value_names import counter_type_name
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout
 from analyzer.interfaces.contents.binding import Binding, Bindings
 from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
 from analyzer.interfaces.contents.field_maps import status_name
@@ -269,7 +269,7 @@ def _buffer_size(side: Side) -> str:
     return _number(stop - start, "byte")
 
 
-def _parts_words(layout: Layout, query: QueryView | None, catalog: Catalog) -> str:
+def _parts_words(layout: PerfDataLayout, query: QueryView | None, catalog: Catalog) -> str:
     """The words for an undamaged answer of numbers, in arrays."""
     failed = sorted({status_name(status) for status in layout.statuses.tolist() if status})
     words = _number(len(layout.statuses), "block") + (f", some failed: {', '.join(failed)}" if failed else "")
@@ -422,7 +422,7 @@ def _winreg_buffer_words(call: Call, side: Side, analysis: Analysis) -> _Said:
     return words + damage, decoded.problem.alone() if decoded.problem is not None else None
 
 
-def _layout_words(layout: V1Layout, names: NameTable) -> str:
+def _layout_words(layout: WinperfLayout, names: NameTable) -> str:
     """The words for an undamaged block, whose layout says what it has."""
     counts = [len(item.instances) * sum(one.size > 0 for one in item.definitions) for item in layout.objects]
     indices = [item.name_index for item, count in zip(layout.objects, counts, strict=True) if count]

@@ -14,7 +14,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
-from analyzer.interfaces.resolution.recognise import (
+from analyzer.interfaces.resolution.unbound_calls import (
     ContextGuess,
     ContextReadings,
     frames_noted,

@@ -9,12 +9,12 @@ import orjson
 import pytest
 
 from analyzer.core.output.json import Pieces
-from analyzer.interfaces.buffers import ReadyTrees, ready
+from analyzer.interfaces.buffers import TreeTexts, tree_texts
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.ready import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _TextTemplate
+from analyzer.interfaces.buffers.tree_texts import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _TextTemplate
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
 from tests.build.layouts import forget_layouts
-from tests.interfaces.buffers.test_regular import assert_ready
+from tests.interfaces.buffers.test_perf_data_layout import assert_ready
 
 
 def eight(number: int) -> bytes:
@@ -32,18 +32,18 @@ def grid(rows: int, sizes: list[int]) -> Block:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
-    """Counts calls of a function of `ready`, while no layout is known from another test."""
+    """Counts calls of a function of `tree_texts`, while no layout is known from another test."""
     forget_layouts()
 
     def counted(name: str) -> list[Any]:
-        function, found = getattr(ready, name), []
+        function, found = getattr(tree_texts, name), []
 
         def call(*given: Any, **named: Any) -> Any:
             made = function(*given, **named)
             found.append(made)
             return made
 
-        monkeypatch.setattr(ready, name, call)
+        monkeypatch.setattr(tree_texts, name, call)
         return found
 
     return counted
@@ -54,7 +54,7 @@ def test_what_is_kept_of_texts() -> None:
 
     A text beyond 8 MB of buffer is made while it is written; 2,000 values a piece keep pieces at some 100 KB.
     """
-    assert (ReadyTrees.MAX_LENGTH, ReadyTrees.MAX_BYTES) == (16 << 10, 4 << 20)
+    assert (TreeTexts.MAX_LENGTH, TreeTexts.MAX_BYTES) == (16 << 10, 4 << 20)
     assert (_LONG, _VALUES_AT_ONCE, _FEW_VALUES) == (8 << 20, 2000, 64)
 
 
@@ -62,8 +62,8 @@ def test_what_is_kept_of_texts() -> None:
 def test_buffers_up_to_a_length_are_decoded_once(
     length: int, is_kept: bool, calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ReadyTrees, "MAX_LENGTH", 100)
-    decoded, trees = calls("_decoded"), ReadyTrees()
+    monkeypatch.setattr(TreeTexts, "MAX_LENGTH", 100)
+    decoded, trees = calls("_decoded"), TreeTexts()
     data = wide("x" * (length // 2 - 1))
     assert len(data) == length
     found = [trees.tree("string", data) for _ in range(3)]
@@ -82,8 +82,8 @@ def test_texts_not_used_for_longest_are_forgotten(
     calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 16 + len(orjson.dumps(plain_decode("guid", bytes(16)).tree))
-    monkeypatch.setattr(ReadyTrees, "MAX_BYTES", 3 * size)
-    decoded, trees = calls("_decoded"), ReadyTrees()
+    monkeypatch.setattr(TreeTexts, "MAX_BYTES", 3 * size)
+    decoded, trees = calls("_decoded"), TreeTexts()
     guids = [number.to_bytes(16, "little") for number in range(5)]
     for number in (0, 1, 2, 0, 1, 2):
         trees.tree("guid", guids[number])
@@ -99,7 +99,7 @@ def test_texts_not_used_for_longest_are_forgotten(
 
 
 def test_the_text_around_values_is_made_once_for_a_layout(calls: Callable[[str], list[Any]]) -> None:
-    made, trees = calls("_pieces"), ReadyTrees()
+    made, trees = calls("_pieces"), TreeTexts()
     for stamp in range(4):
         block = Block(1, values=((eight(stamp),),))
         assert_ready(trees, "perf-data", perf_data([block, Block(0, status=5), grid(3, [8, 4])], (stamp, 2, 3)))
@@ -113,7 +113,7 @@ def test_the_text_around_values_is_made_once_for_a_layout(calls: Callable[[str],
 def test_the_text_of_a_block_of_the_first_version_is_made_once_for_a_layout(
     calls: Callable[[str], list[Any]],
 ) -> None:
-    made, trees = calls("regular_v1_form"), ReadyTrees()
+    made, trees = calls("winperf_form"), TreeTexts()
     counters = (Counter(1, 0x10100, 8), Counter(2, 0x40000200, 0), Counter(3, 0x10000, 4))
     names = ("100 %d", "a\0b", '"', "\x01")
     for number in range(1, 4):
@@ -127,11 +127,11 @@ def test_the_text_of_a_block_of_the_first_version_is_made_once_for_a_layout(
 def test_a_block_that_is_too_long_to_be_known_again_has_no_form(
     calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = calls("regular_v1_form")
+    made = calls("winperf_form")
     data = winperf([PerfObject(5, (Counter(1, 0x10100, 8),), (Instance("a", -1, (0, 0), (7,)),))])
     for most, count in ((len(data) - 1, 0), (len(data), 1)):
-        monkeypatch.setattr(ready, "V1_MAX_BYTES", most)
-        assert_ready(ReadyTrees(), "winperf", data)
+        monkeypatch.setattr(tree_texts, "WINPERF_MAX_BYTES", most)
+        assert_ready(TreeTexts(), "winperf", data)
         assert len(made) == count
 
 
@@ -173,7 +173,7 @@ def test_rows_of_numbers_are_written_by_columns(
 ) -> None:
     made = calls("_row_texts")
     data = perf_data([grid(rows, sizes)])
-    assert_ready(ReadyTrees(), "perf-data", data)
+    assert_ready(TreeTexts(), "perf-data", data)
     assert {type(piece).__name__ for piece in made} == {kind}
     assert {sum(piece.count for piece in made) % (rows * len(sizes))} == {0}
 
@@ -184,15 +184,15 @@ def test_a_grid_is_cut_where_two_thousand_values_are_full(
 ) -> None:
     made = calls("_row_texts")
     data = perf_data([grid(500 if columns < 1500 else 5, [8] * columns)])
-    assert_ready(ReadyTrees(), "perf-data", data)
+    assert_ready(TreeTexts(), "perf-data", data)
     assert [piece.count for piece in made] == pieces
 
 
 def test_only_the_text_of_a_long_buffer_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     data = perf_data([grid(30, [8, 4])])
     for most, in_pieces in ((len(data), False), (len(data) - 1, True)):
-        monkeypatch.setattr(ready, "_LONG", most)
-        tree = ReadyTrees().tree("perf-data", data)
+        monkeypatch.setattr(tree_texts, "_LONG", most)
+        tree = TreeTexts().tree("perf-data", data)
         assert tree is not None
         assert isinstance(tree.text, Pieces) == in_pieces
 
@@ -213,4 +213,4 @@ def test_only_the_text_of_a_long_buffer_is_made_in_pieces(monkeypatch: pytest.Mo
     ],
 )
 def test_values_are_filled_in_where_they_have_a_place(blocks: list[Block]) -> None:
-    assert_ready(ReadyTrees(), "perf-data", perf_data(blocks))
+    assert_ready(TreeTexts(), "perf-data", perf_data(blocks))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.core.byte_log import Log, ReadLog, SpillFile
 from analyzer.core.origins import NOWHERE, FrameExtent, FrameTable
-from analyzer.core.spill import Log, ReadLog, SpillFile
 from analyzer.core.traced import StoredBytes, TracedBytes
 
 SEGMENT = 1 << 18

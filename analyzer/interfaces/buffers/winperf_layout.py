@@ -20,29 +20,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.cached import cached_property
-from analyzer.interfaces.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, v1_value
+from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, v1_value
 from analyzer.interfaces.buffers.layout import (
-    V1_CLOCKS,
-    V1_DEFINITION,
-    V1_HEADER,
-    V1_HEADER_LENGTH,
-    V1_INSTANCE,
-    V1_LENGTH,
-    V1_OBJECT,
-    V1_OBJECT_CLOCK_PLACES,
-    V1_OBJECT_CLOCKS,
-    V1_OBJECT_LENGTH,
+    WINPERF_CLOCKS,
+    WINPERF_DEFINITION,
+    WINPERF_HEADER,
+    WINPERF_HEADER_LENGTH,
+    WINPERF_INSTANCE,
+    WINPERF_LENGTH,
+    WINPERF_OBJECT,
+    WINPERF_OBJECT_CLOCK_PLACES,
+    WINPERF_OBJECT_CLOCKS,
+    WINPERF_OBJECT_LENGTH,
     IrregularError,
 )
-from analyzer.interfaces.buffers.objects_v1 import (
+from analyzer.interfaces.buffers.same_layout import KnownLayout, SameLayout
+from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.winperf_objects import (
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,
     CounterDefinition,
     WinPerfInstance,
     WinPerfObject,
 )
-from analyzer.interfaces.buffers.same_layout import KnownLayout, SameLayout
-from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 
 # Blocks of so many bytes are compared with later ones.
 MAX_BYTES = 8 * 1024 * 1024
@@ -51,7 +51,7 @@ _KNOWN_INSTANCES, _SHORT_INSTANCE = 4096, 256
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
-class V1Layout(KnownLayout, frozen=True, eq=False):
+class WinperfLayout(KnownLayout, frozen=True, eq=False):
     """The whole of a block but its clocks and values. `objects` have no clocks, and their instances no values.
 
     `places` states in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
@@ -78,9 +78,9 @@ class V1Layout(KnownLayout, frozen=True, eq=False):
     @property
     def free(self) -> Iterator[npt.NDArray[np.int64]]:
         """The 4-byte words that differ from block to block of this layout: clocks and values."""
-        yield from (np.arange(at // 4, (at + size) // 4) for at, size in V1_CLOCKS)
+        yield from (np.arange(at // 4, (at + size) // 4) for at, size in WINPERF_CLOCKS)
         for start in self.starts:
-            places = ((start + at, size) for at, size in V1_OBJECT_CLOCK_PLACES)
+            places = ((start + at, size) for at, size in WINPERF_OBJECT_CLOCK_PLACES)
             yield from (np.arange(at // 4, (at + size) // 4) for at, size in places)
         for item, is_mixed, blocks in zip(self.objects, self.mixed, self.blocks, strict=True):
             for definition in item.definitions if is_mixed else ():
@@ -90,29 +90,29 @@ class V1Layout(KnownLayout, frozen=True, eq=False):
         yield self.places
         yield self.places[self.wide] + 1
 
-    def block(self, data: bytes) -> V1Block:
+    def block(self, data: bytes) -> WinperfParts:
         """The clocks and values of a block that has this layout."""
         words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
         values = words[self.places].astype(np.uint64)
         if self.wide.any():
             values[self.wide] |= words[self.places[self.wide] + 1].astype(np.uint64) << np.uint64(32)
-        _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = V1_HEADER.unpack_from(data)
-        clocks = tuple(V1_OBJECT_CLOCKS.unpack_from(data, start) for start in self.starts)
-        return V1Block(perf_time, perf_freq, perf_time_100ns, clocks, self, values)
+        _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = WINPERF_HEADER.unpack_from(data)
+        clocks = tuple(WINPERF_OBJECT_CLOCKS.unpack_from(data, start) for start in self.starts)
+        return WinperfParts(perf_time, perf_freq, perf_time_100ns, clocks, self, values)
 
 
-class V1Block(Struct, frozen=True, eq=False):
+class WinperfParts(Struct, frozen=True, eq=False):
     """A block: its clocks, those of its objects, and its values in the order of the layout's places."""
 
     perf_time: int
     perf_freq: int
     perf_time_100ns: int
     object_clocks: tuple[tuple[int, int], ...]
-    layout: V1Layout
+    layout: WinperfLayout
     values: npt.NDArray[np.uint64]
 
 
-def read_v1(data: bytes) -> V1Block | None:
+def read_winperf(data: bytes) -> WinperfParts | None:
     """The values of a block in which everything is as it should be, and all values are numbers of 4 or 8 bytes."""
     try:
         layout = _layout(data)
@@ -121,19 +121,19 @@ def read_v1(data: bytes) -> V1Block | None:
     return layout.block(data)
 
 
-def _layout(data: bytes) -> V1Layout:
+def _layout(data: bytes) -> WinperfLayout:
     if data[: len(_SIGNATURE)] != _SIGNATURE:
         raise IrregularError
-    total, header_length, count, _, _, _, _, name_length, name_offset = V1_HEADER.unpack_from(data)
-    if total > len(data) or header_length < V1_HEADER_LENGTH or header_length > len(data):
+    total, header_length, count, _, _, _, _, name_length, name_offset = WINPERF_HEADER.unpack_from(data)
+    if total > len(data) or header_length < WINPERF_HEADER_LENGTH or header_length > len(data):
         raise IrregularError
     if name_length and name_offset + name_length > len(data):
         raise IrregularError
     at = header_length
     objects, mixed, starts, blocks, places, wide = [], [], [], [], [], []
     for _ in range(count):
-        (length,) = V1_LENGTH.unpack_from(data, at)
-        if length < V1_OBJECT_LENGTH or at + length > len(data) or at % 4:
+        (length,) = WINPERF_LENGTH.unpack_from(data, at)
+        if length < WINPERF_OBJECT_LENGTH or at + length > len(data) or at % 4:
             raise IrregularError
         item, found = _object(data, at, at + length)
         objects.append(item)
@@ -147,7 +147,7 @@ def _layout(data: bytes) -> V1Layout:
             wide.append(np.tile(np.array([definition.size == 8 for definition in held], np.bool_), len(found)))
         at += length
     none = np.empty(0, np.int64)
-    return V1Layout(
+    return WinperfLayout(
         *(tuple(objects), tuple(mixed), tuple(starts), tuple(blocks)),
         np.concatenate([none, *places]),
         np.concatenate([none.astype(np.bool_), *wide]),
@@ -162,18 +162,22 @@ def _is_irregular(definition: CounterDefinition) -> bool:
 
 def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
     """An object, and where the counter blocks of its instances begin."""
-    head, tail = V1_OBJECT.unpack_from(data, start)[1:8], V1_OBJECT.unpack_from(data, start)[8:]
+    head, tail = WINPERF_OBJECT.unpack_from(data, start)[1:8], WINPERF_OBJECT.unpack_from(data, start)[8:]
     definition_length, header_length, name, _, help_index, _, detail = head
     number, default, instances, code_page = tail
     at = start + header_length
-    if header_length < V1_OBJECT_LENGTH or definition_length < V1_OBJECT_LENGTH or start + definition_length > stop:
+    if (
+        header_length < WINPERF_OBJECT_LENGTH
+        or definition_length < WINPERF_OBJECT_LENGTH
+        or start + definition_length > stop
+    ):
         raise IrregularError
     if instances < PERF_METADATA_NO_INSTANCES:
         raise IrregularError
     definitions = []
     for _ in range(number):
-        length, title, _, help_title, _, scale, level, kind, size, offset = V1_DEFINITION.unpack_from(data, at)
-        if length < V1_DEFINITION.size:
+        length, title, _, help_title, _, scale, level, kind, size, offset = WINPERF_DEFINITION.unpack_from(data, at)
+        if length < WINPERF_DEFINITION.size:
             raise IrregularError
         definitions.append(CounterDefinition(title, help_title, scale, level, kind, size, offset))
         at += length
@@ -191,14 +195,14 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
         if instances == PERF_NO_INSTANCES:
             one = WinPerfInstance(None, None, None, None, ())
         else:
-            (length,) = V1_LENGTH.unpack_from(data, at)
-            if length < V1_INSTANCE.size or at + length > stop:
+            (length,) = WINPERF_LENGTH.unpack_from(data, at)
+            if length < WINPERF_INSTANCE.size or at + length > stop:
                 raise IrregularError
             described = _known_instance if length <= _SHORT_INSTANCE else _instance
             one = described(data[at : at + length], code_page)
             at += length
         made.append(one)
-        (length,) = V1_LENGTH.unpack_from(data, at)
+        (length,) = WINPERF_LENGTH.unpack_from(data, at)
         room = stop - at if number_of_instance == count - 1 else length
         # Values may share bytes, which the parser allows within bounds of its own; none of the servers we know do that.
         if length < max(4, number) or at + length > stop or room < end or wanted > room or at % 4:
@@ -211,7 +215,7 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
 
 def _instance(definition: bytes, code_page: int) -> WinPerfInstance:
     """An instance without its values, by the bytes of its definition."""
-    length, parent, number, unique_id, offset, size = V1_INSTANCE.unpack_from(definition)
+    length, parent, number, unique_id, offset, size = WINPERF_INSTANCE.unpack_from(definition)
     if size and (offset < 4 or offset + size > length):
         raise IrregularError
     name = None
@@ -225,7 +229,7 @@ def _instance(definition: bytes, code_page: int) -> WinPerfInstance:
 _known_instance = lru_cache(maxsize=_KNOWN_INSTANCES)(_instance)
 
 
-def mixed_object(data: bytes, block: V1Block, number: int) -> WinPerfObject:
+def mixed_object(data: bytes, block: WinperfParts, number: int) -> WinPerfObject:
     """An object with its clocks and values, as the compiled parser would give it."""
     item = block.layout.objects[number]
     perf_time, perf_freq = block.object_clocks[number]
@@ -236,7 +240,7 @@ def mixed_object(data: bytes, block: V1Block, number: int) -> WinPerfObject:
     return replace(item, perf_time=perf_time, perf_freq=perf_freq, instances=instances)
 
 
-def counter_values(data: bytes, layout: V1Layout, number: int, column: int) -> list[int | str | None]:
+def counter_values(data: bytes, layout: WinperfLayout, number: int, column: int) -> list[int | str | None]:
     """The values of one counter of an object, one of each instance."""
     definition = layout.objects[number].definitions[column]
     return [_value(data, start, definition) for start in layout.blocks[number]]
@@ -247,22 +251,22 @@ def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str 
     return v1_value(definition, data[at : at + definition.size] if definition.size else None, Encoding())
 
 
-class V1Reader:
-    """Reads one block after the other, as `read_v1` does, faster where a block has the layout of an earlier one."""
+class WinperfReader:
+    """Reads one block after the other, as `read_winperf` does, faster where a block has the layout of an earlier one."""
 
     def __init__(self) -> None:
-        self._known: SameLayout[V1Layout, np.uint32] = SameLayout("<u4", MAX_BYTES)
+        self._known: SameLayout[WinperfLayout, np.uint32] = SameLayout("<u4", MAX_BYTES)
 
-    def read(self, data: bytes) -> V1Block | None:
+    def read(self, data: bytes) -> WinperfParts | None:
         """`layout` of blocks that have the same is the same object."""
         layout = self._known.find(data)
         if layout is not None:
             return layout.block(data)
-        block = read_v1(data)
+        block = read_winperf(data)
         if block is not None:
             self._known.remember(data, block.layout, block.layout.free)
         return block
 
 
 # All blocks of a process are read by this one, as `regular.PERF_DATA` reads answers.
-WINPERF: Final = V1Reader()
+WINPERF: Final = WinperfReader()

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.core.naming import NameSource
+from analyzer.core.server_names import NameSource
 from analyzer.interfaces.buffers import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample

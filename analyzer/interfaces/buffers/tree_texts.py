@@ -22,16 +22,16 @@ import orjson
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from analyzer.core.bounded_cache import Kept
 from analyzer.core.errors import DecodeError
-from analyzer.core.kept import Kept
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
-from analyzer.interfaces.buffers.derived import BlockParts, block_parts, instances_of, values_of
-from analyzer.interfaces.buffers.derived_v1 import regular_v1_form, v1_numbers
 from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
-from analyzer.interfaces.buffers.regular import PERF_DATA, Grid, Layout, PerfParts, Words
-from analyzer.interfaces.buffers.regular_v1 import MAX_BYTES as V1_MAX_BYTES
-from analyzer.interfaces.buffers.regular_v1 import WINPERF
+from analyzer.interfaces.buffers.perf_data_columns import BlockParts, block_parts, instances_of, values_of
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout, PerfDataParts, Words
+from analyzer.interfaces.buffers.winperf_layout import MAX_BYTES as WINPERF_MAX_BYTES
+from analyzer.interfaces.buffers.winperf_layout import WINPERF
+from analyzer.interfaces.buffers.winperf_trees import winperf_form, winperf_numbers
 from analyzer.results.buffer import BufferKind
 
 _HEADER_TEXT = (
@@ -96,12 +96,12 @@ class _LayoutText(Struct, frozen=True, eq=False):
     pieces: Sequence[_Piece] | None
     placed: npt.NDArray[np.bool_] | None
 
-    def of(self, data: bytes, layout: Layout) -> Iterable[_Piece]:
+    def of(self, data: bytes, layout: PerfDataLayout) -> Iterable[_Piece]:
         """The pieces for a buffer."""
         return self.pieces if self.pieces is not None else _grouped(_pieces(data, layout))
 
 
-class ReadyTree(Struct, frozen=True):
+class TreeText(Struct, frozen=True):
     """The tree of a decoded buffer as JSON text, a long one in pieces; `problem` and `notes` as `BufferDecode` has them."""
 
     text: Raw | Pieces
@@ -109,7 +109,7 @@ class ReadyTree(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class ReadyTrees:
+class TreeTexts:
     """Makes the JSON text of one buffer after the other."""
 
     # Of buffers that are longer none is kept, and of more than these in all, with their texts, those not used for longest.
@@ -117,14 +117,14 @@ class ReadyTrees:
     MAX_BYTES = 4 * 1024 * 1024
 
     def __init__(self) -> None:
-        self._cached: Kept[ReadyTree | None] = Kept(self.MAX_BYTES)
+        self._cached: Kept[TreeText | None] = Kept(self.MAX_BYTES)
 
-    def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
+    def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> TreeText | None:
         """The tree of a buffer; None where `decode_buffer` has to be asked."""
         if kind == "perf-data":
             if (read := PERF_DATA.read(data)) is not None:
                 return _perf_data_tree(data, read)
-        elif kind == "winperf" and not big_endian and (tree := _v1_tree(data)) is not None:
+        elif kind == "winperf" and not big_endian and (tree := _winperf_tree(data)) is not None:
             return tree
         if len(data) > self.MAX_LENGTH:
             return None
@@ -135,21 +135,21 @@ class ReadyTrees:
         )
 
 
-def _length(tree: ReadyTree | None) -> int:
+def _length(tree: TreeText | None) -> int:
     return len(bytes(tree.text)) if tree is not None and isinstance(tree.text, Raw) else 0
 
 
-def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> ReadyTree | None:
+def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeText | None:
     """The result of `decode_buffer`; None where that has no JSON text."""
     decoded = decode_buffer(kind, data, big_endian=big_endian)
     try:
         text = orjson.dumps(decoded.tree)
     except TypeError:
         return None
-    return ReadyTree(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
+    return TreeText(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
-def _perf_data_tree(data: bytes, read: PerfParts) -> ReadyTree:
+def _perf_data_tree(data: bytes, read: PerfDataParts) -> TreeText:
     """The tree of undamaged performance data."""
     layout = read.layout
     known = layout.once("json", lambda: _layout_text(data, layout))
@@ -158,35 +158,35 @@ def _perf_data_tree(data: bytes, read: PerfParts) -> ReadyTree:
     if read.texts:
         values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
     if len(data) > _LONG:
-        return ReadyTree(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.of(data, layout)))))
+        return TreeText(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.of(data, layout)))))
     for piece in known.pieces or known.of(data, layout):
         texts.append(piece.filled(values))
-    return ReadyTree(Raw(b"".join(texts)))
+    return TreeText(Raw(b"".join(texts)))
 
 
-def _layout_text(data: bytes, layout: Layout) -> _LayoutText:
+def _layout_text(data: bytes, layout: PerfDataLayout) -> _LayoutText:
     placed = None
     if not all(isinstance(part, Grid) for part in layout.parts):
         placed = layout.data_sizes >= 0  # error blocks have no value
     return _LayoutText(list(_grouped(_pieces(data, layout))) if layout.free is not None else None, placed)
 
 
-def _v1_tree(data: bytes) -> ReadyTree | None:
+def _winperf_tree(data: bytes) -> TreeText | None:
     """The tree of a regular block of the first version without text among its values."""
     # A longer block is not known again. Form and text take 1.9 s for 7.8 MB, and the tree takes 1.3 s.
-    block = WINPERF.read(data) if len(data) <= V1_MAX_BYTES else None
+    block = WINPERF.read(data) if len(data) <= WINPERF_MAX_BYTES else None
     if block is None:
         return None
 
     def make() -> list[_Piece] | None:
-        form = regular_v1_form(data, block)
+        form = winperf_form(data, block)
         return list(_grouped(_templates(form))) if form is not None else None
 
     pieces = block.layout.once("json", make)
     if pieces is None:
         return None
-    numbers = v1_numbers(data, block)
-    return ReadyTree(Raw(b"".join([piece.filled(numbers) for piece in pieces])))
+    numbers = winperf_numbers(data, block)
+    return TreeText(Raw(b"".join([piece.filled(numbers) for piece in pieces])))
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
@@ -215,7 +215,7 @@ def _templates(text: bytes) -> Iterator[_Piece]:
     yield _TextTemplate(rest, 0)
 
 
-def _pieces(data: bytes, layout: Layout) -> Iterator[_Piece]:
+def _pieces(data: bytes, layout: PerfDataLayout) -> Iterator[_Piece]:
     """All of a buffer behind its header."""
     for number, block in enumerate(block_parts(data, layout)):
         if number:

@@ -9,17 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import ReadyTrees, WinPerf, decode_buffer, find_damage, winperf_rows
+from analyzer.interfaces.buffers import TreeTexts, WinPerf, decode_buffer, find_damage, winperf_rows
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.derived_v1 import regular_v1_tree
-from analyzer.interfaces.buffers.regular_v1 import MAX_BYTES, V1Block, V1Reader, mixed_object, read_v1
 from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.winperf_layout import (
+    MAX_BYTES,
+    WinperfParts,
+    WinperfReader,
+    mixed_object,
+    read_winperf,
+)
+from analyzer.interfaces.buffers.winperf_trees import winperf_tree
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.interfaces.buffers.strategies import objects, u32
-from tests.interfaces.buffers.test_regular import assert_ready
+from tests.interfaces.buffers.test_perf_data_layout import assert_ready
 
 
-def rebuilt(data: bytes, block: V1Block) -> WinPerf:
+def rebuilt(data: bytes, block: WinperfParts) -> WinPerf:
     """The block as the plain parser gives it, as far as samples are made of it."""
     values = block.values.tolist()
     made = []
@@ -38,7 +44,7 @@ def rebuilt(data: bytes, block: V1Block) -> WinPerf:
     return WinPerf(False, None, None, None, None, *clocks, None, tuple(made), None, ())
 
 
-def assert_block(block: V1Block | None, data: bytes) -> None:
+def assert_block(block: WinperfParts | None, data: bytes) -> None:
     made, stated = decode_buffer("winperf", data), plain_decode("winperf", data)
     # With the fields in their order.
     assert json.dumps(made.tree) == json.dumps(stated.tree)
@@ -71,7 +77,7 @@ def damaged(data: bytes, draw: st.DataObject) -> bytes:
 @settings(max_examples=150)
 @given(st.lists(objects(), max_size=3), st.data())
 def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], draw: st.DataObject) -> None:
-    reader, trees = V1Reader(), ReadyTrees()
+    reader, trees = WinperfReader(), TreeTexts()
     whole = winperf(made)
     read = reader.read(whole)
     assert read is not None
@@ -80,7 +86,7 @@ def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], dr
     for _ in range(3):
         data = damaged(whole, draw)
         read = reader.read(data)
-        assert (read is None) == (read_v1(data) is None)
+        assert (read is None) == (read_winperf(data) is None)
         assert_block(read, data)
         assert_ready(trees, "winperf", data)
 
@@ -99,7 +105,7 @@ PLAIN = replace(
 
 def test_only_objects_with_text_are_read_value_by_value() -> None:
     data = winperf([DISK, PLAIN])
-    block = read_v1(data)
+    block = read_winperf(data)
     assert block is not None
     assert block.layout.mixed == (True, False)
     assert block.values.tolist() == [5, 6, 7, 8]
@@ -107,7 +113,7 @@ def test_only_objects_with_text_are_read_value_by_value() -> None:
 
 
 def test_the_tree_of_a_regular_block_is_made_of_its_columns() -> None:
-    assert regular_v1_tree(winperf([DISK, PLAIN])) == plain_decode("winperf", winperf([DISK, PLAIN])).tree
+    assert winperf_tree(winperf([DISK, PLAIN])) == plain_decode("winperf", winperf([DISK, PLAIN])).tree
 
 
 @pytest.mark.parametrize(
@@ -118,8 +124,8 @@ def test_the_tree_of_a_regular_block_is_made_of_its_columns() -> None:
 def test_a_block_that_calls_for_a_remark_is_left_to_the_parser(at: int, number: int) -> None:
     data = bytearray(winperf([PLAIN]))
     data[at : at + 4] = number.to_bytes(4, "little")
-    assert read_v1(bytes(data)) is not None
-    assert regular_v1_tree(bytes(data)) is None
+    assert read_winperf(bytes(data)) is not None
+    assert winperf_tree(bytes(data)) is None
     (note,) = decode_buffer("winperf", bytes(data)).notes
     assert "TotalByteLength" in note or "the last counter block" in note
 
@@ -127,12 +133,12 @@ def test_a_block_that_calls_for_a_remark_is_left_to_the_parser(at: int, number: 
 @pytest.mark.parametrize(("behind", "is_noted"), [(bytes(8), False), (b"12345678", True)])
 def test_bytes_behind_the_objects_call_for_a_remark_unless_they_are_zero(behind: bytes, is_noted: bool) -> None:
     data = winperf([PLAIN]) + behind
-    assert (regular_v1_tree(data) is None) == is_noted
+    assert (winperf_tree(data) is None) == is_noted
     assert bool(decode_buffer("winperf", data).notes) == is_noted
 
 
 def test_blocks_of_one_layout_share_it_also_where_text_changes() -> None:
-    reader = V1Reader()
+    reader = WinperfReader()
     other = replace(DISK, instances=tuple(replace(item, values=(1, 2, 0, "else")) for item in DISK.instances))
     first, second = (reader.read(winperf([item, PLAIN])) for item in (DISK, other))
     assert first is not None
@@ -142,7 +148,7 @@ def test_blocks_of_one_layout_share_it_also_where_text_changes() -> None:
 
 
 def test_what_a_reader_remembers_is_bounded() -> None:
-    reader = V1Reader()
+    reader = WinperfReader()
     for count in range(1, 3 * SameLayout.MAX_LAYOUTS):
         assert reader.read(winperf([PLAIN] * count)) is not None
     assert len(reader._known) == SameLayout.MAX_LAYOUTS

@@ -11,8 +11,8 @@ from typing import Any
 from analyzer.interfaces.buffers import CounterDefinition
 from analyzer.interfaces.pcq.perflib_samples import counter_of
 from analyzer.interfaces.winperf.winperf_samples import is_base
-from analyzer.questions.series.places import counter_names, counterset_names, index_names, is_id
 from analyzer.questions.series.series import Select
+from analyzer.questions.series.series_keys import counter_names, counterset_names, index_names, is_id
 from analyzer.results.catalog import Catalog
 from analyzer.results.name_tables import NameTable
 from analyzer.results.perflib import NONE_ID

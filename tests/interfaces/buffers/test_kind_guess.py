@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.interfaces.buffers.guess import guess_kind
+from analyzer.interfaces.buffers.kind_guess import guess_kind
 from analyzer.results.buffer import BufferKind
 from tests.build.buffers import identifier, instance_header, name_table, string_table, wide, winperf
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.interfaces.buffers import PerfColumns, TreeTexts, decode_buffer, perf_data_columns, perf_data_rows
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.derived import values_of
-from analyzer.interfaces.buffers.regular import MAX_BYTES, Grid, PerfParts, RegularReader, read_regular
+from analyzer.interfaces.buffers.perf_data_columns import values_of
+from analyzer.interfaces.buffers.perf_data_layout import MAX_BYTES, Grid, PerfDataParts, PerfDataReader, read_perf_data
 from analyzer.interfaces.buffers.same_layout import SameLayout
 from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
 from analyzer.results.buffer import BufferKind
@@ -23,7 +23,7 @@ from tests.build.buffers import Block, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, perf_datas, u32
 
 
-def rows_of_parts(read: PerfParts) -> list[tuple[object, ...]]:
+def rows_of_parts(read: PerfDataParts) -> list[tuple[object, ...]]:
     """Block, type, status, counter, instance, instance id, size and value of each value."""
     out: list[tuple[object, ...]] = []
     for part in read.layout.parts:
@@ -49,7 +49,7 @@ def rows_of_parts(read: PerfParts) -> list[tuple[object, ...]]:
     return [(*row, value if row[-1] is not None else None) for row, value in zip(out, values_of(read), strict=True)]
 
 
-def assert_parts(read: PerfParts | None, data: bytes) -> None:
+def assert_parts(read: PerfDataParts | None, data: bytes) -> None:
     """What was read in arrays is what the plain parser reads, and such a buffer leaves nothing to remark."""
     if read is None:
         return
@@ -82,16 +82,16 @@ def damaged(data: bytes, draw: st.DataObject) -> bytes:
 @given(perf_datas(), st.data())
 def test_a_reader_is_not_misled_by_what_it_read_before(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
     """Buffers of one size, each a little different from the others: only some of them are of one layout."""
-    reader = RegularReader()
+    reader = PerfDataReader()
     for _ in range(4):
         data = damaged(made[1], draw)
         read = reader.read(data)
-        assert (read is None) == (read_regular(data) is None)
+        assert (read is None) == (read_perf_data(data) is None)
         assert_parts(read, data)
 
 
 def test_answers_of_one_layout_share_it() -> None:
-    reader = RegularReader()
+    reader = PerfDataReader()
     first, second, third = (
         reader.read(perf_data([counterset([(number(at), number(at + 1, 4))] * 30)], clocks=(at, at, at)))
         for at in (1, 2, 3)
@@ -105,7 +105,7 @@ def test_answers_of_one_layout_share_it() -> None:
 
 
 def test_layouts_of_one_size_that_are_polled_in_turn_are_all_remembered() -> None:
-    reader = RegularReader()
+    reader = PerfDataReader()
     polled = [replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE)]
     answers = [perf_data([block]) for block in polled]
     assert len({len(answer) for answer in answers}) == 1
@@ -118,7 +118,7 @@ def test_layouts_of_one_size_that_are_polled_in_turn_are_all_remembered() -> Non
 
 
 def test_of_many_layouts_of_one_size_the_first_is_forgotten() -> None:
-    reader = RegularReader()
+    reader = PerfDataReader()
     blocks = [
         replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE + 1)
     ]
@@ -134,7 +134,7 @@ def test_of_many_layouts_of_one_size_the_first_is_forgotten() -> None:
 
 
 def test_what_a_reader_remembers_is_bounded() -> None:
-    reader = RegularReader()
+    reader = PerfDataReader()
     for rows in range(1, 3 * SameLayout.MAX_LAYOUTS):
         assert reader.read(perf_data([counterset([(number(1),)] * rows)])) is not None
     assert len(reader._known) == SameLayout.MAX_LAYOUTS
@@ -202,7 +202,7 @@ def test_instances_whose_values_have_other_sizes_are_noticed() -> None:
         rows = [(number(1), number(2))] * 5
         rows[3] = odd
         data = perf_data([counterset(rows)])
-        assert read_regular(data) is not None
+        assert read_perf_data(data) is not None
         assert_same(data)
 
 
@@ -217,12 +217,12 @@ def test_ready_json_is_the_tree(made: tuple[list[Block], bytes], draw: st.DataOb
     data = bytearray(made[1])
     at = 4 * draw.draw(st.integers(0, len(data) // 4 - 1))
     data[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
-    trees = ReadyTrees()
+    trees = TreeTexts()
     for whole in (made[1], bytes(data)):
         assert_ready(trees, "perf-data", whole)
 
 
-def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
+def assert_ready(trees: TreeTexts, kind: BufferKind, data: bytes) -> None:
     stated = plain_decode(kind, data)
     try:
         orjson.dumps(stated.tree)
@@ -242,14 +242,14 @@ def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
 def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) -> None:
     """Whole or damaged, as one that was met before too: what else is to be stated of it is stated again."""
     kind, whole = cast(BufferKind, made[0]), made[1]
-    trees = ReadyTrees()
+    trees = TreeTexts()
     for data in (whole, whole[: draw.draw(st.integers(0, len(whole)))], whole + b"\0"):
         assert_ready(trees, kind, data)
 
 
 def test_few_met_before_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ReadyTrees, "MAX_BYTES", 100_000)
-    trees = ReadyTrees()
+    monkeypatch.setattr(TreeTexts, "MAX_BYTES", 100_000)
+    trees = TreeTexts()
     for number in range(2_000):
         assert_ready(trees, "guid", number.to_bytes(16, "little"))
     assert trees._cached.cost <= trees.MAX_BYTES

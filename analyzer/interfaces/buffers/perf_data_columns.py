@@ -1,4 +1,4 @@
-"""What is derived from the description of a regular buffer of performance data (`regular`): its tree, its rows, its columns."""
+"""Tree, rows and columns of a regular buffer of performance data, made from its description (`perf_data_layout`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from analyzer.core.cached import cached_property
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers.adapt import counter_value
+from analyzer.interfaces.buffers.compiled_values import counter_value
 from analyzer.interfaces.buffers.layout import (
     BLOCK,
     CLOCK,
@@ -23,13 +23,13 @@ from analyzer.interfaces.buffers.layout import (
     INSTANCE_SIZE,
     SINGLE,
 )
-from analyzer.interfaces.buffers.regular import (
+from analyzer.interfaces.buffers.perf_data_layout import (
     PERF_DATA,
     Grid,
     Ints,
-    Layout,
     Part,
-    PerfParts,
+    PerfDataLayout,
+    PerfDataParts,
     Singles,
     Words,
     arrays_joined,
@@ -54,7 +54,7 @@ class BlockParts(Struct, frozen=True):
     grids: Sequence[Grid]
 
 
-def block_parts(data: bytes, layout: Layout) -> Iterator[BlockParts]:
+def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
     """The blocks of a buffer of this layout, in their order."""
     count = len(layout.starts) - 1
     grids: dict[int, list[Grid]] = {}
@@ -86,7 +86,7 @@ def block_parts(data: bytes, layout: Layout) -> Iterator[BlockParts]:
         yield BlockParts(start, status, kind, size, reserved, ids, pairs, within)
 
 
-def values_of(read: PerfParts) -> list[int | str]:
+def values_of(read: PerfDataParts) -> list[int | str]:
     """All values, 0 for an error block."""
     values: list[int | str] = read.values.tolist()
     for at, text in read.texts.items():
@@ -101,7 +101,7 @@ def instances_of(data: bytes, grid: Grid) -> Iterator[tuple[int, int, str]]:
         yield size_at(data, start)[0], number, name
 
 
-def regular_tree(data: bytes) -> dict[str, Any] | None:
+def perf_data_tree(data: bytes) -> dict[str, Any] | None:
     """The tree of a regular buffer, as `decode_buffer` has it."""
     read = PERF_DATA.read(data)
     if read is None:
@@ -161,7 +161,7 @@ def _row_tree(pairs: Sequence[tuple[int, int]], values: Iterator[int | str]) -> 
 RawRow = tuple[int, int, int, int | None, str | None, int | None, bytes | None]
 
 
-def rows_of(data: bytes, layout: Layout) -> Iterator[RawRow]:
+def rows_of(data: bytes, layout: PerfDataLayout) -> Iterator[RawRow]:
     """What `PerfRow` consists of, value by value."""
     for part in layout.parts:
         if isinstance(part, Grid):
@@ -220,7 +220,7 @@ class PerfColumns(Struct, frozen=True, eq=False, dict=True):
         return np.array([*(numbers[name] for name in self.instance_names), -1], np.int64)[self.instance]
 
 
-def regular_columns(data: bytes) -> PerfColumns | None:
+def columns_of_perf_data(data: bytes) -> PerfColumns | None:
     """The columns of a regular buffer."""
     read = PERF_DATA.read(data)
     if read is None:

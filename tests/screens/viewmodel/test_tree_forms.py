@@ -15,11 +15,11 @@ from analyzer.interfaces.buffers import StubKind, map_fields
 from analyzer.interfaces.contents.field_maps import status_name
 from analyzer.results.display import Form, Node
 from analyzer.results.packets import CapturedFrame
-from analyzer.screens.viewmodel import forms as module
+from analyzer.screens.viewmodel import tree_forms as module
 from analyzer.screens.viewmodel.carriers import frame_tree
-from analyzer.screens.viewmodel.forms import Forms
 from analyzer.screens.viewmodel.layers import _form, pdu_tree, side_view, sides_of
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
+from analyzer.screens.viewmodel.tree_forms import Forms
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
 from tests.build.machine import Machine
 from tests.page import THREE, analysis_named

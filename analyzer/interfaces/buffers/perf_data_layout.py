@@ -1,9 +1,10 @@
 """Performance data (MS-PCQ 2.2.4.7) described by columns: an undamaged buffer in, what each value is of and where it stands out.
 
-There is one description (`Layout`) of a buffer. Everything but the compiled parser's own results is derived from it: columns, rows
-and trees (`derived`), JSON text (`ready`), and the comparison with the answer before (`RegularReader`). Every size has to be what
-the layout makes it, every byte has to belong to something, and nothing may call for a remark. A buffer in which anything is not as
-it should be has no description, and the compiled parser reads it; its results are what all this is tested against.
+There is one description (`PerfDataLayout`) of a buffer. Everything but the compiled parser's own results is derived from it:
+columns, rows and trees (`perf_data_columns`), JSON text (`tree_texts`), and the comparison with the answer before
+(`PerfDataReader`). Every size has to be what the layout makes it, every byte has to belong to something, and nothing may call for a
+remark. A buffer in which anything is not as it should be has no description, and the compiled parser reads it; its results are what
+all this is tested against.
 
 * Blocks are found one after the other, by their sizes. Those without instances (types 0, 1 and 2) are then read all at once:
   the first value of each, the second of each, and so on, as each size says where the next value is.
@@ -136,7 +137,7 @@ class Singles(Struct, frozen=True, eq=False):
 Part = Grid | Singles
 
 
-class Layout(KnownLayout, frozen=True, eq=False):
+class PerfDataLayout(KnownLayout, frozen=True, eq=False):
     """The whole of a buffer but its clocks and values, in the order of the buffer.
 
     Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each value
@@ -188,14 +189,14 @@ class Layout(KnownLayout, frozen=True, eq=False):
         return values
 
 
-class PerfParts(Struct, frozen=True, eq=False):
+class PerfDataParts(Struct, frozen=True, eq=False):
     """A buffer's clocks, its layout, and its values in the order of the layout's parts: 0 for an error block, and for text,
     whose bytes are in `texts` by the position of the value."""
 
     perf_time_stamp: int
     perf_time_100ns: int
     perf_freq: int
-    layout: Layout
+    layout: PerfDataLayout
     values: Words
     texts: Mapping[int, bytes] = MappingProxyType({})
 
@@ -209,7 +210,7 @@ class _Read(NamedTuple):
     texts: Mapping[int, bytes] = MappingProxyType({})
 
 
-def read_regular(data: bytes) -> PerfParts | None:
+def read_perf_data(data: bytes) -> PerfDataParts | None:
     """The values of a buffer in which everything is as it should be."""
     if len(data) < DATA_HEADER.size:
         return None
@@ -228,8 +229,8 @@ def read_regular(data: bytes) -> PerfParts | None:
     places = [found.places for found in read if found.places is not None]
     in_words = arrays_joined(places, np.int64) if len(places) == len(read) else None
     statuses = _windows(data, "u1", 4)[np.array(starts[:-1], np.int64)].view("<u4")[:, 0].astype(np.int64)
-    layout = Layout(starts, statuses, tuple(found.part for found in read), in_words)
-    return PerfParts(
+    layout = PerfDataLayout(starts, statuses, tuple(found.part for found in read), in_words)
+    return PerfDataParts(
         stamp, time_100ns, freq, layout, arrays_joined([found.values for found in read], np.uint64), _texts(read)
     )
 
@@ -672,25 +673,25 @@ def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
     return [utf16_text(data[start:stop]) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
-class RegularReader:
-    """Reads one answer after the other, as `read_regular` does, faster where an answer has the layout of an earlier one.
+class PerfDataReader:
+    """Reads one answer after the other, as `read_perf_data` does, faster where an answer has the layout of an earlier one.
 
     `layout` of both is then the same object (`KnownLayout.once`).
     """
 
     def __init__(self) -> None:
-        self._known: SameLayout[Layout, np.uint64] = SameLayout("<u8", MAX_BYTES)
+        self._known: SameLayout[PerfDataLayout, np.uint64] = SameLayout("<u8", MAX_BYTES)
 
-    def read(self, data: bytes) -> PerfParts | None:
+    def read(self, data: bytes) -> PerfDataParts | None:
         layout = self._known.find(data)
         if layout is not None:
             _, _, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
-            return PerfParts(stamp, time_100ns, freq, layout, layout.values_in(data))
-        read = read_regular(data)
+            return PerfDataParts(stamp, time_100ns, freq, layout, layout.values_in(data))
+        read = read_perf_data(data)
         if read is not None and (free := read.layout.free) is not None:
             self._known.remember(data, read.layout, free)
         return read
 
 
 # All answers of a process are read by this one: each layout is taken apart once, whoever asks.
-PERF_DATA: Final = RegularReader()
+PERF_DATA: Final = PerfDataReader()

@@ -1,4 +1,4 @@
-"""What is derived from the description of a regular PERF_DATA_BLOCK (`regular_v1`): its tree, as `decode_buffer` has it."""
+"""The tree of a regular PERF_DATA_BLOCK, made from its description (`winperf_layout`), as `decode_buffer` has it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import orjson
 
 from analyzer.interfaces.buffers.layout import (
     CLOCK,
-    V1_DEFINITION,
-    V1_DEFINITION_FIELDS,
-    V1_HEADER,
-    V1_INSTANCE,
-    V1_INSTANCE_FIELDS,
-    V1_LENGTH,
-    V1_OBJECT_FIELDS,
-    V1_WHOLE_HEADER,
-    V1_WHOLE_OBJECT,
+    WINPERF_DEFINITION,
+    WINPERF_DEFINITION_FIELDS,
+    WINPERF_HEADER,
+    WINPERF_INSTANCE,
+    WINPERF_INSTANCE_FIELDS,
+    WINPERF_LENGTH,
+    WINPERF_OBJECT_FIELDS,
+    WINPERF_WHOLE_HEADER,
+    WINPERF_WHOLE_OBJECT,
 )
-from analyzer.interfaces.buffers.objects_v1 import PERF_NO_INSTANCES, CounterDefinition
-from analyzer.interfaces.buffers.regular_v1 import WINPERF, V1Block, mixed_object
 from analyzer.interfaces.buffers.windows_text import utf16_text
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfParts, mixed_object
+from analyzer.interfaces.buffers.winperf_objects import PERF_NO_INSTANCES, CounterDefinition
 
 _Values = list[int | str | None]
 # Stands for a number in text: JSON has no such character elsewhere.
@@ -31,15 +31,15 @@ _NUMBER = orjson.Fragment(b"\0")
 _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 
-def regular_v1_tree(data: bytes) -> dict[str, Any] | None:
+def winperf_tree(data: bytes) -> dict[str, Any] | None:
     """The tree of a regular block; None for another, and for one that calls for a remark (`remarks`)."""
     block = WINPERF.read(data)
     return _tree(data, block, iter(block.values.tolist())) if block is not None and is_plain(data, block) else None
 
 
-def regular_v1_form(data: bytes, block: V1Block) -> bytes | None:
-    """The tree of a regular block as JSON text for all blocks of its layout, with a NUL for each of `v1_numbers`; None where it
-    calls for a remark, and where values are text."""
+def winperf_form(data: bytes, block: WinperfParts) -> bytes | None:
+    """The tree of a regular block as JSON text for all blocks of its layout, with a NUL for each of `winperf_numbers`; None where
+    it calls for a remark, and where values are text."""
     if any(block.layout.mixed) or not is_plain(data, block):
         return None
     tree = _tree(data, block, repeat(_NUMBER))
@@ -49,20 +49,20 @@ def regular_v1_form(data: bytes, block: V1Block) -> bytes | None:
     return orjson.dumps(tree)
 
 
-def v1_numbers(data: bytes, block: V1Block) -> list[int]:
+def winperf_numbers(data: bytes, block: WinperfParts) -> list[int]:
     """The clocks and values of a block, in the order of its tree."""
     layout = block.layout
     values = iter(block.values.tolist())
-    numbers = [*v1_header(data)["system_time"].values(), block.perf_time, block.perf_freq, block.perf_time_100ns]
+    numbers = [*winperf_header(data)["system_time"].values(), block.perf_time, block.perf_freq, block.perf_time_100ns]
     for clocks, item, blocks in zip(block.object_clocks, layout.objects, layout.blocks, strict=True):
         numbers += clocks
         numbers += islice(values, len(blocks) * sum(definition.size > 0 for definition in item.definitions))
     return numbers
 
 
-def v1_header(data: bytes) -> dict[str, Any]:
+def winperf_header(data: bytes) -> dict[str, Any]:
     """The fields of a regular block before its objects."""
-    signature, order, version, revision, *lengths = V1_WHOLE_HEADER.unpack_from(data)
+    signature, order, version, revision, *lengths = WINPERF_WHOLE_HEADER.unpack_from(data)
     total, header_length, count, default, *clock = lengths[: 4 + len(CLOCK)]
     _, perf_time, perf_freq, perf_time_100ns, name_length, name_offset = lengths[4 + len(CLOCK) :]
     return {
@@ -83,23 +83,23 @@ def v1_header(data: bytes) -> dict[str, Any]:
     }
 
 
-def _tree(data: bytes, block: V1Block, values: Iterator[Any]) -> dict[str, Any]:
-    tree = v1_header(data)
+def _tree(data: bytes, block: WinperfParts, values: Iterator[Any]) -> dict[str, Any]:
+    tree = winperf_header(data)
     tree["objects"] = [_object_tree(data, block, number, values) for number in range(len(block.layout.objects))]
     start, length = tree["system_name_offset"], tree["system_name_length"]
     tree["system_name"] = utf16_text(data[start : start + length]) if length else None
     return tree
 
 
-def _object_tree(data: bytes, block: V1Block, number: int, values: Iterator[Any]) -> dict[str, Any]:
+def _object_tree(data: bytes, block: WinperfParts, number: int, values: Iterator[Any]) -> dict[str, Any]:
     layout, start = block.layout, block.layout.starts[number]
     item = layout.objects[number]
-    total, *fields = V1_WHOLE_OBJECT.unpack_from(data, start)
-    body = dict(zip(V1_OBJECT_FIELDS[1:], fields, strict=True))
+    total, *fields = WINPERF_WHOLE_OBJECT.unpack_from(data, start)
+    body = dict(zip(WINPERF_OBJECT_FIELDS[1:], fields, strict=True))
     at = start + body["header_length"]
     counters = []
     for _ in item.definitions:
-        counters.append(dict(zip(V1_DEFINITION_FIELDS, V1_DEFINITION.unpack_from(data, at), strict=True)))
+        counters.append(dict(zip(WINPERF_DEFINITION_FIELDS, WINPERF_DEFINITION.unpack_from(data, at), strict=True)))
         at += counters[-1]["byte_length"]
     body["counters"] = counters
     if layout.mixed[number]:
@@ -112,8 +112,8 @@ def _object_tree(data: bytes, block: V1Block, number: int, values: Iterator[Any]
     if item.num_instances >= 0:
         at, instances = start + body["definition_length"], []
         for instance, place, row in zip(item.instances, layout.blocks[number], rows, strict=True):
-            length, *described = V1_INSTANCE.unpack_from(data, at)
-            definition = dict(zip(V1_INSTANCE_FIELDS[1:], described, strict=True))
+            length, *described = WINPERF_INSTANCE.unpack_from(data, at)
+            definition = dict(zip(WINPERF_INSTANCE_FIELDS[1:], described, strict=True))
             definition["name"] = instance.name
             counter_block = _counter_block(data, place, row)
             instances.append({"byte_length": length, "definition": definition, "counter_block": counter_block})
@@ -128,16 +128,16 @@ def _row(definitions: tuple[CounterDefinition, ...], values: Iterator[Any]) -> _
 
 
 def _counter_block(data: bytes, at: int, values: _Values) -> dict[str, Any]:
-    return {"byte_length": V1_LENGTH.unpack_from(data, at)[0], "body": {"values": values}}
+    return {"byte_length": WINPERF_LENGTH.unpack_from(data, at)[0], "body": {"values": values}}
 
 
-def is_plain(data: bytes, block: V1Block) -> bool:
+def is_plain(data: bytes, block: WinperfParts) -> bool:
     """Whether a block calls for no remark: its lengths agree with each other, and no bytes are left over."""
     layout = block.layout
-    total, at, *_ = V1_HEADER.unpack_from(data)
+    total, at, *_ = WINPERF_HEADER.unpack_from(data)
     for start, item, blocks in zip(layout.starts, layout.objects, layout.blocks, strict=True):
-        at = start + V1_LENGTH.unpack_from(data, start)[0]
+        at = start + WINPERF_LENGTH.unpack_from(data, start)[0]
         needed = max((one.offset + one.size for one in item.definitions if one.size), default=0)
-        if blocks and V1_LENGTH.unpack_from(data, blocks[-1])[0] < needed:
+        if blocks and WINPERF_LENGTH.unpack_from(data, blocks[-1])[0] < needed:
             return False
     return (not layout.starts or at <= total) and not data[at:].strip(b"\0")

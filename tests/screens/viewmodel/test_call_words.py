@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.interfaces.buffers.regular_v1 import WINPERF
-from analyzer.screens.viewmodel.words import answer_words
+from analyzer.interfaces.buffers.winperf_layout import WINPERF
+from analyzer.screens.viewmodel.call_words import answer_words
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import HANDLE, Calls, analysis_of, winreg
