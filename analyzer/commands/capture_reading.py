@@ -145,7 +145,8 @@ class CaptureReading(Struct, frozen=True):
         """Reads the captures; `-` is standard input. `pdus`, `in_sessions` and `with_files` are as for `pipeline.run.analyze`.
         Where nobody else hears of the progress, it is written to standard error."""
         from analyzer.core.output.progress import watching
-        from analyzer.pipeline.run import analyze, sources_of
+        from analyzer.pipeline.run import analyze
+        from analyzer.pipeline.segments import sources_of
 
         # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
         gc.freeze()
@@ -224,7 +225,8 @@ class CaptureReading(Struct, frozen=True):
     def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
         """The captures, to be read while calls are taken from them. The progress is written where it is `watched`."""
         from analyzer.core.output.progress import watching
-        from analyzer.pipeline.run import sources_of, stream
+        from analyzer.pipeline.run import stream
+        from analyzer.pipeline.segments import sources_of
 
         if self.engine is not EngineName.own:
             raise typer.BadParameter("tshark reads captures as a whole", param_hint="--names-from now")
@@ -246,7 +248,7 @@ class CaptureReading(Struct, frozen=True):
     def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
         """The analysis with the packets of calls with these numbers, of all by default, which are read once more."""
         from analyzer.pipeline.packet_reader import packets_of
-        from analyzer.pipeline.run import sources_of
+        from analyzer.pipeline.segments import sources_of
         from analyzer.results.packets import Packets
 
         if self.pseudonyms is not None:

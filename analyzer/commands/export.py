@@ -184,7 +184,7 @@ def _write_slice(
     destination: Destination,
     secrets: bytes | None,
 ) -> None:
-    from analyzer.pipeline.run import sources_of
+    from analyzer.pipeline.segments import sources_of
     from analyzer.pipeline.slicing import slice_of
 
     found = slice_of(sources_of(files), analysis, calls, reading.keyring, reading.limits, secrets)

@@ -56,7 +56,7 @@ def triage(
     from analyzer.capture.digest import digest_of
     from analyzer.capture.reader import expand
     from analyzer.core.errors import InputError
-    from analyzer.pipeline.run import sources_of
+    from analyzer.pipeline.segments import sources_of
     from analyzer.screens.views.triage import Triage
 
     failures: list[InputError] = []

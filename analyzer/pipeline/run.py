@@ -5,35 +5,23 @@ A case needs no layer, so that they are loaded when a capture is read.
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.core.events import BlockEnds, CaptureEnds, ClockSetBack, Conflict, Event, Problem
+from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.paths import path_of_text, text_of_path
-from analyzer.core.times import earliest
 from analyzer.pipeline.container import is_case
+from analyzer.pipeline.event_collector import EventCollector
+from analyzer.pipeline.layer_chain import Layer, LayerChain
+from analyzer.pipeline.segments import Source, own_segments, segments_of, tshark_segments
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call
-from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.catalog import Catalogs
-from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
-from analyzer.results.name_tables import NameTables
-from analyzer.results.record import Endpoint
-from analyzer.transport.channel.channel_events import ChannelClosed
-from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import plain_call
-from analyzer.transport.tcp.stream_events import Recognised
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets
@@ -46,7 +34,6 @@ if TYPE_CHECKING:
     from analyzer.pipeline.stream import Stream
     from analyzer.results.evidence import FileDigest
     from analyzer.results.metadata import Metadata
-    from analyzer.transport.packet.dissector import Dissector
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.packet.tallies import Tallies
     from analyzer.transport.rpc.rpc_layer import RpcLayer
@@ -56,89 +43,10 @@ if TYPE_CHECKING:
 Engine = Literal["own", "tshark"]
 # Of the calls that SMB sessions carry: all are read, or no more than states who took part, or none.
 InSessions = Literal["all", "naming", "none"]
-_Listed = TypeVar("_Listed")
-Source = str | Path | BinaryIO
-
-
-class Layer(Protocol):
-    """A layer: one item in, the events it completed out; `finish` yields what the end of the capture completes.
-
-    `takes` are the types of event that it takes; all others it would pass on unchanged.
-    """
-
-    takes: ClassVar[frozenset[type[Event]]]
-
-    def feed(self, event: Event) -> Iterable[Event]: ...
-
-    def finish(self) -> Iterable[Event]: ...
-
-
-@runtime_checkable
-class Waiting(Protocol):
-    """A layer in which something waits for what is still to come."""
-
-    def open_since(self, since_ns: int) -> int | None: ...
 
 
 # A smaller capture is read by one process, whatever is in it.
 _LEAST_SHARED = 4 << 20
-
-
-class LayerChain:
-    """Layers one above the other; what a layer yields is fed to the next."""
-
-    def __init__(self, layers: Sequence[Layer]) -> None:
-        self._layers = layers
-        self._feeds = [(layer.feed, layer.takes) for layer in layers]
-
-    def open_since(self, since_ns: int) -> int | None:
-        """When the first of what began at this time or later, and is not complete in some layer, began."""
-        return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
-
-    def climb(self, events: Collection[Event], first: int = 0) -> Collection[Event]:
-        """What comes out on top of events that are fed to the layer `first`. A layer sees all that it takes of what the one below
-        yields, in the order of one by one."""
-        for feed, takes in self._feeds[first:] if first else self._feeds:
-            if takes.isdisjoint(map(type, events)):
-                continue
-            higher = list[Event]()
-            for event in events:
-                if type(event) in takes:
-                    higher += feed(event)
-                else:
-                    higher.append(event)
-            events = higher
-            if not events:
-                break
-        return events
-
-    def finish(self) -> Generator[Collection[Event]]:
-        """What comes out on top at the end of the capture, together what one layer completes."""
-        for at, layer in enumerate(self._layers, 1):
-            yield self.climb(list(layer.finish()), at)
-
-    def run(self, events: Iterable[Event]) -> Generator[Event]:
-        """What comes out on top of all events of a capture."""
-        for group in self.groups(events):
-            yield from group
-
-    def groups(self, events: Iterable[Event]) -> Generator[Collection[Event]]:
-        """What comes out on top, together what comes of one event. The events are closed when no more of them are taken. The files
-        that they are read from are then closed, whatever holds on to the error that ended it.
-        """
-        with closing(events) if isinstance(events, Generator) else nullcontext():
-            for event in events:
-                yield self.climb((event,))
-            yield self.climb((CaptureEnds(),))
-            yield from self.finish()
-
-    def above(self, groups: Iterable[Collection[Event]]) -> Generator[Event]:
-        """What comes out on top of what came out on top of another chain."""
-        with closing(groups) if isinstance(groups, Generator) else nullcontext():
-            for group in groups:
-                yield from self.climb(group)
-            for group in self.finish():
-                yield from group
 
 
 def analyze(
@@ -186,7 +94,7 @@ def analyze(
     )
     for shared in (sharing, None):
         found = (
-            own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else _tshark_segments(sources)
+            own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else tshark_segments(sources)
         )
         waiting, facts = [found[0]], found[1]
         del found
@@ -217,7 +125,7 @@ def analyze_frames(
     has them to report; `tickets` are those whose issue is known already, `set_back` the frames before which the clock went back."""
     from analyzer.transport.packet.dissector import Dissector
 
-    segments = _segments(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
+    segments = segments_of(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
     analysis = _read([segments], facts, keyring, limits, pdus=False, tickets=tickets)
     assert analysis is not None
     return analysis
@@ -229,7 +137,7 @@ def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Ticket
     from analyzer.transport.packet.tallies import Tallies
 
     layers, tickets = stream_layers(limits)
-    segments = _segments(frames, Dissector(limits=limits, tallies=Tallies()))
+    segments = segments_of(frames, Dissector(limits=limits, tallies=Tallies()))
     for _ in LayerChain(layers).run(segments):
         pass
     return tickets
@@ -257,7 +165,7 @@ def _read(
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.transport.rpc.rpc_marks import MarksInSessions
 
-    learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(limits)
+    learner, follower, collected = CatalogLearner(), KeyFollower(), EventCollector(limits)
     pcq = PerflibLayer(learner)
     above = (*redactor, *_decoders(pcq, follower))
     file_log = _file_log(limits) if with_files else None
@@ -351,7 +259,7 @@ def stream(
     segments, facts = (
         own_segments(sources, progress, limits, hashing=hashing, bound=bound, streaming=True, block_bytes=block_bytes)
         if engine == "own"
-        else _tshark_segments(sources, streaming=True)
+        else tshark_segments(sources, streaming=True)
     )
     learner, follower = CatalogLearner(), KeyFollower(learning=False)
     pcq = PerflibLayer(learner, learning=False)
@@ -363,7 +271,7 @@ def stream(
         chain.open_since,
         rpc.open_before,
         CallStream(pcq.losses, learner, follower, limits.order_calls),
-        _Collector(limits),
+        EventCollector(limits),
         facts if not hashing else lambda: _with_digests(facts()),
         learner.catalogs,
         follower.names,
@@ -397,7 +305,7 @@ def _redaction(
 
 def _collect(
     waiting: list[Iterator[Event]],
-    collected: _Collector,
+    collected: EventCollector,
     facts: Callable[[], CaptureFacts],
     failed: Callable[[Exception], None] | None,
 ) -> None:
@@ -481,11 +389,6 @@ def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring,
     return keyring, problems
 
 
-def sources_of(names: Sequence[str]) -> list[Source]:
-    """File arguments of a command as sources: `-` is standard input."""
-    return [sys.stdin.buffer if name == "-" and sys.stdin is not None else name for name in names]
-
-
 def smb_session_keys(
     sources: Sequence[Source],
     keyring: Keyring,
@@ -503,7 +406,7 @@ def smb_session_keys(
     """
     from analyzer.transport.tcp.reassembler import Reassembler
 
-    segments, _ = own_segments(sources, progress, limits, bound=bound) if engine == "own" else _tshark_segments(sources)
+    segments, _ = own_segments(sources, progress, limits, bound=bound) if engine == "own" else tshark_segments(sources)
     found: dict[int, bytes] = {}
     chain = LayerChain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
@@ -555,139 +458,6 @@ def _channels(
     return [smb, TcpChannels(channels)]
 
 
-# Memory of what is listed beside its text and numbers, as measured.
-_LISTED_COST = 500
-# In calls of so many is looked which of them used bytes with two versions.
-_MOST_CONFLICTS = 4096
-
-
-class _Collector:
-    """What reaches the top, by kind."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._unlisted: Counter[str] = Counter()
-        self._listed_memory = 0
-        self.calls = CallTable()
-        self.problems: list[Problem] = []
-        self.conflicts: list[Conflict] = []
-        self.sessions: list[SmbSession] = []
-        self.logons: list[Logon] = []
-        self.late: list[LateLogon] = []
-        self.flow_links: list[FlowLink] = []
-        self.bounds: list[Bound] = []
-        self.features: list[FeaturesOffered] = []
-        self.marks: list[ClientMarks] = []
-        self._known_marks: set[tuple[Endpoint, Endpoint, tuple[str, ...]]] = set()
-        self._shared_marks: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._marks_memory = 0
-        self.closed: set[int] = set()
-        self.has_ended = False
-        self.connections: Counter[str] = Counter()
-        self.pdus: list[Pdu] = []
-        self.jobs = 1
-
-    def _list(self, listed: list[_Listed], item: _Listed, what: str, most: int) -> None:
-        if len(listed) < most and self._listed_memory < self._limits.listed_memory:
-            listed.append(item)
-            self._listed_memory += _LISTED_COST + 2 * len(msgspec.msgpack.encode(item, enc_hook=str))
-        else:
-            self._unlisted[what] += 1
-
-    def _mark(self, event: ClientMarks) -> None:
-        """A client shows the same on a connection again and again: the first of each is kept."""
-        key = event.client, event.server, event.marks
-        if key in self._known_marks:
-            return
-        if len(self.marks) >= self._limits.listed or self._marks_memory >= self._limits.listed_memory:
-            self._unlisted["marks of programs"] += 1
-            return
-        # Connections of a program show the same, which is kept once.
-        shared = self._shared_marks.get(event.marks)
-        self._marks_memory += _LISTED_COST
-        if shared is None:
-            shared = self._shared_marks[event.marks] = event.marks
-            self._marks_memory += 2 * sum(map(len, shared))
-        self._known_marks.add((event.client, event.server, shared))
-        self.marks.append(replace(event, marks=shared))
-
-    def ends_early(self, error: Exception, frames: int) -> None:
-        """States that the program failed behind so many frames."""
-        text = f"the program failed here ({type(error).__name__}): nothing beyond frame {frames} was read"
-        self.problems.append(Problem("failed", "pipeline", (), text))
-
-    def unlisted(self) -> Iterator[Problem]:
-        """What there was beside what is listed."""
-        for what, count in self._unlisted.items():
-            yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
-
-    def analysis(
-        self, capture: CaptureFacts, calls: OrderedCalls, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
-    ) -> Analysis:
-        """What was collected, with the calls in order and what they state about counters."""
-        return Analysis(
-            capture=capture,
-            calls=calls,
-            problems=(*self.problems, *self.unlisted()),
-            sessions=self.sessions_in_order(),
-            logons=tuple(sorted(self.logons, key=lambda logon: (logon.first_time_ns, logon.number))),
-            bounds=tuple(self.bounds),
-            pdus=tuple(self.pdus),
-            catalogs=catalogs,
-            name_tables=names,
-            secrets_given=secrets_given,
-            features=tuple(self.features),
-            marks=tuple(self.marks),
-            closed=frozenset(self.closed),
-            connections=self.connections,
-            jobs=self.jobs,
-            flow_links=tuple(self._flow_links_of_ours()),
-        )
-
-    def _flow_links_of_ours(self) -> Iterator[FlowLink]:
-        """Those of connections with sessions and logons: of whoever takes part nothing else is asked."""
-        ends = {(one.client, one.server) for one in self.sessions} | {(one.client, one.server) for one in self.logons}
-        return (one for one in self.flow_links if (one.src, one.dst) in ends or (one.dst, one.src) in ends)
-
-    def sessions_in_order(self) -> tuple[SmbSession, ...]:
-        """By the time of their first frame."""
-        return tuple(sorted(self.sessions, key=lambda session: (session.first_time_ns, session.number)))
-
-    def take(self, event: Event) -> None:
-        match event:
-            case Call():
-                self.calls.append(event)
-            case Exchange():
-                self.calls.append(plain_call(event))
-            case Problem():
-                self._list(self.problems, event, f"problems of kind {event.kind}", self._limits.problems)
-            case Conflict():
-                self._list(self.conflicts, event, "conflicts", _MOST_CONFLICTS)
-            case SmbSession():
-                self._list(self.sessions, event, "SMB sessions", self._limits.listed)
-            case Logon():
-                self._list(self.logons, event, "logons", self._limits.listed)
-            case LateLogon():
-                self._list(self.late, event, "late logons", self._limits.listed)
-            case FlowLink():
-                self.flow_links.append(event)
-            case Recognised(protocol=protocol):
-                self.connections[protocol] += 1
-            case Bound():
-                self._list(self.bounds, event, "binds", self._limits.listed)
-            case ChannelClosed(channel=channel):
-                if not self.has_ended:
-                    self.closed.add(channel.number)
-            case CaptureEnds():
-                self.has_ended = True
-            case FeaturesOffered():
-                self._list(self.features, event, "feature negotiations", self._limits.listed)
-            case ClientMarks():
-                self._mark(event)
-            case Pdu():
-                self.pdus.append(event)
-
-
 def _with_digests(facts: CaptureFacts) -> CaptureFacts:
     return replace(facts, digests=digests_of(facts))
 
@@ -698,102 +468,3 @@ def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
 
     known = {digest.name: digest for digest in facts.digests}
     return tuple(known.get(name) or digest_of(path_of_text(name)) for name in facts.files)
-
-
-def own_segments(
-    sources: Sequence[Source],
-    progress: Callable[[int, int], None] | None,
-    limits: Limits,
-    *,
-    hashing: bool = False,
-    bound: ReadBound | None = None,
-    streaming: bool = False,
-    block_bytes: int | None = None,
-) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    """`streaming`, the ends of blocks come among the events."""
-    from analyzer.capture.reader import BLOCK_BYTES, CaptureReader
-    from analyzer.transport.packet.dissector import LOOK_BEHIND_BYTES, Dissector
-
-    reader = CaptureReader(
-        sources,
-        hashing=hashing,
-        limits=limits,
-        bound=bound,
-        streaming=streaming,
-        block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
-    )
-
-    def facts() -> CaptureFacts:
-        info = reader.info
-        found = (info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns, info.names)
-        return CaptureFacts(*found, reader.digests, reader.traces)
-
-    def position() -> int:
-        return reader.position
-
-    is_drained = (lambda: reader.is_drained) if streaming else None
-    dissector = Dissector(limits=limits, most_passed=LOOK_BEHIND_BYTES if streaming else None)
-    return _segments(reader, dissector, progress, position, is_drained, reader.set_back), facts
-
-
-def _segments(
-    frames: Iterable[FrameBlock | Problem],
-    dissector: Dissector,
-    progress: Callable[[int, int], None] | None = None,
-    position: Callable[[], int] = lambda: 0,
-    is_drained: Callable[[], bool] | None = None,
-    set_back: Sequence[int] = (),
-) -> Iterator[Event]:
-    """`is_drained` says whether there is nothing more to read for the moment; with it, the ends of blocks come among the events.
-    `set_back` are the frames so far before which the clock went back."""
-    count, latest, told = 0, (-1, 0), 0
-    for item in frames:
-        if isinstance(item, Problem):
-            yield item
-            continue
-        if len(set_back) > told:
-            yield ClockSetBack(tuple(set_back[told:]))
-            told = len(set_back)
-        yield from dissector.feed(item)
-        count += len(item)
-        if is_drained is not None:
-            if is_drained():
-                yield from dissector.flush()
-            last = int(item.times_ns.argmax())
-            latest = max(
-                latest, (int(item.times_ns[last]), int(item.frames[item.times_ns == item.times_ns[last]].max()) + 1)
-            )
-            since = dissector.since_ns
-            yield BlockEnds(latest if since is None else min(latest, (since, 0)))
-        if progress is not None:
-            progress(count, position())
-    yield from dissector.finish()
-
-
-def _tshark_segments(
-    sources: Sequence[Source], *, streaming: bool = False
-) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    """`streaming`, the ends of blocks come among the events."""
-    from analyzer.transport.packet.tshark import TsharkEngine
-
-    tshark = TsharkEngine(sources)
-
-    def facts() -> CaptureFacts:
-        info = tshark.info
-        return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns)
-
-    return _in_blocks(tshark) if streaming else tshark, facts
-
-
-# So many segments are a block where there is no other.
-_SEGMENTS_OF_BLOCK = 256
-
-
-def _in_blocks(segments: Iterable[Event]) -> Iterator[Event]:
-    """Segments with the ends of blocks among them."""
-    from analyzer.transport.packet.segment import SegmentBatch
-
-    for count, event in enumerate(segments, 1):
-        if isinstance(event, SegmentBatch) and count % _SEGMENTS_OF_BLOCK == 0:
-            yield BlockEnds((event.time_ns, 0))
-        yield event

@@ -33,7 +33,9 @@ from analyzer.core.numbering import Numbers
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
-from analyzer.pipeline.run import LayerChain, own_segments, stream_layers
+from analyzer.pipeline.layer_chain import LayerChain
+from analyzer.pipeline.run import stream_layers
+from analyzer.pipeline.segments import own_segments
 from analyzer.results import scmr, winreg
 from analyzer.results.call import Call, handle_of
 from analyzer.results.call_rows import SharedValues

@@ -20,7 +20,7 @@ from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
 from analyzer.interfaces.resolution.resolve import resolved
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer
-from analyzer.pipeline.run import _Collector
+from analyzer.pipeline.event_collector import EventCollector
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import CallState, Side
 from analyzer.results.connection import Channel, Logon, SmbSession
@@ -325,7 +325,7 @@ def logon_of(session: SmbSession) -> Logon:
 
 def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Analysis:
     """What the layers above make of these events, as the pipeline puts it together."""
-    learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(DEFAULTS)
+    learner, follower, collected = CatalogLearner(), KeyFollower(), EventCollector(DEFAULTS)
     pcq, registry, services = PerflibLayer(learner), WinregLayer(follower), ServiceLayer()
     for event in events:
         for higher in pcq.feed(event):

@@ -10,7 +10,7 @@ from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.pipeline.run import Layer
+from analyzer.pipeline.layer_chain import Layer
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.smb.connection_state import KeyLog

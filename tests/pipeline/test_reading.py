@@ -14,7 +14,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
-from analyzer.pipeline import run as module
+from analyzer.pipeline import segments as segments_module
 from analyzer.pipeline.packet_reader import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.stream import Stream
@@ -59,7 +59,7 @@ class _Dissector:
 
 
 def read(blocks: Iterable[Any], since_ns: int | None = None, **options: Any) -> list[Any]:
-    return list(module._segments(blocks, _Dissector(since_ns), **options))  # type: ignore[arg-type]
+    return list(segments_module.segments_of(blocks, _Dissector(since_ns), **options))  # type: ignore[arg-type]
 
 
 def test_problems_of_files_pass_and_all_frames_are_counted() -> None:
@@ -93,13 +93,19 @@ def test_what_waits_for_order_is_given_out_when_nothing_more_is_there() -> None:
 
 
 def test_segments_of_another_engine_come_in_blocks_of_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SEGMENTS_OF_BLOCK", 3)
+    monkeypatch.setattr(segments_module, "_SEGMENTS_OF_BLOCK", 3)
     talk = Talk()
     segments = [SegmentBatch.of(talk.c(b"x")) for _ in range(7)]
     ends = [BlockEnds((segments[number].time_ns, 0)) for number in (2, 5)]
-    assert list(module._in_blocks(segments)) == [*segments[:2], ends[0], *segments[2:5], ends[1], *segments[5:]]
+    assert list(segments_module._in_blocks(segments)) == [
+        *segments[:2],
+        ends[0],
+        *segments[2:5],
+        ends[1],
+        *segments[5:],
+    ]
     # A problem is no segment, and no block ends at it.
-    assert list(module._in_blocks([segments[0], segments[1], NOTE])) == [segments[0], segments[1], NOTE]
+    assert list(segments_module._in_blocks([segments[0], segments[1], NOTE])) == [segments[0], segments[1], NOTE]
 
 
 # ----------------------------------------------------------------------------------------- a capture while it is read

@@ -14,19 +14,11 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, CaptureEnds, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.pipeline import run as module
+from analyzer.pipeline import segments as segments_module
 from analyzer.pipeline.case import write_case
-from analyzer.pipeline.run import (
-    _LISTED_COST,
-    LayerChain,
-    _collect,
-    _Collector,
-    analyze,
-    follow_messages,
-    smb_session_keys,
-    stream,
-    tickets_in,
-)
+from analyzer.pipeline.event_collector import _LISTED_COST, EventCollector
+from analyzer.pipeline.layer_chain import LayerChain
+from analyzer.pipeline.run import _collect, analyze, follow_messages, smb_session_keys, stream, tickets_in
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.metadata import metadata_of
 from analyzer.transport.channel.channel_events import ChannelClosed
@@ -88,7 +80,7 @@ def failing(error: Exception) -> Any:
 def test_what_nobody_foresaw_ends_the_reading_where_somebody_is_told() -> None:
     told: list[Exception] = []
     error = ValueError("x")
-    found = _Collector(DEFAULTS)
+    found = EventCollector(DEFAULTS)
     _collect(failing(error), found, lambda: NOTHING, told.append)
     assert told == [error]
     assert [problem.text for problem in found.problems] == [
@@ -102,7 +94,7 @@ def test_what_cannot_be_read_is_raised_whoever_is_told() -> None:
     told: list[Exception] = []
     for error, failed in ((InputError("x"), told.append), (ValueError("x"), None), (InputError("x"), None)):
         with pytest.raises(type(error), match="x"):
-            _collect(failing(error), _Collector(DEFAULTS), lambda: NOTHING, failed)
+            _collect(failing(error), EventCollector(DEFAULTS), lambda: NOTHING, failed)
     assert told == []
 
 
@@ -115,7 +107,7 @@ def test_what_is_listed_is_bounded_by_its_memory() -> None:
     cost = 500 + 2 * len(msgspec.msgpack.encode(problem, enc_hook=str))
     assert _LISTED_COST == 500
     for memory, listed in ((0, 0), (1, 1), (cost, 1), (cost + 1, 2), (2 * cost, 2), (2 * cost + 1, 3)):
-        collected = _Collector(Limits(listed_memory=memory))
+        collected = EventCollector(Limits(listed_memory=memory))
         for _ in range(4):
             collected.take(problem)
         assert len(collected.problems) == listed, memory
@@ -124,7 +116,7 @@ def test_what_is_listed_is_bounded_by_its_memory() -> None:
 
 
 def test_what_is_closed_by_the_end_of_the_capture_was_not_closed_in_it() -> None:
-    collected = _Collector(DEFAULTS)
+    collected = EventCollector(DEFAULTS)
     other = msgspec.structs.replace(CHANNEL, number=9)
     for event in (ChannelClosed(CHANNEL), CaptureEnds(), ChannelClosed(other)):
         collected.take(event)
@@ -152,7 +144,7 @@ def test_names_of_a_file_are_filled_in_where_a_case_is_opened(tmp_path: Path) ->
 
 
 def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SEGMENTS_OF_BLOCK", 2)
+    monkeypatch.setattr(segments_module, "_SEGMENTS_OF_BLOCK", 2)
     batches = [next(_batches()) for _ in range(4)]
     info = SimpleNamespace(files=("a",), frames=1, bytes=2, first_time_ns=3, last_time_ns=4)
 
@@ -162,10 +154,10 @@ def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypa
             self.info = info
 
     monkeypatch.setattr("analyzer.transport.packet.tshark.TsharkEngine", Engine)
-    events, facts = module._tshark_segments(["a"])
+    events, facts = segments_module.tshark_segments(["a"])
     assert list(events) == batches
     assert facts() == CaptureFacts(("a",), 1, 2, 3, 4)
-    events, _ = module._tshark_segments(["a"], streaming=True)
+    events, _ = segments_module.tshark_segments(["a"], streaming=True)
     ends = BlockEnds((batches[1].time_ns, 0))
     assert list(events) == [batches[0], ends, batches[1], batches[2], ends, batches[3]]
     found = [type(event) for event in stream([CLEAR], engine="tshark")]
@@ -174,14 +166,14 @@ def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypa
 
 
 def _batches() -> Any:
-    segments, _ = module.own_segments([CLEAR], None, DEFAULTS)
+    segments, _ = segments_module.own_segments([CLEAR], None, DEFAULTS)
     return (event for event in segments if isinstance(event, SegmentBatch))
 
 
 def test_files_are_hashed_only_where_that_is_asked_for() -> None:
     for hashing, names in ((False, []), (True, [str(CLEAR)])):
         options = {"hashing": True} if hashing else {}
-        segments, facts = module.own_segments([str(CLEAR)], None, DEFAULTS, **options)  # type: ignore[arg-type]
+        segments, facts = segments_module.own_segments([str(CLEAR)], None, DEFAULTS, **options)  # type: ignore[arg-type]
         events = list(segments)
         assert [digest.name for digest in facts().digests] == names
         assert not any(isinstance(event, BlockEnds) for event in events)

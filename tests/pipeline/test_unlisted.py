@@ -6,13 +6,13 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.pipeline.run import _Collector
+from analyzer.pipeline.event_collector import EventCollector
 from analyzer.results.connection import ClientMarks
 from analyzer.results.record import Endpoint
 
 
 def test_problems_beyond_the_limit_are_counted_by_kind() -> None:
-    collected = _Collector(Limits(problems=2))
+    collected = EventCollector(Limits(problems=2))
     for kind in ("gap", "malformed", "gap", "malformed", "malformed"):
         collected.take(Problem(kind, "smb", (1,), "something"))  # type: ignore[arg-type]
     assert [problem.kind for problem in collected.problems] == ["gap", "malformed"]
@@ -24,7 +24,7 @@ def test_problems_beyond_the_limit_are_counted_by_kind() -> None:
 
 @pytest.mark.parametrize("limits", [{"listed": 2}, {"listed_memory": 1000}])
 def test_marks_of_programs_beyond_the_limit_are_counted_and_those_seen_before_are_not(limits: dict[str, int]) -> None:
-    collected, server = _Collector(Limits(**limits)), Endpoint("10.0.0.2", 445)
+    collected, server = EventCollector(Limits(**limits)), Endpoint("10.0.0.2", 445)
     for port in (1, 2, 1, 3, 4):
         marks = tuple(f"smb2.{name}" for name in ("dialects=0311", "header=x"))
         collected.take(ClientMarks(Endpoint("10.0.0.1", port), server, port, (port,), marks))

@@ -34,8 +34,9 @@ from analyzer.interfaces.contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.container import is_case
 from analyzer.pipeline.loaded_metadata import load_metadata
-from analyzer.pipeline.run import Engine, Source, digests_of, stream
+from analyzer.pipeline.run import Engine, digests_of, stream
 from analyzer.pipeline.run import analyze as run
+from analyzer.pipeline.segments import Source
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.films.film import Films
 from analyzer.questions.films.film_maker import films_of
