@@ -148,8 +148,14 @@ class GrowingColumns(Columns):
         index = self._indexes[name]
         dtype = np.dtype(f"<{self.formats[name]}")
         begin, end = self._bounds[index : index + 2]
-        parts = [np.frombuffer(self._log.read(place + begin, end - begin), dtype) for place in self._places]
-        return np.concatenate([*parts, np.frombuffer(bytes(self._last), self._dtype)[name]])
+        found = np.empty(len(self), dtype)
+        # One group after the other: a long column is not held twice.
+        for number, place in enumerate(self._places):
+            found[number * GROUP : (number + 1) * GROUP] = np.frombuffer(
+                self._log.read(place + begin, end - begin), dtype
+            )
+        found[len(self._places) * GROUP :] = np.frombuffer(bytes(self._last), self._dtype)[name]
+        return found
 
     def _rows(self, number: int) -> bytes | bytearray:
         return self._last if number == len(self._places) else super()._rows(number)

@@ -222,12 +222,12 @@ class CallTable:
             case _:
                 return lambda number: number if number >= 0 else None
 
-    def by_context(self, field: str) -> npt.NDArray[np.int64]:
+    def by_context(self, field: str) -> npt.NDArray[np.signedinteger[Any]]:
         """For all rows, a whole number that calls have in common: one of `Context`."""
-        import numpy as np
+        from analyzer.core.arrays import narrowed
 
-        numbers = np.array([getattr(context, field) for context in self.contexts], np.int64)
-        found: npt.NDArray[np.int64] = numbers[self.column("context")]
+        numbers = narrowed([getattr(context, field) for context in self.contexts])
+        found: npt.NDArray[np.signedinteger[Any]] = numbers[self.column("context")]
         return found
 
     def is_of(self, interface: str) -> npt.NDArray[np.bool_]:

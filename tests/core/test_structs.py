@@ -184,7 +184,7 @@ BY_IDENTITY = """
     interfaces.buffers.perf_data_columns: PerfColumns
     interfaces.buffers.tree_texts: _LayoutText
     interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
-    interfaces.buffers.winperf_layout: WinperfParts WinperfLayout
+    interfaces.buffers.winperf_layout: WinperfLayout WinperfParts
     interfaces.buffers.same_layout: KnownLayout _Known
     interfaces.contents.binding: Binding
     interfaces.contents.sample_chunks: ChunkPart SampleChunk

@@ -47,12 +47,12 @@ def resolved(
 
 def call_order(calls: CallTable, taken: Sequence[int]) -> Sequence[int]:
     """Positions by the first frame of the request (of the response where that is all there is), then as they are in `taken`."""
-    positions = np.array(taken, dtype=np.int64)
+    positions = np.asarray(taken, np.uint32)
     times, frames = (calls.column(name)[positions] for name in ("first_time", "first_frame"))
     earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))
     if not earlier.any():
         return taken
-    return array("I", positions[np.lexsort((frames, times))].astype(np.uint32).tobytes())
+    return array("I", positions[np.lexsort((frames, times))].tobytes())
 
 
 def mark_late_logons(calls: CallTable, taken: Sequence[int], late: Sequence[LateLogon]) -> Sequence[int]:

@@ -278,6 +278,18 @@ def test_calls_without_a_bind_are_understood_last_and_in_the_order_of_their_time
     assert list(recognise(writer, CatalogLearner(), KeyFollower())[0]) == [2, 0, 1]
 
 
+def test_the_times_of_all_calls_are_read_once_for_all_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    column = CallTable.column
+    monkeypatch.setattr(CallTable, "column", lambda table, name: read.append(name) or column(table, name))
+    writer = CallTable()
+    for context in range(5):
+        for call in nameless(replace(Calls().counter_data(DATA), context_id=context)):
+            writer.append(call)
+    assert len(recognise(writer, CatalogLearner(), KeyFollower())[1]) == 5
+    assert read == ["first_time"]
+
+
 def test_what_only_lacked_its_bind_is_complete() -> None:
     make = Calls()
     whole = make.counter_data(DATA)
