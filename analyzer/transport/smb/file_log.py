@@ -14,10 +14,9 @@ from analyzer.results.capture_facts import OmissionRecord
 from analyzer.results.connection import SmbSession
 from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.record import Endpoint
-from analyzer.transport.smb.file_opens import Carried, FileOpens
+from analyzer.transport.smb.file_opens import Carried, FileOpens, Sent
 from analyzer.transport.smb.smb1_files import Smb1Files
 from analyzer.transport.smb.smb2_files import SessionKey, Smb2Files
-from analyzer.transport.smb.smb2_header import Smb2Header
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.tcp.recognition import SMB1_MAGIC
 from analyzer.transport.tcp.stream_events import Connection, Direction
@@ -41,26 +40,17 @@ class FileLog:
 
     def take(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
         """One message in its sent form and in its decrypted form."""
-        number, requests = connection.number, self._limits.requests
-        time_ns, frames = sent.time_ns, sent.frames
-
-        def carried(session_id: int, *, is_response: bool) -> Carried:
-            ends = connection.sender(direction), connection.sender(0 if direction else 1)
-            client, server = reversed(ends) if is_response else ends
-            return Carried(client, server, session_id, time_ns, frames)
-
+        number, requests, passing = connection.number, self._limits.requests, Sent(connection, direction, sent)
         try:
             if message.begins_with(4) == SMB1_MAGIC:
-                smb1 = self._smb1.setdefault(number, Smb1Files(self._opens, requests))
+                if (smb1 := self._smb1.get(number)) is None:
+                    smb1 = self._smb1[number] = Smb1Files(self._opens, requests)
                 is_response = bool(message.begins_with(10)[9] & 0x80)
-                smb1.take(message, lambda uid: carried(uid, is_response=is_response), number)
+                smb1.take(message, lambda uid: passing.carried(uid, is_response=is_response), number)
             else:
-                smb2 = self._smb2.setdefault(number, Smb2Files(self._opens, self._trees, requests))
-
-                def of(header: Smb2Header) -> Carried:
-                    return carried(header.session_id, is_response=header.is_response)
-
-                smb2.take(message, of)
+                if (smb2 := self._smb2.get(number)) is None:
+                    smb2 = self._smb2[number] = Smb2Files(self._opens, self._trees, requests)
+                smb2.take(message, passing)
         except DecodeError:
             pass  # what is wrong with a message is stated where sessions are read
 

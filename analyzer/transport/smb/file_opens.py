@@ -15,6 +15,7 @@ from analyzer.transport.smb.file_content import Content, EarlyBytes
 from analyzer.transport.smb.smb_framing import Hole, Message
 from analyzer.transport.smb.trees_and_opens import LOOKED_AT, RPC_PIPES, pipe_name
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.stream_events import Connection, Direction
 
 _MAX_FRAMES = 64
 # A share of the whole drive or of the system's folder, which only administrators may use.
@@ -48,6 +49,24 @@ class Carried(NamedTuple):
     session_id: int
     time_ns: int
     frames: tuple[int, ...]
+
+
+class Sent(NamedTuple):
+    """A message on its way, in the form in which it was sent: most are of no file, and nobody asks where these were."""
+
+    connection: Connection
+    direction: Direction
+    message: Message
+
+    def server(self, *, is_response: bool) -> Endpoint:
+        """The end that answers."""
+        return self.connection.sender(self.direction if is_response else 0 if self.direction else 1)
+
+    def carried(self, session_id: int, *, is_response: bool) -> Carried:
+        """Where it was, of the session with this id."""
+        server, connection = self.server(is_response=is_response), self.connection
+        client = connection.b if server is connection.a else connection.a
+        return Carried(client, server, session_id, self.message.time_ns, self.message.frames)
 
 
 class FileOpen(Struct):
@@ -149,6 +168,10 @@ class FileOpens:
     def get(self, key: Hashable) -> FileOpen | None:
         """The open with this key."""
         return self._open.get(key)
+
+    def is_no_file(self, key: Hashable) -> bool:
+        """Whether what has this key was passed over."""
+        return key in self._no_files
 
     def met(
         self, key: Hashable, carried: Carried, share: _Share, message: Message, span: tuple[int, int]

@@ -14,15 +14,18 @@ from msgspec import Struct
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError
 from analyzer.results.file import FileAction
-from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, is_pipe, share_of
+from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, Sent, is_pipe, share_of
 from analyzer.transport.smb.smb2_header import (
     CLOSE,
     CREATE,
     FLAG_RELATED,
     HEADER_LEN,
+    LONGEST,
     READ,
+    READ_REQUEST,
     TREE_CONNECT,
     WRITE,
+    WRITE_REQUEST,
     Smb2Header,
     buffer_span,
     read_header,
@@ -70,9 +73,14 @@ class _Operation(NamedTuple):
     header: Smb2Header
     message: Message
     body: Cursor
-    carried: Carried
+    sent: Sent
     session: SessionKey
     tree_id: int | None
+
+    @property
+    def carried(self) -> Carried:
+        """Where it was."""
+        return self.sent.carried(self.header.session_id, is_response=self.header.is_response)
 
 
 class Smb2Files:
@@ -85,34 +93,50 @@ class Smb2Files:
         # Bytes of writes that wait.
         self._held = 0
 
-    def take(self, message: Message, carried: Callable[[Smb2Header], Carried]) -> None:
+    def take(self, message: Message, sent: Sent) -> None:
         """One message, perhaps a compound."""
         at, tree_id = 0, None
         session: SessionKey = (0, 0)
         before: _Smb2FileRequest | None = None
         for _ in range(_MAX_COMPOUND):
             part = message.part(at, message.length) if at else message
-            head = part.begins_with(HEADER_LEN)
+            head = part.begins_with(LONGEST)
             header = read_header(head, 0, len(head))
             step = header.next_command
             if step:
                 part = part.part(0, step)
-            where = carried(header)
-            if not header.flags & FLAG_RELATED or not at:
+            is_related = bool(header.flags & FLAG_RELATED)
+            if not is_related or not at:
                 tree_id = header.tree_id
-                session = header.session_id, where.server.port
-            body = Cursor(part.head.data, HEADER_LEN)
-            operation = _Operation(header, part, body, where, session, tree_id)
-            try:
-                if header.is_response:
-                    self._response(operation)
-                else:
-                    before = self._request(operation, before if header.flags & FLAG_RELATED else None)
-            except DecodeError:
-                pass  # the reader of the session reports what is wrong with a message
+                session = header.session_id, sent.server(is_response=header.is_response).port
+            if at or step or is_related or not self._passes_over(header, head, session):
+                operation = _Operation(header, part, Cursor(part.head.data, HEADER_LEN), sent, session, tree_id)
+                try:
+                    if header.is_response:
+                        self._response(operation)
+                    else:
+                        before = self._request(operation, before if is_related else None)
+                except DecodeError:
+                    pass  # the reader of the session reports what is wrong with a message
             if step < HEADER_LEN:
                 return
             at += step
+
+    def _passes_over(self, header: Smb2Header, head: bytes, session: SessionKey) -> bool:
+        """Whether a message by itself is none of a file, as nearly all are that carry calls: a read or write of what was passed
+        over, an answer to such a one, or of a command that says nothing of files."""
+        if header.is_response:
+            return header.message_id not in self._asked
+        if header.command not in _REQUESTS:
+            return True
+        fields = _OF_OPENS.get(header.command)
+        if fields is None or len(head) < fields.stop:
+            return False
+        *_, file_id = fields.unpack(head, 0)
+        if not self._opens.is_no_file((session, file_id)):
+            return False
+        self._forget(header.message_id)
+        return True
 
     def _request(self, operation: _Operation, before: _Smb2FileRequest | None) -> _Smb2FileRequest:
         asked = _Smb2FileRequest(operation.header.command, before, tree_id=operation.tree_id)
@@ -316,6 +340,8 @@ _REQUESTS: dict[int, Callable[[Smb2Files, _Operation, _Smb2FileRequest], None]] 
     WRITE: Smb2Files._write_asked,
     SET_INFO: Smb2Files._set_info_asked,
 }
+# Of requests that nothing but an open is asked with: the fields, of which the FileId is the last.
+_OF_OPENS = {READ: READ_REQUEST, WRITE: WRITE_REQUEST}
 _RESPONSES: dict[int, Callable[[Smb2Files, _Operation, _Smb2FileRequest], None]] = {
     TREE_CONNECT: Smb2Files._tree_answered,
     CREATE: Smb2Files._create_answered,
