@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import product
+from itertools import chain, product
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -167,8 +168,8 @@ class Block(Struct, dict=True):
 
     @property
     def num_values(self) -> int:
-        if len(self.rows) == 1:
-            return len(self.rows[0].shape.sizes)
+        if len(self.rows) <= 1:
+            return len(self.rows[0].shape.sizes) if self.rows else 0
         return sum(number * len(shape.sizes) for shape, number in self.shapes)
 
     def names(self, data: bytes) -> Iterator[str]:
@@ -179,7 +180,7 @@ class Block(Struct, dict=True):
                 yield raw[: utf16_length(raw)].decode("utf-16-le", "backslashreplace")
 
 
-class DataAnswer(Struct):
+class DataAnswer(Struct, dict=True):
     """A data answer. `header` is None where it is too short to have one; the blocks are those that could be found."""
 
     data: bytes
@@ -206,8 +207,17 @@ class DataAnswer(Struct):
             if flaw.kind in kinds and (block_types is None or flaw.block_type in block_types)
         ]
 
+    @cached_property
+    def _by_type(self) -> dict[int, list[Block]]:
+        found: dict[int, list[Block]] = {}
+        for block in self.blocks:
+            found.setdefault(block.kind, []).append(block)
+        return found
+
     def of_type(self, *types: int) -> list[Block]:
-        return [block for block in self.blocks if block.kind in types]
+        """The blocks of these types, in their order."""
+        first, *others = (self._by_type.get(kind, []) for kind in types)
+        return sorted(chain(first, *others), key=attrgetter("number")) if others else first
 
 
 def read_answer(data: bytes) -> DataAnswer:
@@ -227,20 +237,24 @@ def _of_layout(data: bytes, layout: PerfDataLayout) -> DataAnswer:
     answer = DataAnswer(b"")
     are_padded = _are_padded(layout)
     for number, parts in enumerate(block_parts(data, layout)):
-        block = _block_at(data, number, parts.start, answer.flaws)
-        ids_size, ids = parts.ids if parts.ids is not None else (0, None)
-        content = _Content(block.stop, tuple(ids) if ids is not None else None, ids_size)
-        start = block.content_at + ids_size
-        if parts.kind in (SINGLE, COUNTERS):
-            content.rows = [InstanceRow(0, -1, start, start, planned(parts.pairs))]
-        elif parts.kind != ERROR:
-            content.rows = [row for grid in parts.grids for row in _grid_rows(data, grid)]
-            content.instances_at, content.total_size = start, block.stop - start
-            content.stated_instances = len(content.rows)
-        _take(data, block, content, is_regular=True)
+        at, size = parts.start, parts.size
+        block = Block(number, at, parts.status, parts.kind, size, parts.reserved, at + size, answer.flaws)
+        answer.blocks.append(block)
+        ids_size = 0
+        # Nothing follows the header of an error block, and an answer may have very many of them.
+        if parts.kind != ERROR:
+            ids_size, ids = parts.ids if parts.ids is not None else (0, None)
+            content = _Content(block.stop, tuple(ids) if ids is not None else None, ids_size)
+            start = block.content_at + ids_size
+            if parts.kind in (SINGLE, COUNTERS):
+                content.rows = [InstanceRow(0, -1, start, start, planned(parts.pairs))]
+            else:
+                content.rows = [row for grid in parts.grids for row in _grid_rows(data, grid)]
+                content.instances_at, content.total_size = start, block.stop - start
+                content.stated_instances = len(content.rows)
+            _take(data, block, content, is_regular=True)
         if not are_padded or ids_size % 8 or parts.grids:
             _look_at_padding(block)
-        answer.blocks.append(block)
     return answer
 
 
