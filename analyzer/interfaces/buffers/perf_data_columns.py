@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -220,22 +220,26 @@ class PerfColumns(Struct, frozen=True, eq=False, dict=True):
         return np.array([*(numbers[name] for name in self.instance_names), -1], np.int64)[self.instance]
 
 
-def columns_of_perf_data(data: bytes) -> PerfColumns | None:
-    """The columns of a regular buffer."""
+def columns_of_perf_data(data: bytes, counters: Collection[int] | None = None) -> PerfColumns | None:
+    """The columns of a regular buffer. With `counters`, of instances what may be values of these, and the first value of each."""
     read = PERF_DATA.read(data)
     if read is None:
         return None
-    columns = []
-    names: list[str] = []
+    columns, names = [], list[str]()
+    start = 0
     for part in read.layout.parts:
-        columns.append(_part_columns(part, len(names)))
+        columns.append(_part_columns(part, start, len(names), counters))
         if isinstance(part, Grid):
             names.extend(part.names)
-    joined = [arrays_joined(arrays, np.int64) for arrays in zip(*columns, strict=True)] or [np.empty(0, np.int64)] * 6
-    block, kind, status, counter, number, instance = joined
-    held = read.layout.data_sizes
+        start += len(part)
+    joined = [arrays_joined(arrays, np.int64) for arrays in zip(*columns, strict=True)] or [np.empty(0, np.int64)] * 8
+    block, kind, status, counter, number, instance, held, at = joined
+    texts = {}
     is_int = held >= 0
-    is_int[list(read.texts)] = False
+    if read.texts:
+        is_text = np.isin(at, list(read.texts))
+        texts = {place: utf16_text(read.texts[int(at[place])]) for place in np.flatnonzero(is_text).tolist()}
+        is_int &= ~is_text
     return PerfColumns(
         block.astype(np.uint32),
         kind.astype(np.uint32),
@@ -243,22 +247,29 @@ def columns_of_perf_data(data: bytes) -> PerfColumns | None:
         counter,
         number,
         held,
-        read.values,
+        read.values[at] if counters is not None else read.values,
         is_int,
-        {at: utf16_text(text) for at, text in read.texts.items()},
+        texts,
         names,
         instance,
     )
 
 
-def _part_columns(part: Part, named: int) -> tuple[npt.NDArray[Any], ...]:
-    """Block, type, status, counter, instance id and instance of each value; `named` instances come before this part."""
+def _part_columns(part: Part, start: int, named: int, counters: Collection[int] | None) -> tuple[npt.NDArray[Any], ...]:
+    """Block, type, status, counter, instance id, instance, size and place among all values, of each value that is wanted. So many
+    values and instances come before this part (`start`, `named`)."""
     if isinstance(part, Singles):
-        none = np.full(len(part), -1)
-        return part.block, part.block_type, part.status, part.counter_id, none, none
+        none, places = np.full(len(part), -1), np.arange(start, start + len(part))
+        return part.block, part.block_type, part.status, part.counter_id, none, none, part.data_size, places
     rows, count = len(part.names), len(part.data_sizes)
     ids = np.full(count, -1) if part.counter_ids is None else np.array(part.counter_ids, np.int64)
+    wanted = np.arange(count)
+    if counters is not None:
+        wanted = wanted[(wanted == 0) | (ids < 0) | np.isin(ids, list(counters))]
+    chosen, sizes = len(wanted), np.array(part.data_sizes, np.int64)[wanted]
     return (
-        *(np.full(len(part), value, np.uint32) for value in (part.block, part.block_type, part.status)),
-        *(np.tile(ids, rows), np.repeat(part.instance_ids, count), np.repeat(np.arange(named, named + rows), count)),
+        *(np.full(rows * chosen, value, np.uint32) for value in (part.block, part.block_type, part.status)),
+        *(np.tile(ids[wanted], rows), np.repeat(part.instance_ids, chosen)),
+        *(np.repeat(np.arange(named, named + rows), chosen), np.tile(sizes, rows)),
+        (np.arange(start, start + rows * count, count or 1)[:rows, None] + wanted).reshape(-1),
     )

@@ -6,7 +6,7 @@ damage is returned, the damage is `problem`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,9 +92,10 @@ def perf_data_rows(data: bytes) -> PerfData:
     return PerfData(size, count, stamp, time_100ns, freq, SystemTime(*clock), rows, None, ())
 
 
-def perf_data_columns(data: bytes) -> PerfColumns:
-    """The values of a performance data buffer as columns; of a damaged one, those before the damage."""
-    columns = columns_of_perf_data(data)
+def perf_data_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns:
+    """The values of a performance data buffer as columns; of a damaged one, those before the damage. With `counters`, other values
+    of instances may be left out than those of these counters, those of no stated counter, and the first of each instance."""
+    columns = columns_of_perf_data(data, counters)
     if columns is not None:
         return columns
     read = perf_data_rows(data)

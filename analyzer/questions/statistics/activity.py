@@ -491,7 +491,10 @@ class _ActivitySearch:
         assert call.query is not None
         catalog = self._analysis.catalogs.of(call.server)
         side = call.response if call.outcome == "answered" else None
-        columns = perf_data_columns(side.buffer.data) if side is not None and side.buffer is not None else None
+        images = _ImageBlocks.of(call.query, catalog)
+        columns = None
+        if side is not None and side.buffer is not None:
+            columns = perf_data_columns(side.buffer.data, images.id_counters)
         blocks = columns.block[columns.data_size >= 0] if columns is not None else ()
         shown = _sets_shown(call.query, np.unique(blocks).tolist())
         is_damaged = columns is not None and columns.problem is not None
@@ -506,9 +509,8 @@ class _ActivitySearch:
             holds = guid in shown or None in shown
             self._note("poll", call, number, _counterset(guid, catalog), holds=holds, is_damaged=is_damaged)
         if columns is not None:
-            self._see(
-                call, number, _polled(call, columns, catalog), () if is_damaged else _listed_whole(call.query, catalog)
-            )
+            listed = () if is_damaged else _listed_whole(call.query, catalog)
+            self._see(call, number, _polled(call.server.ip, columns, images), listed)
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
         """What was polled; views are shared by polls between which nothing changed."""
@@ -669,20 +671,36 @@ def _listed(call: Call, guid: str) -> Iterator[_Seen]:
             yield (call.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None
 
 
-def _polled(call: Call, columns: PerfColumns, catalog: Catalog) -> Iterator[_Seen]:
+class _ImageBlocks(NamedTuple):
+    """What answers to a query may state of processes: the blocks that are of a process counterset, the counterset that all blocks
+    are of where it is one, and the counters of these that state process ids."""
+
+    blocks: Mapping[int, Identifier]
+    every: str | None
+    process_ids: frozenset[tuple[str, int]]
+
+    @classmethod
+    def of(cls, view: QueryView, catalog: Catalog) -> _ImageBlocks:
+        blocks = {block: known for block, known in view.blocks.items() if _is_of_images(known.counterset, catalog)}
+        every = view.counterset if view.counterset is not None and _is_of_images(view.counterset, catalog) else None
+        sets = {known.counterset for known in blocks.values()} | ({every} if every is not None else set())
+        process_ids = frozenset((one, counter) for one in sets for counter in _process_ids(one, catalog))
+        return cls(blocks, every, process_ids)
+
+    @property
+    def id_counters(self) -> frozenset[int]:
+        """The numbers of the counters that state process ids."""
+        return frozenset(counter for _, counter in self.process_ids)
+
+
+def _polled(server: str, columns: PerfColumns, images: _ImageBlocks) -> Iterator[_Seen]:
     """The processes in the blocks of a data answer that are those of a process counterset."""
-    view = call.query
-    assert view is not None
-    server = call.server.ip
-    blocks = {block: known for block, known in view.blocks.items() if _is_of_images(known.counterset, catalog)}
-    is_all = view.counterset is not None and _is_of_images(view.counterset, catalog)
-    if not blocks and not is_all:
+    blocks, every, process_ids = images
+    if not blocks and every is None:
         return
-    sets = {known.counterset for known in blocks.values()} | ({view.counterset} if is_all else set())
-    process_ids = {(one, counter) for one in sets if one is not None for counter in _process_ids(one, catalog)}
     pids: dict[_ImageKey, int] = {}
     seen: dict[_ImageKey, None] = {}
-    telling = _telling(columns, {counter for _, counter in process_ids})
+    telling = _telling(columns, images.id_counters)
     rows = zip(
         columns.block[telling].tolist(),
         columns.counter_id[telling].tolist(),
@@ -694,7 +712,7 @@ def _polled(call: Call, columns: PerfColumns, catalog: Catalog) -> Iterator[_See
     )
     for block, column, place, instance_id, value, is_int in rows:
         known = blocks.get(block)
-        counterset = known.counterset if known is not None else view.counterset if is_all else None
+        counterset = known.counterset if known is not None else every
         if counterset is None:
             continue
         counter = column if column >= 0 else known.counter_id if known is not None and known.names_one_counter else None
@@ -730,7 +748,7 @@ def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
             yield number
 
 
-def _telling(columns: PerfColumns, process_ids: set[int]) -> npt.NDArray[np.int64]:
+def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
     """The rows that may state a process or its id: the first value of each instance in a block, values of counters that state
     process ids, and values whose block does not name their counter. Errors in the place of a value are none."""
     rows = np.flatnonzero(columns.data_size >= 0)
