@@ -47,8 +47,8 @@ _COMMANDS = {
     "stats": 89.3,
     "samples": 102,
     "counters": 102,
-    "audit": 156,
-    "triage": 115,
+    "audit": 154,
+    "triage": 98.8,
     "save": 66.7,
     "report": 395,
 }

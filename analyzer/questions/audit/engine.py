@@ -167,15 +167,15 @@ class Audit:
             ]
             yield from self._judged(self._causes.of_call(call, pairs), call.number)
             return
-        for rule, look, found in plan.steps:
-            if isinstance(found, tuple):
-                # What was answered of calls that are alike; patterns are made of it once.
-                for pattern in plan.patterns(rule, found, self._pattern):
-                    pattern.unnoted += 1
-                    if (finding := self._reported(pattern, call)) is not None:
-                        yield finding
-                continue
-            for one in found(call):
+        for patterns, asked in plan.turns(self._pattern):
+            for pattern in patterns:
+                pattern.unnoted += 1
+                if (finding := self._reported(pattern, call)) is not None:
+                    yield finding
+            if asked is None:
+                return
+            rule, look, ask = asked
+            for one in ask(call):
                 if one.outcome is Outcome.PASSED:
                     self._pass(one.requirements or look.concerning(call.opnum), one.count)
                     continue

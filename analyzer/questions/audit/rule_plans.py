@@ -34,6 +34,8 @@ _MOST_PLANS, _MOST_BYTES = 1024, 4 << 20
 
 # What a rule answered of calls that are alike, or what to ask it of each.
 Step = tuple[Judgement, ...] | Callable[[CallEvidence], Iterable[Judgement]]
+# Findings that all calls of a plan have, and what to ask about each call after them; nothing after the last.
+Turn = tuple[tuple[FindingPattern, ...], tuple[Rule, Look[Any], Callable[[CallEvidence], Iterable[Judgement]]] | None]
 # Lists of a handle's counters up to this length are compared, longer ones are alike where they are the same object.
 _MOST_HELD = 64
 
@@ -55,22 +57,24 @@ class Plan(Struct, frozen=True, eq=False):
     places: Places
     size: int
     is_displaced: bool
-    # By the identity of an answer, which `steps` keep.
-    _patterns: dict[int, tuple[FindingPattern, ...]] = field(default_factory=dict)
+    _turns: list[Turn] = field(default_factory=list)
 
-    def patterns(
-        self, rule: Rule, found: tuple[Judgement, ...], make: Callable[[Rule, Judgement], FindingPattern | None]
-    ) -> tuple[FindingPattern, ...]:
-        """What findings of these answers have in common, made of the first call."""
-        made = self._patterns.get(id(found))
-        if made is None:
-            each = (make(rule, one) for one in found)
-            made = self._patterns[id(found)] = tuple(one for one in each if one is not None)
-        return made
+    def turns(self, make: Callable[[Rule, Judgement], FindingPattern | None]) -> Sequence[Turn]:
+        """The steps for each call: what its findings have in common, made once, and in their place the questions to it."""
+        if not self._turns:
+            patterns: list[FindingPattern] = []
+            for rule, look, found in self.steps:
+                if isinstance(found, tuple):
+                    patterns += [made for one in found if (made := make(rule, one)) is not None]
+                else:
+                    self._turns.append((tuple(patterns), (rule, look, found)))
+                    patterns.clear()
+            self._turns.append((tuple(patterns), None))
+        return self._turns
 
     def noting(self) -> Iterator[FindingPattern]:
         """The patterns of which findings are not counted yet."""
-        return (one for made in self._patterns.values() for one in made if one.unnoted)
+        return (one for patterns, _ in self._turns for one in patterns if one.unnoted)
 
 
 class Plans:
