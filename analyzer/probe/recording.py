@@ -176,8 +176,7 @@ def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
             ready = next((line for line in process.stderr if "File:" in line or "listening on" in line), None)
             yield captured if ready is not None else None
         finally:
-            # What was sent last is on its way through the kernel still.
-            time.sleep(_SETTLING_S)
+            _settled(file)
             # Both stop in good order at SIGTERM; a job in the background of a script hands on that SIGINT is ignored.
             process.terminate()
             try:
@@ -187,6 +186,17 @@ def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
                 process.communicate()
             if file.exists():
                 captured.data = file.read_bytes()
+
+
+def _settled(file: Path) -> None:
+    """Waits until the file does not grow any more: what was sent last is on its way through the kernel, and a machine with other
+    work lets the program wait."""
+    size, until = -1, time.monotonic() + _STOPPING_S
+    while time.monotonic() < until:
+        before, size = size, file.stat().st_size if file.exists() else 0
+        if size == before:
+            break
+        time.sleep(_SETTLING_S)
 
 
 def _arguments(program: str, file: Path, server: _Address) -> list[str]:
