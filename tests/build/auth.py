@@ -138,6 +138,11 @@ class NtlmConversation:
             shared = _NtlmDirection(b"", Rc4(key))
             self._ends = {"initiator": shared, "acceptor": shared}
 
+    @property
+    def tokens(self) -> tuple[bytes, bytes, bytes]:
+        """The three messages in their order."""
+        return self.negotiate, self.challenge, self.authenticate
+
     def signature_len(self, level: int) -> int:
         return 16
 

@@ -322,6 +322,11 @@ class Talk:
         self.answer(number, SETUP, setup_response(), signed=True)
         return self
 
+    def sealed(self) -> Talk:
+        """What follows is encrypted."""
+        self.sealing = True
+        return self
+
     def _answer(self) -> bytes:
         return negotiate_response(self.dialect, self.cipher, self.signing)
 

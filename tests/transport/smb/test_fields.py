@@ -54,7 +54,16 @@ from tests.build.smb import (
     trans_request,
     trans_response,
 )
-from tests.transport.smb.test_smb1_reader import FID, Sent, answer, ask, connected, negotiated, wide, write_block
+from tests.transport.smb.test_smb1_reader import (
+    FID,
+    TRANSACTED,
+    WRITTEN,
+    Sent,
+    connected,
+    negotiated,
+    tell,
+    wide,
+)
 from tests.transport.smb.test_smb2_reader import ASK, SAY, only, run, session_of, stated
 
 NOISE = 0xA5
@@ -321,19 +330,19 @@ def test_negotiate_contexts(items: tuple[tuple[int, bytes], ...], cipher: str | 
 def test_smb1_data_are_found_among_fields_of_any_value() -> None:
     sent = connected()
     write = struct.pack("<H8sHHHHH", FID, b"\xa5" * 8, 8, 0xA5A5, 0, len(ASK), 70) + b"\xa5" * 4
-    ask(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + write + struct.pack("<H", 0) + b"\xa5" * (70 - 63) + ASK))
+    tell(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + write + struct.pack("<H", 0) + b"\xa5" * (70 - 63) + ASK))
     read = b"\xa5" * 6 + struct.pack("<HHH", len(SAY), 70, 0) + b"\xa5" * 8
-    ask(sent, smb1(0x2E, ANDX_END + struct.pack("<H", FID) + b"\xa5" * 18))
-    answer(
+    tell(sent, smb1(0x2E, ANDX_END + struct.pack("<H", FID) + b"\xa5" * 18))
+    tell(
         sent,
         smb1_raw(0x2E, bytes([12]) + ANDX_END + read + struct.pack("<H", 0) + b"\xa5" * (70 - 59) + SAY, response=True),
     )
-    ask(sent, smb1(0x0B, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 6, b"\x01" + b"\xa5" * 2 + ASK))
-    ask(sent, smb1(0x0A, struct.pack("<H", FID) + b"\xa5" * 8))
-    answer(sent, smb1(0x0A, struct.pack("<H", len(SAY)) + b"\xa5" * 8, b"\x01" + b"\xa5" * 2 + SAY, response=True))
-    ask(sent, smb1(0x2C, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 8, b"\xa5" + ASK))
-    answer(sent, smb1(0x2C, b"\xa5\xa5", response=True))
-    ask(sent, smb1(0x0B, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 6, b"\x01" + b"\xa5" * 2 + ASK))
+    tell(sent, smb1(0x0B, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 6, b"\x01" + b"\xa5" * 2 + ASK))
+    tell(sent, smb1(0x0A, struct.pack("<H", FID) + b"\xa5" * 8))
+    tell(sent, smb1(0x0A, struct.pack("<H", len(SAY)) + b"\xa5" * 8, b"\x01" + b"\xa5" * 2 + SAY, response=True))
+    tell(sent, smb1(0x2C, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 8, b"\xa5" + ASK))
+    tell(sent, smb1(0x2C, b"\xa5\xa5", response=True))
+    tell(sent, smb1(0x0B, struct.pack("<HH", FID, len(ASK)) + b"\xa5" * 6, b"\x01" + b"\xa5" * 2 + ASK))
     out = run(stream(sent))
     found = [(0, True, ASK), (0, False, SAY), (0, True, ASK), (0, False, SAY), (0, True, ASK)]
     # The last write of all closed the pipe; the same number is another open then.
@@ -350,7 +359,7 @@ def test_raw_writes_begin_with_the_length_of_the_message(mode: int, left_out: in
     sent = connected()
     data = struct.pack("<H", len(ASK)) + ASK
     words = struct.pack("<HIIHHHHHI", FID, 0, 0, mode, 0, 0, len(data), 64, 0)
-    ask(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + words + struct.pack("<H", 0) + b"\0" + data))
+    tell(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + words + struct.pack("<H", 0) + b"\0" + data))
     found = stated(run(stream(sent)))
     # What does not begin like DCERPC goes to a pipe all the same that is known for it.
     assert found == [(0, True, data[left_out:])]
@@ -361,12 +370,12 @@ def test_transactions_are_read_among_words_of_any_value() -> None:
     name = wide("\\PIPE\\", pad=True)
     start = 32 + 1 + 32 + 2 + len(name) + 5
     words = b"\xa5" * 22 + struct.pack("<HHBBHH", len(ASK), start, 2, NOISE, 0x26, FID)
-    ask(sent, smb1_raw(0x25, bytes([16]) + words + struct.pack("<H", 0) + name + b"\xa5" * 5 + ASK))
+    tell(sent, smb1_raw(0x25, bytes([16]) + words + struct.pack("<H", 0) + name + b"\xa5" * 5 + ASK))
     start = 32 + 1 + 20 + 2 + 3
     words = (
         b"\xa5" * 2 + struct.pack("<H", len(SAY)) + b"\xa5" * 8 + struct.pack("<HHH", len(SAY), start, 0) + b"\0\xa5"
     )
-    answer(sent, smb1_raw(0x25, bytes([10]) + words + struct.pack("<H", 0) + b"\xa5" * 3 + SAY, response=True))
+    tell(sent, smb1_raw(0x25, bytes([10]) + words + struct.pack("<H", 0) + b"\xa5" * 3 + SAY, response=True))
     assert stated(run(stream(sent))) == [(0, True, ASK), (0, False, SAY)]
 
 
@@ -382,19 +391,18 @@ def test_transactions_are_read_among_words_of_any_value() -> None:
 def test_which_smb1_trees_have_pipes(service: bytes, path: str, is_pipe: bool) -> None:
     sent = connected()
     words = ANDX_END + struct.pack("<HH", 0xA5A5, 3)
-    ask(sent, smb1(0x75, words, b"\xa5" * 3 + wide(path, pad=False) + b"?????\0", tid=0))
-    answer(sent, smb1(0x75, ANDX_END + b"\xa5\xa5", service + b"\0\0", response=True, tid=9))
+    tell(sent, smb1(0x75, words, b"\xa5" * 3 + wide(path, pad=False) + b"?????\0", tid=0))
+    tell(sent, smb1(0x75, ANDX_END + b"\xa5\xa5", service + b"\0\0", response=True, tid=9))
     words = ANDX_END + struct.pack("<BH", NOISE, 10) + b"\xa5" * 43
-    ask(sent, smb1(0xA2, words, wide("samr"), tid=9))
-    answer(sent, smb1(0xA2, ANDX_END + struct.pack("<BH", NOISE, 0x77) + b"\xa5" * 61, response=True, tid=9))
+    tell(sent, smb1(0xA2, words, wide("samr"), tid=9))
+    tell(sent, smb1(0xA2, ANDX_END + struct.pack("<BH", NOISE, 0x77) + b"\xa5" * 61, response=True, tid=9))
     write = struct.pack("<HIIHHHHHI", 0x77, 0, 0, 8, 0, 0, len(ASK), 64, 0)
-    ask(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + write + struct.pack("<H", 0) + b"\0" + ASK, tid=9))
+    tell(sent, smb1_raw(0x2F, bytes([14]) + ANDX_END + write + struct.pack("<H", 0) + b"\0" + ASK, tid=9))
     assert [one.channel.pipe for one in only(run(stream(sent)), ChannelBatch)] == (["samr"] if is_pipe else [])
 
 
 def test_the_record_of_an_smb1_session_is_whole() -> None:
-    out = run(stream(connected()))
-    session = session_of(out)
+    session = session_of(run(stream(connected())))
     assert session == SmbSession(
         number=0,
         session_id=100,
@@ -508,9 +516,7 @@ def test_a_second_message_of_a_segment_may_be_cut_in_its_header() -> None:
 )
 def test_which_transactions_carry_data(subcommand: int, is_data: bool) -> None:
     """[MS-CIFS] 2.2.5: TRANS_RAW_WRITE_NMPIPE, TRANSACT, READ, WRITE and CALL."""
-    sent = connected()
-    ask(sent, smb1_raw(0x25, trans_request(ASK, subcommand=subcommand)))
-    answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
+    sent = connected(smb1_raw(0x25, trans_request(ASK, subcommand=subcommand)), TRANSACTED)
     number = 1 if subcommand == 0x54 else 0
     found = [(number, True, ASK), (number, False, SAY)] if is_data else []
     assert stated(run(stream(sent))) == found
@@ -519,9 +525,9 @@ def test_which_transactions_carry_data(subcommand: int, is_data: bool) -> None:
 def test_a_call_is_a_pipe_for_its_transaction_alone() -> None:
     sent = connected()
     for mid in (1, 2):
-        ask(sent, smb1_raw(0x25, trans_request(ASK, subcommand=0x54), mid=mid))
+        tell(sent, smb1_raw(0x25, trans_request(ASK, subcommand=0x54), mid=mid))
     for mid in (2, 1):
-        answer(sent, smb1_raw(0x25, trans_response(SAY), response=True, mid=mid))
+        tell(sent, smb1_raw(0x25, trans_response(SAY), response=True, mid=mid))
     out = run(stream(sent))
     assert stated(out) == [(1, True, ASK), (2, True, ASK), (2, False, SAY), (1, False, SAY)]
     closed = [event.channel.number for event in out if isinstance(event, ChannelClosed)]
@@ -532,8 +538,7 @@ def test_an_smb1_setup_whose_beginning_was_not_captured_says_so() -> None:
     legs = auth.ntlm_handshake("perfmon", "LAB", "secret")
     sent = negotiated()
     words = ANDX_END + struct.pack("<HH", 0, len(legs.challenge))
-    answer(sent, smb1(0x73, words, legs.challenge, response=True, status=MORE_PROCESSING, tid=0))
-    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    tell(sent, smb1(0x73, words, legs.challenge, response=True, status=MORE_PROCESSING, tid=0), WRITTEN)
     session = session_of(run(stream(sent)))
     assert (session.decryption, session.reason) == (
         Decryption.NO_HANDSHAKE,
@@ -546,8 +551,8 @@ def test_a_failed_smb1_setup_is_a_session_that_was_refused() -> None:
     sent = negotiated()
     legs = auth.ntlm_handshake("perfmon", "LAB", "secret")
     words = ANDX_END + struct.pack("<HHHIHII", 16644, 50, 0, 0, len(legs.negotiate), 0, 0x8000C3FD)
-    ask(sent, smb1(0x73, words, legs.negotiate, uid=0, tid=0))
-    answer(sent, smb1(0x73, b"", response=True, status=0xC000006D, tid=0))
+    tell(sent, smb1(0x73, words, legs.negotiate, uid=0, tid=0))
+    tell(sent, smb1(0x73, b"", response=True, status=0xC000006D, tid=0))
     session = session_of(run(stream(sent)))
     assert (session.refused, session.reason) == (0xC000006D, "the server refused the session: STATUS_LOGON_FAILURE")
     assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 4000, (3, 4))
@@ -558,9 +563,8 @@ def test_an_smb1_session_goes_on_as_it_was_when_it_is_renewed(status: int) -> No
     sent = connected()
     names = b"".join(wide(text, pad=False) for text in ("other", "DOM", "System", "LAN"))
     words = ANDX_END + struct.pack("<HHHIHHII", 16644, 50, 0, 0, 0, 0, 0, 0xD4)
-    ask(sent, smb1(0x73, words, b"\0" + names, tid=0))
-    answer(sent, smb1(0x73, ANDX_END + struct.pack("<H", 0), wide("New"), response=True, status=status, tid=0))
-    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    tell(sent, smb1(0x73, words, b"\0" + names, tid=0))
+    tell(sent, smb1(0x73, ANDX_END + struct.pack("<H", 0), wide("New"), response=True, status=status, tid=0), WRITTEN)
     out = run(stream(sent))
     session = session_of(out)
     assert (session.identity.account, session.identity.os_version, session.refused) == (
@@ -618,19 +622,15 @@ def test_bytes_around_a_loss_are_no_header_together() -> None:
 
 
 def test_an_smb1_session_ends_with_its_logoff() -> None:
-    sent = connected()
-    ask(sent, smb1(0x74, ANDX_END))
-    answer(sent, smb1(0x74, ANDX_END, response=True))
-    ask(sent, smb1_raw(0x2F, write_block(ASK)))
-    out = run(stream(sent))
-    first, second = only(out, SmbSession)
+    sent = connected(smb1(0x74, ANDX_END), smb1(0x74, ANDX_END, response=True), WRITTEN)
+    first, second = only(run(stream(sent)), SmbSession)
     assert (first.identity.account, first.pipes, second.identity.account) == ("LAB\\perfmon", ("winreg",), None)
     assert (second.first_time_ns, second.last_time_ns, second.frames) == (13000, 13000, ())
 
 
 def test_an_smb1_setup_without_any_token_misses_them() -> None:
     sent = negotiated()
-    answer(sent, smb1(0x73, ANDX_END + struct.pack("<HH", 0, 0), response=True, tid=0))
+    tell(sent, smb1(0x73, ANDX_END + struct.pack("<HH", 0, 0), response=True, tid=0))
     session = session_of(run(stream(sent)))
     assert (session.decryption, session.reason) == (
         Decryption.NO_HANDSHAKE,

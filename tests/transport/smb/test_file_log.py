@@ -244,9 +244,7 @@ def test_related_operations_of_a_compound_mean_the_file_that_it_opens() -> None:
 
 def test_files_of_an_encrypted_session_are_read_with_its_key() -> None:
     talk = Share(cipher=GCM_128)
-    talk.begin()
-    talk.sealing = True
-    talk.tree(SHARE, share_type=1)
+    talk.begin().sealed().tree(SHARE, share_type=1)
     talk.answer(talk.ask(CREATE, create_request("a.exe"), tree=1), CREATE, created(), tree=1)
     talk.written(MZ)
     key = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{SESSION_KEY.hex()}"])

@@ -125,8 +125,7 @@ def test_a_null_session_is_one_though_no_flag_says_so() -> None:
     assert (identity.account, identity.granted, identity.claimed_otherwise) == (ANONYMOUS_LOGON, "anonymous", None)
 
 
-LEGS = auth.ntlm_handshake("perfmon", "LAB", "secret")
-TOKENS = (LEGS.negotiate, LEGS.challenge, LEGS.authenticate)
+TOKENS = auth.ntlm_handshake("perfmon", "LAB", "secret").tokens
 
 
 def logon(flags: int, *, answered: bool = True) -> Talk:
