@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.interfaces.buffers import (
-    KINDS,
-    decode_buffer,
-    guess_kind,
-    map_fields,
-    perf_data_rows,
-    winperf_rows,
-)
+from analyzer.interfaces.buffers import KINDS, decode_buffer, guess_kind, map_fields, perf_data_rows, winperf_rows
 from analyzer.results.buffer import BufferKind
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
 from tests.interfaces.buffers.strategies import any_buffer
@@ -130,6 +123,9 @@ HOSTILE: dict[str, tuple[BufferKind, bytes]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_forged_counts_cost_no_more_than_the_bytes_they_come_in(name: str) -> None:
     kind, data = HOSTILE[name]
+    # Compiling the parsers of a kind, the first time, is no work of these bytes.
+    decode_buffer(kind, b"")
+    map_fields(kind, b"")
     decoded, mapped = within(2000 + 60 * len(data), lambda: (decode_buffer(kind, data), map_fields(kind, data)))
     assert decoded.problem is not None
     assert mapped.problem is not None
