@@ -249,6 +249,12 @@ def difference(one: dict[str, Counter[bytes]], other: dict[str, Counter[bytes]])
     return "\n".join(lines)
 
 
+def unlike(directory: Path, keyring: Keyring, *, alone: bool) -> str:
+    """How the rows of the dataset of a directory and those of one analysis differ."""
+    expected = same_rows(*single(directory / "in", keyring), alone=alone)
+    return difference(expected, same_rows(*of_dataset(directory / "out"), alone=alone))
+
+
 def readdressed(frames: Sequence[Given], client: str, server: str, ports: Collection[int] = (445, 4451)) -> list[Given]:
     """The frames of a capture with Ethernet and IPv4, between other hosts: the one with such a port is the server. Checksums are
     left to the card, as it were."""

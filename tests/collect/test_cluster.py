@@ -18,7 +18,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, rotated, same_rows, single
 from tests.collect.test_workers import rows
-from tests.commands.test_commands import process, run
+from tests.commands.test_commands import here, process, run
 from tests.secrets import leaks
 
 pytestmark = pytest.mark.needs("distributed")
@@ -92,7 +92,7 @@ def test_a_cluster_elsewhere_is_used_and_has_no_keys_afterwards(scheduler: str, 
     with cluster(Keyring(), scheduler, keys="mine") as client:
         assert list(client.run(_names_of_keys).values()) == [("mine",), ("mine",)]
     for options in (("--workers", "2"), ("--memory", "1GB")):
-        refused = process("collect", ring, "-o", tmp_path / "out", "--scheduler", scheduler, *options)
+        refused = here("collect", ring, "-o", tmp_path / "out", "--scheduler", scheduler, *options)
         assert refused.returncode == 2
         assert b"the cluster has workers of its own" in refused.stderr
 

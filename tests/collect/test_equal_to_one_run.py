@@ -19,15 +19,13 @@ from tests.collect.sets import (
     Given,
     Here,
     collected,
-    difference,
     frames_of,
     keyring_of,
     moved,
     of_dataset,
     readdressed,
     rotated,
-    same_rows,
-    single,
+    unlike,
 )
 
 pytestmark = pytest.mark.needs("distributed")
@@ -35,12 +33,6 @@ CALL = pdu(0, 1, bytes(100))
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if ".pcap" in path.name)
 CLEAR = "v1_samba_impacket_smb311_noauth.pcap"
 POLLS = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
-
-
-def unlike(directory: Path, keyring: Keyring, *, alone: bool) -> str:
-    """How the rows of the dataset of a directory and those of one analysis differ."""
-    expected = same_rows(*single(directory / "in", keyring), alone=alone)
-    return difference(expected, same_rows(*of_dataset(directory / "out"), alone=alone))
 
 
 # What fails is as large as a capture, and not worth being made smaller.

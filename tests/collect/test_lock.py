@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from shutil import copytree
 from threading import Event
 from typing import Any
 
@@ -24,16 +25,7 @@ from analyzer.collect.manifest import MANIFEST, Manifest, read_manifest
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import Store, StoreError
 from analyzer.core.times import NS_PER_S
-from tests.collect.sets import (
-    CAPTURES,
-    Here,
-    collected,
-    difference,
-    frames_of,
-    rotated,
-    same_rows,
-    single,
-)
+from tests.collect.sets import CAPTURES, Here, collected, difference, frames_of, rotated, same_rows, single
 from tests.collect.test_workers import rows
 
 pytestmark = pytest.mark.needs("fsspec")
@@ -53,6 +45,22 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected(ring: Path) -> Any:
     return same_rows(*single(ring, Keyring()), alone=True)
+
+
+@pytest.fixture(scope="module")
+def some(ring: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dataset of two of the files, to be copied."""
+    dataset = tmp_path_factory.mktemp("some") / "out"
+    collected(sorted(map(str, ring.iterdir()))[:2], dataset, Keyring())
+    return dataset
+
+
+@pytest.fixture(scope="module")
+def whole(ring: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dataset of all files, to be copied."""
+    dataset = tmp_path_factory.mktemp("whole") / "out"
+    collected(ring, dataset, Keyring())
+    return dataset
 
 
 @contextmanager
@@ -279,17 +287,16 @@ def changes_of_a_run(ring: list[str], dataset: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("grows", [False, True])
 def test_whenever_a_run_is_killed_the_next_has_a_whole_dataset(
-    grows: bool, ring: Path, expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grows: bool, ring: Path, some: Path, expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = sorted(map(str, ring.iterdir()))[:2]
-    before = changes_of_a_run(first, tmp_path / "part", monkeypatch)
-    part = rows(tmp_path / "part")
+    before = changes_of_a_run(sorted(map(str, ring.iterdir()))[:2], tmp_path / "part", monkeypatch)
+    part = rows(some)
     points = range(1, 2 * before, 7)
     met = set()
     for point in points:
         out = tmp_path / f"out{point}"
         if grows:
-            collected(first, out, Keyring())
+            copytree(some, out)
         with killed_at(point, monkeypatch):
             try:
                 collected(ring, out, Keyring())
@@ -311,10 +318,16 @@ def test_whenever_a_run_is_killed_the_next_has_a_whole_dataset(
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
 @pytest.mark.parametrize("at", [1, 2])
 def test_a_run_that_ends_after_its_manifest_leaves_its_dataset(
-    at: int, error: BaseException, ring: Path, expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: int,
+    error: BaseException,
+    ring: Path,
+    some: Path,
+    expected: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What is replaced could not be removed: of the new dataset nothing is, and the next run does it."""
-    collected(sorted(map(str, ring.iterdir()))[:2], tmp_path / "out", Keyring())
+    copytree(some, tmp_path / "out")
     remove, publish, left = Store.remove, module.Lock.publish, [0]
 
     def failing(store: Store, name: str) -> None:
@@ -369,10 +382,9 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     ("below", "words"), [("_pieces", "the frames of "), ("_state", "conversation 1"), ("calls", "calls: calls/")]
 )
 def test_what_is_damaged_is_made_anew(
-    below: str, words: str, how: str, ring: Path, expected: Any, tmp_path: Path
+    below: str, words: str, how: str, ring: Path, whole: Path, expected: Any, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
-    collected(ring, out, Keyring())
+    out = copytree(whole, tmp_path / "out")
     DAMAGE[how](files_of(out, below)[0])
     if how != "changed":  # sizes are compared in any case
         done = collected(ring, out, Keyring())
