@@ -41,16 +41,6 @@ def analysis() -> Analysis:
 def test_both_pick_the_same_requests(analysis: Analysis, ours: str, theirs: str) -> None:
     passed = Selection(filter=CallFilter(ours)).calls(analysis)
     picked = {frame for _, call in passed if call.request is not None for frame in call.request.frames}
-    command = [
-        "tshark",
-        "-r",
-        str(CAPTURE),
-        "-Y",
-        f"({theirs}) && dcerpc.pkt_type == 0",
-        "-T",
-        "fields",
-        "-e",
-        "frame.number",
-    ]
+    command = [*f"tshark -r {CAPTURE} -T fields -e frame.number -Y".split(), f"({theirs}) && dcerpc.pkt_type == 0"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     assert picked == {int(frame) for frame in done.stdout.split()}

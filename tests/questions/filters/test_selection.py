@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,20 +12,15 @@ from analyzer.core.errors import InputError
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.parties import Account, Party
-from analyzer.questions.filters.selection import EVERYTHING, Selection, handle_name, session_name
-from analyzer.questions.statistics.handle_lifetimes import shown_lifetimes
-from analyzer.questions.statistics.summary import method_stats
+from analyzer.questions.filters.selection import Selection, handle_name, session_name
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.connection import Channel
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Identity
-from analyzer.screens.formats.tables import table_of
-from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL, SMB
 from tests.interfaces.resolution.test_order import session
-from tests.records import plains
 
 OTHER_SESSION = replace(CHANNEL, number=1, session=1)
 TCP = Channel(2, "ncacn_ip_tcp", Endpoint("10.0.0.3", 50000), Endpoint("10.0.0.1", 49153), None, None, None)
@@ -87,56 +83,35 @@ def test_a_session_is_not_reported_by_a_call_that_is_not_there() -> None:
         numbers(conversation(), session="#11")
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("2", "q2"), ("q02", "q2"), ("K1", "k1"), (HANDLE, HANDLE), ("{" + HANDLE.upper() + "}", HANDLE)],
-)
-def test_handles_are_named_as_reports_name_them(text: str, name: str) -> None:
-    assert handle_name(text) == name
-
-
-@pytest.mark.parametrize("text", ["", "x", "q", "-1", "5e0c6a4e", HANDLE + "0"])
-def test_what_is_no_handle(text: str) -> None:
-    with pytest.raises(ValueError, match="is no handle"):
-        handle_name(text)
+# ------------------------------------------------------------------------------------------ what people write
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("0x1D", "0x1d"), ("0x00000000000001d", "0x1d"), ("12", "#12"), ("#12", "#12")]
+    ("read", "text", "name"),
+    [
+        *((handle_name, text, name) for text, name in (("2", "q2"), ("q02", "q2"), ("K1", "k1"), (HANDLE, HANDLE))),
+        (handle_name, "{" + HANDLE.upper() + "}", HANDLE),
+        *((session_name, text, "0x1d") for text in ("0x1D", "0x00000000000001d")),
+        *((session_name, text, "#12") for text in ("12", "#12")),
+    ],
 )
-def test_sessions_are_named_by_their_id_or_a_call(text: str, name: str) -> None:
-    assert session_name(text) == name
+def test_handles_and_sessions_are_named_as_reports_name_them(read: Callable[[str], str], text: str, name: str) -> None:
+    assert read(text) == name
 
 
-@pytest.mark.parametrize("text", ["", "1d", "0x", "0x12345678901234567", "first"])
-def test_what_is_no_session(text: str) -> None:
-    with pytest.raises(ValueError, match="is no session"):
-        session_name(text)
-
-
-def test_numbers_and_problems_stay_whatever_is_shown() -> None:
-    analysis = conversation()
-    everything = list(plains(Timeline(analysis).records()))
-    some = list(plains(Timeline(analysis, Selection(handle="q1", tail=2)).records()))
-    assert [record["number"] for record in some if record["record"] == "call"] == [3, 5]
-    of = [[one for one in records if one["record"] == "problem"] for records in (everything, some)]
-    assert of[0] == of[1] != []
-    assert everything[-1]["calls"] == some[-1]["calls"] == 10
-    assert (everything[-1]["calls_shown"], everything[-1]["selected_by"]) == (10, None)
-    assert (some[-1]["calls_shown"], some[-1]["selected_by"]) == (2, "handle q1, the last 2")
-
-
-def test_times_are_counted_from_the_capture_and_from_the_call_before() -> None:
-    calls = [
-        one for one in plains(Timeline(conversation(), Selection(handle="q1")).records()) if one["record"] == "call"
-    ]
-    assert [one["time_relative_ns"] for one in calls] == [1_000_000, 5_000_000, 9_000_000]
-    assert [one["time_delta_ns"] for one in calls] == [None, 4_000_000, 4_000_000]
-
-
-def test_tables_hold_what_is_shown() -> None:
-    assert table_of(Timeline(conversation(), Selection(handle="q1")))["number"].to_list() == [1, 3, 5]
-    assert table_of(Timeline(conversation(), EVERYTHING)).height == 10
+@pytest.mark.parametrize(
+    ("read", "texts", "sentence"),
+    [
+        (handle_name, ["", "x", "q", "-1", "5e0c6a4e", HANDLE + "0"], "is no handle"),
+        (session_name, ["", "1d", "0x", "0x12345678901234567", "first"], "is no session"),
+        (TimeBound.of, ["", "noon", "25:00", "2025-13-01", "-5s", "5 fortnights"], "is no time: write 2026-"),
+        (Party.of, ["", "10.0.0.300", "10.0.0.0/40", "a/b", "::x::"], "is no machine: write an address"),
+    ],
+)
+def test_what_names_nothing_is_a_mistake(read: Callable[[str], object], texts: list[str], sentence: str) -> None:
+    for text in texts:
+        with pytest.raises(ValueError, match=sentence):
+            read(text)
 
 
 # ------------------------------------------------------------------------------------------ time, machines and users
@@ -168,12 +143,6 @@ def facts(first_ns: int, last_ns: int) -> CaptureFacts:
 )
 def test_times_are_written_as_people_read_them(text: str, first: int, last: int, at: float) -> None:
     assert TimeBound.of(text).at(facts(DAY + first * NS, DAY + last * NS)) == DAY + int(at * NS)
-
-
-@pytest.mark.parametrize("text", ["", "noon", "25:00", "2025-13-01", "-5s", "5 fortnights"])
-def test_what_is_no_time(text: str) -> None:
-    with pytest.raises(ValueError, match="is no time: write 2026-"):
-        TimeBound.of(text)
 
 
 def people() -> Analysis:
@@ -279,12 +248,6 @@ def test_bounds_include_their_moments() -> None:
     assert numbers(analysis, since=bound, until=bound) == [3]
 
 
-@pytest.mark.parametrize("text", ["", "10.0.0.300", "10.0.0.0/40", "a/b", "::x::"])
-def test_what_is_no_machine(text: str) -> None:
-    with pytest.raises(ValueError, match="is no machine: write an address"):
-        Party.of(text)
-
-
 def test_sessions_follow_the_calls_that_are_asked_for() -> None:
     analysis = conversation()
     ours, other = session(analysis.calls[0].session or 0), session(99)
@@ -293,16 +256,6 @@ def test_sessions_follow_the_calls_that_are_asked_for() -> None:
     assert [one.number for one in Selection(handle="q1").of(analysis).shown_sessions] == [ours.number]
     assert len(Selection(servers=(Party.of(ours.server.ip),)).of(analysis).shown_sessions) == 2
     assert Selection(servers=(Party.of("192.0.2.1"),)).of(analysis).shown_sessions == ()
-
-
-def test_statistics_speak_of_what_is_asked_for() -> None:
-    part = Selection(handle="q1").of(conversation())
-    assert sum(one.calls for one in method_stats(part)) == 3
-    (lifetime,) = shown_lifetimes(part)
-    assert [event.call for event in lifetime.events] == [1, 3, 5]
-    # What became of the handle is judged by all of its calls.
-    (lifetime,) = shown_lifetimes(Selection(handle="q1", tail=1).of(conversation()))
-    assert (lifetime.origin, lifetime.opened, [event.call for event in lifetime.events]) == ("opened", 1, [5])
 
 
 def test_one_call_is_to_be_shown() -> None:
