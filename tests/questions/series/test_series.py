@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -14,8 +18,9 @@ from analyzer.results.record import Endpoint
 from analyzer.results.sample import Why
 from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, perf_data, winperf
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
-from tests.build.counters import SECOND, Info, Reader, Watch, large, one, small, whole
+from tests.build.counters import MANY, SECOND, Info, Reader, Watch, large, one, small, whole
 from tests.build.rpc import CHANNEL
+from tests.written import IS_WRITING, is_as_written
 
 RAW, COUNTER, BULK, TIMER = 0x00010000, 0x10410400, 0x10410500, 0x20410500
 FRACTION, FRACTION_BASE = 0x20020400, 0x40030403
@@ -39,6 +44,219 @@ def instances(*pairs: tuple[str, int], values: tuple[int, ...]) -> Block:
     return Block(4, instances=pairs, values=tuple(large(value) for value in values))
 
 
+# ------------------------------------------------------------------------------------------------ one promise a case
+
+NO_ID, TOP = -1, (0, 0)
+FRACTIONS = (Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))
+OF_A = one(5, "a", 0, 1)
+
+
+def process(*rows: tuple[str, int, int]) -> PerfObject:
+    """Process with ID Process and a rate: name, id and value of each."""
+    counters = (Counter(784, RAW, 4), Counter(28, COUNTER, 4))
+    return PerfObject(230, counters, tuple(Instance(name, NO_ID, TOP, (pid, value)) for name, pid, value in rows))
+
+
+def rates(found: list[Point]) -> list[Point]:
+    return [point for point in found if point.series.counter_type == COUNTER]
+
+
+def polled(
+    *polls: list[tuple[str, int, int]] | None, infos: tuple[Info, ...] = (Info(5, BULK),), kind: int = MANY
+) -> Watch:
+    """One counter of all instances: name, InstanceId and value of each; None for an answer that was lost."""
+    watch = Watch(infos, kind).open(one(5))
+    for rows in polls:
+        if rows is None:
+            watch.lose()
+        else:
+            watch.poll(
+                instances(*((name, number) for name, number, _ in rows), values=tuple(value for *_, value in rows))
+            )
+    return watch
+
+
+def blocks(infos: tuple[Info, ...], opened: tuple[bytes, ...], *polls: tuple[Block, ...], kind: int = MANY) -> Watch:
+    watch = Watch(infos, kind).open(*opened)
+    for poll in polls:
+        watch.poll(*poll)
+    return watch
+
+
+def number(value: int) -> Block:
+    return Block(1, values=(small(value),))
+
+
+def count(value: int) -> Block:
+    return Block(1, values=(large(value),))
+
+
+def again(first: Watch, *values: int) -> list[Point]:
+    """The polls of another handle of the client, behind those of the first."""
+    second = Watch(first.infos, handle=OTHER_HANDLE, make=first.make).open(one(5))
+    for value in values:
+        second.poll(instances(("a", 1), values=(value,)))
+    return list(points(analysis_of(*first.events, *second.events)))
+
+
+def reads(*items: PerfObject | tuple[PerfObject, ...]) -> Reader:
+    reader = Reader()
+    for item in items:
+        reader.read(*(item if isinstance(item, tuple) else (item,)))
+    return reader
+
+
+def rows(index: int, counters: dict[int, tuple[int, int]], *values: tuple[Any, ...], has: bool = True) -> PerfObject:
+    """An object with the types and sizes of its counters; name, UniqueID and values of each instance."""
+    made = tuple(Counter(number, kind, size) for number, (kind, size) in counters.items())
+    return PerfObject(
+        index, made, tuple(Instance(name, unique, TOP, row) for name, unique, *row in values), has_instances=has
+    )
+
+
+def numbered(*values: tuple[int, int], name: str | None = None) -> PerfObject:
+    """Instances with a UniqueID, which winperf.h puts in the place of a name; value of each."""
+    return rows(500, {28: (COUNTER, 4)}, *((name, number, value) for number, value in values))
+
+
+def threads(*values: tuple[int, int, int]) -> PerfObject:
+    return rows(232, {784: (RAW, 4), 804: (RAW, 4), 28: (COUNTER, 4)}, *(("0", NO_ID, *row) for row in values))
+
+
+def with_names(reader: Reader) -> Reader:
+    for name in ("Counter 009", "Help 009"):
+        reader.events.append(reader.make.query_value(name, name_table([("230", "Process")]), kind=7))
+    return reader
+
+
+def by_another_key(reader: Reader, item: PerfObject) -> Reader:
+    reader.events.append(reader.make.open_key(handle=OTHER_HANDLE))
+    return reader.read(item, handle=OTHER_HANDLE)
+
+
+def cut_between() -> Reader:
+    """A block that ends in its last instance."""
+    reader = Reader().read(process(("a", 1, 0), ("b", 2, 0)))
+    whole = winperf([process(("a", 1, 2), ("b", 2, 2))], clocks=(2 * SECOND, SECOND, 133_541_156_967_890_000))
+    reader.reads += 1
+    reader.events.append(reader.make.query_value("Global", whole[:-8], HANDLE))
+    return reader.read(process(("a", 1, 5), ("b", 2, 4)))
+
+
+CLOCKS = (
+    Info(1, ELAPSED, time=2, freq=3),
+    Info(2, LARGE_RAW),
+    Info(3, LARGE_RAW),
+    Info(4, MULTI_TIMER, multi=5),
+    Info(5, RAW),
+)
+BUSY = [(Block(2, ids=(1, 2, 3, 4, 5), values=((*large(40, 100, 10, busy), *small(4)),)),) for busy in (0, SECOND)]
+BOTH = Block(6, ids=(5, 6), instances=(("a", 1), ("b", 2)), values=(small(1, 4), small(3, 4)))
+TWO_BASES = [Block(6, ids=(5, 6), instances=(("a", 1),), values=(small(1, base),)) for base in (4, 8)]
+OF_INSTANCE = [Block(4, instances=(("a", 1),), values=(small(value),)) for value in (30, 60)]
+GONE = (count(0),), (Block(0, status=0x1069),), (count(9),), (count(10),)
+TWICE = [(count(value), instances(("a", 1), values=(value,))) for value in (1, 3)]
+OBJECT_CLOCK = {684: (ELAPSED, 8), 6: (PRECISION_OBJECT, 8), 7: (LARGE_BASE, 8)}
+MEMORY = rows(4, {24: (RAW, 4)}, (None, NO_ID, 1), has=False)
+TWO = process(("chrome", 100, 0), ("chrome", 200, 1000)), process(("chrome", 200, 1007), ("chrome", 100, 5))
+OWN_THREADS = PerfObject(
+    232,
+    (Counter(146, COUNTER, 4), Counter(784, RAW, 4), Counter(804, RAW, 4)),
+    (Instance("0", NO_ID, (230, 0), (1, 100, 8)), Instance("0", NO_ID, (230, 1), (2, 200, 9))),
+)
+SERIES = Path(__file__).parent / "tables" / "series.txt"
+# `tables/series.txt` has their values, or why there is none, read through.
+CASES: dict[str, list[Point]] = {
+    "a base is found by its id": blocks(FRACTIONS, (whole(),), (BOTH,)).points(),
+    "a base of another block": blocks(FRACTIONS, (OF_A, one(6, "a", 1, 1)), (number(1), number(8))).points(),
+    "the base of another instance": blocks(FRACTIONS, (OF_A, one(6, "b", 1, 2)), (number(1), number(8))).points(),
+    "each block has its own base": blocks(FRACTIONS, (whole(), whole(index=1)), (*TWO_BASES,)).points(),
+    "one block twice has its base": blocks(
+        FRACTIONS, (one(5), one(6, index=1), one(5, index=2)), (*OF_INSTANCE, OF_INSTANCE[0])
+    ).points(),
+    "clocks and multipliers of one answer": blocks(CLOCKS, (whole(""),), *BUSY, kind=SINGLE).points(),
+    "one counter added twice": blocks((Info(5, BULK),), (OF_A, one(5, "*", 1)), *TWICE).points(),
+    "an error in between": blocks((Info(5, BULK),), (OF_A,), *GONE).points(),
+    "an answer that was lost": polled([("a", 1, 0)], None, [("a", 1, 10)]).points(),
+    "an instance that was gone": polled([("a", 1, 0), ("b", 2, 0)], [("b", 2, 1)], [("a", 1, 9), ("b", 2, 2)]).points(),
+    "another instance of a name": polled([("a", 1, 0)], [("a", 7, 9)]).points(),
+    "ids tell instances apart": polled([("a", 1, 0), ("a", 2, 100)], [("a", 2, 107), ("a", 1, 5)]).points(),
+    "position tells twins apart while their number stays": polled(
+        [("a", 1, 0), ("a", 1, 100)], [("a", 1, 1), ("a", 1, 102)], [("a", 1, 103)]
+    ).points(),
+    "another number of twins": polled([("a", 1, 0)], [("a", 1, 1), ("a", 1, 2)]).points(),
+    "a machine that was started again": polled()
+    .poll(instances(("a", 1), values=(0,)), ticks=5 * SECOND)
+    .poll(instances(("a", 1), values=(9,)), ticks=SECOND)
+    .poll(instances(("a", 1), values=(19,)), ticks=2 * SECOND, freq=SECOND * 2)
+    .points(),
+    "a handle that was opened anew": again(polled([("a", 1, 0)]), 4, 9),
+    "a set with history keeps what is gone": Watch((Info(5, RAW, aggregate=1),), AGGREGATE_HISTORY)
+    .open(one(5))
+    .poll(Block(4, instances=(("a", 1), ("b", 2)), values=(small(3), small(4))))
+    .poll(Block(4, instances=(("b", 2),), values=(small(5),)))
+    .points(),
+    "a set without aggregation": blocks((Info(5, RAW, aggregate=1),), (one(5),), (OF_INSTANCE[0],)).points(),
+    "an aggregate of one chosen instance": blocks(
+        (Info(5, RAW, aggregate=1),), (OF_A,), (number(3),), kind=AGGREGATE
+    ).points(),
+    "winperf: a base follows its counter": reads(
+        *(rows(236, {6: (AVERAGE, 8), 7: (AVERAGE_BASE, 4)}, ("C:", NO_ID, *row)) for row in ((0, 0xFFFFFFFF), (30, 2)))
+    ).points(),
+    "winperf: a multiplier follows its counter": reads(
+        *(rows(236, {6: (MULTI_TIMER, 8), 7: (MULTI_BASE, 8)}, (None, NO_ID, at, 4), has=False) for at in (0, SECOND))
+    ).points(),
+    "winperf: clocks of the object": reads(
+        *(rows(230, OBJECT_CLOCK, ("a", NO_ID, 2000, at, 2 * at)) for at in (0, 5))
+    ).points(),
+    "winperf: ids tell processes apart": rates(reads(*TWO).points()),
+    "winperf: another process of a name": rates(reads(process(("a", 100, 0)), process(("a", 200, 50))).points()),
+    "winperf: another object in between": rates(reads(process(("a", 1, 0)), MEMORY, process(("a", 1, 8))).points()),
+    "winperf: names in between": rates(with_names(reads(process(("a", 1, 0)))).read(process(("a", 1, 8))).points()),
+    "winperf: a key that was opened anew": rates(
+        by_another_key(reads(process(("a", 1, 0))), process(("a", 1, 8))).points()
+    ),
+    "winperf: a block that was cut proves nothing of what it lacks": rates(cut_between().points()),
+    "winperf: names in any case": rates(reads(process(("Chrome", 1, 0)), process(("CHROME", 1, 9))).points()),
+    "winperf: a UniqueID in any order": reads(numbered((5, 0), (7, 100)), numbered((7, 130), (5, 10))).points(),
+    "winperf: another UniqueID": reads(numbered((5, 0)), numbered((6, 10))).points(),
+    "winperf: another UniqueID of a name": reads(numbered((5, 0), name="a"), numbered((6, 10), name="a")).points(),
+    "winperf: a UniqueID goes before ids that an object counts": rates(
+        reads(*(rows(230, {784: (RAW, 4), 28: (COUNTER, 4)}, ("a", 9, *row)) for row in ((100, 0), (200, 8)))).points()
+    ),
+    "winperf: both ids tell threads apart": rates(
+        reads(threads((1, 8, 0), (1, 9, 100), (2, 8, 200)), threads((2, 8, 203), (1, 8, 1), (1, 9, 102))).points()
+    ),
+    "winperf: another thread of a process": rates(reads(threads((1, 8, 0)), threads((1, 9, 5))).points()),
+    "a base that was not added": blocks(FRACTIONS, (OF_A,), (number(1),)).points(),
+    "a base that nobody describes": blocks(FRACTIONS[:1], (OF_A,), (number(1),)).points(),
+    "a base that nobody names": blocks((Info(5, FRACTION),), (OF_A,), (number(1),)).points(),
+    "a multiplier that was not added": blocks(
+        (Info(4, MULTI_TIMER, multi=9),), (one(4, "a"),), (count(1),), (count(2),)
+    ).points(),
+    "winperf: threads are those of their process": rates(reads((TWO[0], OWN_THREADS)).points()),
+}
+
+
+def told(promise: str) -> Iterator[str]:
+    """A line a reading: instance, value or reason, what was missed before it, and how the series is called."""
+    yield promise
+    for point in CASES[promise]:
+        formatted, series = point.formatted, point.series
+        value = formatted.value if formatted.value is not None else formatted.why
+        words = f"{value}{f' ({formatted.reason})' if formatted.reason else ''} {' '.join(formatted.flags)}".rstrip()
+        yield f"  {point.handle} series {series.number}, {series.instance}, {series.added}: {words}; {point.missed} missed"
+
+
+@pytest.mark.parametrize("promise", CASES)
+def test_a_reading_has_a_value_or_a_reason(promise: str) -> None:
+    assert IS_WRITING or "".join(f"{line}\n" for line in told(promise)) in SERIES.read_text("utf-8")
+
+
+def test_all_readings_are_in_one_text() -> None:
+    is_as_written(SERIES, "".join(f"{line}\n" for promise in CASES for line in told(promise)))
+
+
 # ------------------------------------------------------------------------------------------------ PerflibV2
 
 
@@ -56,31 +274,6 @@ def test_a_rate_takes_two_readings() -> None:
     assert second.series.local_path == "\\383487a6-3676-4870-a4e7-d45b30c35629(a)\\counter 5"
 
 
-def test_a_base_is_found_by_its_id_in_the_same_answer() -> None:
-    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(whole())
-    block = Block(6, ids=(5, 6), instances=(("a", 1), ("b", 2)), values=(small(1, 4), small(3, 4)))
-    assert outcomes(watch.poll(block).points()) == [25, Why.NOT_DISPLAYED, 75, Why.NOT_DISPLAYED]
-
-
-def test_a_base_may_stand_in_another_block() -> None:
-    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(one(5, "a", 0, 1), one(6, "a", 1, 1))
-    found = watch.poll(Block(1, values=(small(1),)), Block(1, values=(small(8),))).points()
-    assert outcomes(found)[0] == Fraction(25, 2)
-
-
-def test_a_base_that_was_not_added_is_said_to_be_missing() -> None:
-    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(one(5, "a", 0, 1))
-    (point,) = watch.poll(Block(1, values=(small(1),))).points()
-    assert point.formatted.why is Why.NO_BASE
-    assert point.formatted.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
-
-
-def test_a_base_added_for_another_instance_or_set_was_not_added() -> None:
-    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(one(5, "a", 0, 1), one(6, "b", 1, 2))
-    found = watch.poll(Block(1, values=(small(1),)), Block(1, values=(small(8),))).points()
-    assert found[0].formatted.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
-
-
 def test_a_clock_that_is_missing_is_named() -> None:
     infos = (Info(1, ELAPSED, time=2, freq=3), Info(2, LARGE_RAW), Info(4, BULK, time=9))
     watch = Watch(infos, SINGLE).open(whole(""))
@@ -89,39 +282,6 @@ def test_a_clock_that_is_missing_is_named() -> None:
     reasons = [point.formatted.reason for point in watch.points() if point.formatted.why is Why.NO_CLOCK]
     elapsed = "counter 3, its PerfFreqId, is not in the answer; inconclusive"
     assert reasons == [elapsed, elapsed, "the clock's frequency is missing, zero or below zero"]
-
-
-def test_a_base_nobody_names_is_said_to_be_missing() -> None:
-    watch = Watch((Info(5, FRACTION),)).open(one(5, "a", 0, 1))
-    (point,) = watch.poll(Block(1, values=(small(1),))).points()
-    assert (point.formatted.why, point.formatted.reason) == (Why.NO_BASE, "its BaseCounterId names no counter")
-
-
-def test_the_base_of_another_instance_is_not_taken() -> None:
-    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(one(5, "a", 0, 1), one(6, "b", 1, 2))
-    found = watch.poll(Block(1, values=(small(1),)), Block(1, values=(small(8),))).points()
-    assert outcomes(found)[0] is Why.NO_BASE
-
-
-def test_clocks_and_multipliers_are_counters_of_the_same_answer() -> None:
-    infos = (
-        Info(1, ELAPSED, time=2, freq=3), Info(2, LARGE_RAW), Info(3, LARGE_RAW), Info(4, MULTI_TIMER, multi=5), Info(5, RAW)
-    )  # fmt: skip
-    watch = Watch(infos, SINGLE).open(whole(""))
-    for busy in (0, SECOND):
-        watch.poll(Block(2, ids=(1, 2, 3, 4, 5), values=((*large(40, 100, 10, busy), *small(4)),)))
-    found = watch.points()
-    assert outcomes(found)[::5] == [6, 6]
-    assert outcomes(found)[3::5] == [Why.FIRST_SAMPLE, 25]
-
-
-def test_a_missing_multiplier_is_named() -> None:
-    watch = Watch((Info(4, MULTI_TIMER, multi=9),)).open(one(4, "a"))
-    watch.poll(Block(1, values=(large(1),))).poll(Block(1, values=(large(2),)))
-    last = watch.points()[-1].formatted
-    assert (last.why, last.reason) == (
-        Why.NO_MULTIPLIER, "counter 9, its MultiId, was not added to the query; inconclusive"
-    )  # fmt: skip
 
 
 def test_two_clients_are_two_series() -> None:
@@ -136,88 +296,6 @@ def test_two_clients_are_two_series() -> None:
         ("q1", "None", 50), ("q1", "first-sample", None), ("q2", "first-sample", None)
     ]  # fmt: skip
     assert len({point.series.number for point in found}) == 2
-
-
-def test_a_handle_opened_anew_starts_again_and_says_so() -> None:
-    first = Watch((Info(5, BULK),)).open(one(5)).poll(instances(("a", 1), values=(1,)))
-    again = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=first.make).open(one(5))
-    again.poll(instances(("a", 1), values=(2,))).poll(instances(("a", 1), values=(3,)))
-    found = list(points(analysis_of(*first.events, *again.events)))
-    assert [point.formatted.reason for point in found] == [
-        None,
-        "the first through this handle; q1 read it before",
-        None,
-    ]
-
-
-def test_the_same_counter_added_twice_is_two_series() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5, "a", 0, 1), one(5, "*", 1))
-    watch.poll(Block(1, values=(large(1),)), instances(("a", 1), values=(1,)))
-    watch.poll(Block(1, values=(large(3),)), instances(("a", 1), values=(3,)))
-    found = watch.points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.FIRST_SAMPLE, 2, 2]
-    assert [(point.series.added or "").partition("(")[2] for point in found[:2]] == ["a)\\counter 5", "*)\\counter 5"]
-
-
-def test_a_lost_answer_makes_the_interval_longer() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    found = watch.poll(instances(("a", 1), values=(0,))).lose().poll(instances(("a", 1), values=(10,))).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, 5]
-    assert (found[1].missed, found[1].server_interval_ns) == (1, 2_000_000_000)
-
-
-def test_an_error_in_between_breaks_the_pair() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5, "a", 0, 1))
-    watch.poll(Block(1, values=(large(0),))).poll(Block(0, status=0x1069)).poll(Block(1, values=(large(9),)))
-    found = watch.poll(Block(1, values=(large(10),))).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.ERROR_BLOCK, Why.INTERRUPTED, 1]
-    assert found[1].formatted.reason == "ERROR_WMI_INSTANCE_NOT_FOUND"
-    assert {point.series.number for point in found} == {1}
-
-
-def test_an_instance_that_was_gone_starts_again() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    watch.poll(instances(("a", 1), ("b", 2), values=(0, 0))).poll(instances(("b", 2), values=(1,)))
-    found = watch.poll(instances(("a", 1), ("b", 2), values=(9, 2))).points()
-    assert outcomes(found, "a") == [Why.FIRST_SAMPLE, Why.INTERRUPTED]
-    assert outcomes(found, "b") == [Why.FIRST_SAMPLE, 1, 1]
-
-
-def test_another_instance_of_the_same_name_is_not_the_same() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    found = watch.poll(instances(("a", 1), values=(0,))).poll(instances(("a", 7), values=(9,))).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.INSTANCE_CHANGED]
-    assert found[1].formatted.reason == "InstanceId 7; in the answer before, the name belonged to InstanceId 1"
-
-
-def test_instances_of_one_name_are_reported_apart_by_their_ids() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    watch.poll(instances(("a", 1), ("a", 2), values=(0, 100)))
-    found = watch.poll(instances(("a", 2), ("a", 1), values=(107, 5))).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.FIRST_SAMPLE, 7, 5]
-    assert [point.series.instance for point in found] == ["a", "a#1", "a#1", "a"]
-
-
-def test_instances_that_nothing_tells_apart_go_by_position_while_their_number_stays() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    watch.poll(instances(("a", 1), ("a", 1), values=(0, 100))).poll(instances(("a", 1), ("a", 1), values=(1, 102)))
-    found = watch.poll(instances(("a", 1), values=(103,))).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.FIRST_SAMPLE, 1, 2, Why.INSTANCE_CHANGED]
-
-
-def test_a_number_of_twins_that_changes_is_ambiguous() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    watch.poll(instances(("a", 1), values=(0,)))
-    found = watch.poll(instances(("a", 1), ("a", 1), values=(1, 2))).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.AMBIGUOUS_INSTANCE, Why.AMBIGUOUS_INSTANCE]
-
-
-def test_a_machine_that_was_started_again_gives_no_rate() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    watch.poll(instances(("a", 1), values=(0,)), ticks=5 * SECOND)
-    watch.poll(instances(("a", 1), values=(9,)), ticks=SECOND)
-    found = watch.poll(instances(("a", 1), values=(19,)), ticks=2 * SECOND, freq=SECOND * 2).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.CLOCK_BACK, Why.CLOCK_CHANGED]
 
 
 def test_what_the_capture_does_not_describe_is_not_formatted() -> None:
@@ -259,101 +337,9 @@ def test_instances_without_a_value_are_left_out_and_counted() -> None:
     assert [(point.aggregated, point.left_out) for point in totals] == [(0, 1), (1, 1)]
 
 
-def test_a_set_without_aggregation_has_none() -> None:
-    watch = Watch((Info(5, RAW, aggregate=1),)).open(one(5))
-    found = watch.poll(Block(4, instances=(("a", 1),), values=(small(3),))).points()
-    assert [point.series.aggregate for point in found] == [None]
-
-
-def test_one_chosen_instance_is_no_aggregate_of_all() -> None:
-    watch = Watch((Info(5, RAW, aggregate=1),), AGGREGATE).open(one(5, "a", 0, 1))
-    assert [point.series.aggregate for point in watch.poll(Block(1, values=(small(3),))).points()] == [None]
-
-
-def test_a_set_with_history_keeps_what_is_gone() -> None:
-    watch = Watch((Info(5, RAW, aggregate=1),), AGGREGATE_HISTORY).open(one(5))
-    watch.poll(Block(4, instances=(("a", 1), ("b", 2)), values=(small(3), small(4))))
-    found = watch.poll(Block(4, instances=(("b", 2),), values=(small(5),))).points()
-    assert [point.formatted.value for point in found if point.series.aggregate] == [7, 8]
-
-
 # ------------------------------------------------------------------------------------------------ winperf
 
 NO_ID, TOP = -1, (0, 0)
-
-
-def process(*rows: tuple[str, int, int]) -> PerfObject:
-    """Process with ID Process and a rate: name, id and value of each."""
-    counters = (Counter(784, RAW, 4), Counter(28, COUNTER, 4))
-    return PerfObject(230, counters, tuple(Instance(name, NO_ID, TOP, (pid, value)) for name, pid, value in rows))
-
-
-def rates(found: list[Point]) -> list[Point]:
-    return [point for point in found if point.series.counter_type == COUNTER]
-
-
-def test_a_base_follows_its_counter() -> None:
-    counters = (Counter(6, AVERAGE, 8), Counter(7, AVERAGE_BASE, 4))
-    reader = Reader()
-    for value, base in ((0, 0xFFFFFFFF), (30, 2)):
-        reader.read(PerfObject(236, counters, (Instance("C:", NO_ID, TOP, (value, base)),)))
-    assert outcomes(reader.points()) == [Why.FIRST_SAMPLE, Why.NOT_DISPLAYED, 10, Why.NOT_DISPLAYED]
-    assert reader.points()[2].formatted.flags == ("wrapped",)
-
-
-def test_a_multi_timer_takes_the_multi_base_after_it() -> None:
-    counters = (Counter(6, MULTI_TIMER, 8), Counter(7, MULTI_BASE, 8))
-    reader = Reader()
-    for value in (0, SECOND):
-        reader.read(PerfObject(236, counters, (Instance(None, NO_ID, TOP, (value, 4)),), has_instances=False))
-    assert outcomes(reader.points())[2] == 25
-
-
-def test_object_clocks_are_those_of_the_object() -> None:
-    counters = (Counter(684, ELAPSED, 8), Counter(6, PRECISION_OBJECT, 8), Counter(7, LARGE_BASE, 8))
-    reader = Reader()
-    for value in (0, 5):
-        reader.read(PerfObject(230, counters, (Instance("a", NO_ID, TOP, (2000, value, 2 * value)),)))
-    assert outcomes(reader.points()) == [3, Why.FIRST_SAMPLE, Why.NOT_DISPLAYED, 3, 50, Why.NOT_DISPLAYED]
-
-
-def test_processes_of_one_name_are_reported_apart_by_their_ids() -> None:
-    reader = Reader().read(process(("chrome", 100, 0), ("chrome", 200, 1000)))
-    reader.read(process(("chrome", 200, 1007), ("chrome", 100, 5)))
-    found = rates(reader.points())
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.FIRST_SAMPLE, 7, 5]
-    assert [point.series.instance for point in found] == ["chrome", "chrome#1", "chrome#1", "chrome"]
-
-
-def test_a_name_that_another_process_took_starts_again() -> None:
-    found = rates(Reader().read(process(("a", 100, 0))).read(process(("a", 200, 50))).points())
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.INSTANCE_CHANGED]
-    assert found[1].formatted.reason == "ID Process 200; in the answer before, the name belonged to ID Process 100"
-
-
-def test_threads_are_those_of_their_process() -> None:
-    threads = PerfObject(
-        232,
-        (Counter(146, COUNTER, 4), Counter(784, RAW, 4), Counter(804, RAW, 4)),
-        (Instance("0", NO_ID, (230, 0), (1, 100, 8)), Instance("0", NO_ID, (230, 1), (2, 200, 9))),
-    )
-    found = rates(Reader().read(process(("chrome", 100, 0), ("chrome", 200, 0)), threads).points())
-    assert [point.series.instance for point in found] == ["chrome", "chrome#1", "chrome/0", "chrome/0#1"]
-
-
-def test_another_object_in_between_breaks_nothing() -> None:
-    memory = PerfObject(4, (Counter(24, RAW, 4),), (Instance(None, NO_ID, TOP, (1,)),), has_instances=False)
-    found = rates(Reader().read(process(("a", 1, 0))).read(memory).read(process(("a", 1, 8))).points())
-    assert outcomes(found) == [Why.FIRST_SAMPLE, 4]
-
-
-def test_a_key_opened_anew_on_the_same_pipe_breaks_nothing() -> None:
-    """As some clients do: one open of the key a read."""
-    reader = Reader().read(process(("a", 1, 0)))
-    reader.events.append(reader.make.open_key(handle=OTHER_HANDLE))
-    found = rates(reader.read(process(("a", 1, 8)), handle=OTHER_HANDLE).points())
-    assert outcomes(found) == [Why.FIRST_SAMPLE, 8]
-    assert [point.handle for point in found] == ["k1", "k2"]
 
 
 def test_two_pipes_are_two_series() -> None:
@@ -433,21 +419,6 @@ def test_clocks_further_apart_than_a_signed_number_holds() -> None:
         (1 << 31) * 1_000_000_000,
         ((1 << 62) - 1) * 1_000_000_000 >> 32,
     ]
-
-
-def test_a_table_of_names_is_no_answer_that_was_missed() -> None:
-    reader = Reader().read(process(("a", 1, 0)))
-    for name, kind in (("Counter 009", 7), ("Help 009", 7)):
-        reader.events.append(reader.make.query_value(name, name_table([("230", "Process")]), kind=kind))
-    found = rates(reader.read(process(("a", 1, 8))).points())
-    assert outcomes(found) == [Why.FIRST_SAMPLE, 8]
-    assert [point.missed for point in found] == [0, 0]
-
-
-def test_of_two_blocks_with_the_same_counters_each_has_its_own_base() -> None:
-    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(whole(), whole(index=1))
-    blocks = [Block(6, ids=(5, 6), instances=(("a", 1),), values=(small(1, base),)) for base in (4, 8)]
-    assert outcomes(watch.poll(*blocks).points()) == [25, Why.NOT_DISPLAYED, Fraction(25, 2), Why.NOT_DISPLAYED]
 
 
 def test_bases_in_other_blocks_count_where_they_agree() -> None:
