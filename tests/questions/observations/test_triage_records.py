@@ -32,13 +32,14 @@ from tests.build.buffers import (
     identifier,
     instance_header,
     perf_data,
-    string_table,
     wide,
     winperf,
 )
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, smb_session, winreg
 from tests.build.rpc import CHANNEL, PCQ
 from tests.interfaces.svcctl.test_service_layer import CREATE
+from tests.questions.statistics.test_activity import polling_all
+from tests.questions.statistics.test_activity import processes as listed
 from tests.written import IS_WRITING, is_as_written
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
@@ -485,16 +486,9 @@ def test_calls_are_not_looked_at_again_for_each_process_they_show(monkeypatch: p
 
     def made(processes: int) -> int:
         make = Calls()
-        names = [
-            make.registration(9, wide("Process")),
-            make.registration(10, string_table([(4, "ID Process")], from_start=True)),
-        ]
-        held = identifier(COUNTERSET, counter=0xFFFFFFFF, instance=0xFFFFFFFF, name="*")
-        rows = tuple((pack("<I", number),) for number in range(processes))
-        block = Block(6, ids=(4,), instances=tuple((f"p{number}", number) for number in range(processes)), values=rows)
-        polls = [make.open_query(), make.validate(held), make.counter_data(perf_data([block]))]
+        events = [*polling_all(make), make.counter_data(listed(*((f"p{at}", at, at) for at in range(processes))))]
         asked.clear()
-        assert len(triage(analysis_of(*names, *polls), "made.pcap", None).processes) == processes
+        assert len(triage(analysis_of(*events), "made.pcap", None).processes) == processes
         return len(asked)
 
     assert made(2) == made(200)
@@ -502,15 +496,8 @@ def test_calls_are_not_looked_at_again_for_each_process_they_show(monkeypatch: p
 
 def test_odd_processes_are_observed_with_the_reason() -> None:
     make = Calls()
-    names = [
-        make.registration(9, wide("Process")),
-        make.registration(10, string_table([(4, "ID Process")], from_start=True)),
-    ]
-    held = identifier(COUNTERSET, counter=0xFFFFFFFF, instance=0xFFFFFFFF, name="*")
-    instances = (("svch0st", 1), ("notepad", 2))
-    block = Block(6, ids=(4,), instances=instances, values=((pack("<I", 8),), (pack("<I", 9),)))
-    polls = [make.open_query(), make.validate(held), make.counter_data(perf_data([block]))]
-    found = triage(analysis_of(*names, *polls), "made.pcap", None).findings
+    events = [*polling_all(make), make.counter_data(listed(("svch0st", 1, 8), ("notepad", 2, 9)))]
+    found = triage(analysis_of(*events), "made.pcap", None).findings
     (one,) = (finding for finding in found if finding.kind == "odd-process")
     assert (one.objects, one.detail, one.count, one.confidence) == (("svch0st",), "(pid 8)", 1, "possible")
     assert one.why == (
