@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analyzer.core.events import Event
@@ -52,7 +52,7 @@ def judged_analysis(code: str, analysis: Analysis, *, profile: Profile = Profile
 _WORST = ("fail", "warn", "pass", "inconclusive", "not-exercised")
 # A case of a rule: its code, the promise that it shows, the worst verdict on the rule's requirements, and the events. What else is
 # said of it, down to the bytes, stands in examples.txt.
-Case = tuple[str, str, str, Callable[[], Iterable[Event]]]
+Case = tuple[str, str, str, Iterable[Event]]
 
 
 def by_name(case: Case) -> str:
@@ -62,5 +62,5 @@ def by_name(case: Case) -> str:
 def holds(case: Case) -> None:
     """Asks the rule of a case about its events."""
     code, _, expected, events = case
-    verdicts = {one.verdict for one in judged(code, *events()).coverage.values()}
+    verdicts = {one.verdict for one in judged(code, *events).coverage.values()}
     assert min(verdicts, key=_WORST.index) == expected

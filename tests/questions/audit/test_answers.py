@@ -26,7 +26,7 @@ from analyzer.questions.audit.data_answers import (
     rounded,
 )
 from tests.build.buffers import Block, perf_data
-from tests.questions.audit.test_data_answers import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
+from tests.questions.audit.test_data_rules import COUNTERS, ERROR, INSTANCES, SEVERAL, SINGLE
 from tests.written import by_finding, is_as_written
 
 SWEEPS = Path(__file__).with_name("sweeps")
@@ -35,7 +35,7 @@ ODD = Block(6, ids=(1, 2, 3), instances=(("a", 0), ("bb", 1), ("", 2)), values=(
 BUFFERS = {
     "plain": [SINGLE, COUNTERS, ERROR],
     "instances": [INSTANCES, SINGLE],
-    "counterset": [ERROR, COUNTERSET],
+    "counterset": [ERROR, SEVERAL],
     "last": [ODD],
 }
 
@@ -145,7 +145,7 @@ def test_a_forged_answer_is_read_again_so_far() -> None:
         assert [flaw.kind for flaw in answer.flaws] == [kind]
         assert answer.rereads == left
     # What comes out as it stands costs nothing.
-    sound = perf_data([COUNTERSET])
+    sound = perf_data([SEVERAL])
     answer = DataAnswer(sound, header=(len(sound), 1), rereads=0)
     data_answers._block(answer, 0, 48)
     assert (answer.flaws, answer.rereads) == ([], 0)
@@ -153,7 +153,7 @@ def test_a_forged_answer_is_read_again_so_far() -> None:
 
 def test_a_value_is_counted_with_its_padding() -> None:
     """The rules read values by row and column."""
-    answer = read_answer(perf_data([COUNTERSET]))
+    answer = read_answer(perf_data([SEVERAL]))
     (block,) = answer.blocks
     assert block.num_values == 6
     assert [list(block.names(answer.data)), [row.instance_id for row in block.rows]] == [["a", "b"], [0, 1]]

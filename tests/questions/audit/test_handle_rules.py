@@ -55,6 +55,10 @@ def unread(one: Callable[[Calls], Exchange]) -> Callable[[Calls], Exchange]:
     return lambda calls: sealed(one(calls))
 
 
+def on(opnum: int) -> Callable[[Calls], Exchange]:
+    return lambda calls: call(opnum, calls)
+
+
 def closing(answer: str, status: int = 0) -> Exchange:
     calls = Calls()
     return calls.exchange(4, calls.stub().handle(HANDLE), calls.stub().handle(answer).uint(status))
@@ -102,181 +106,134 @@ CASES: list[Case] = [
         "PCQ435",
         "0xB7 to a removal",
         "fail",
-        lambda: talk(
-            opened, added, lambda calls: calls.validate(ONE, identifier(COUNTERSET, name="a", status=0xB7), add=0)
-        ),
+        talk(opened, added, lambda calls: calls.validate(ONE, identifier(COUNTERSET, name="a", status=0xB7), add=0)),
     ),
-    ("PCQ710", "success without a handle", "fail", lambda: [Calls().open_query(NO_HANDLE)]),
+    ("PCQ710", "success without a handle", "fail", [Calls().open_query(NO_HANDLE)]),
     (
         "PCQ710",
         "a handle along with an error that works",
         "fail",
-        lambda: [bound(), *talk(lambda calls: calls.open_query(HANDLE, 5), polled)],
+        [bound(), *talk(lambda calls: calls.open_query(HANDLE, 5), polled)],
     ),
-    ("PCQ710", "a handle along with an error that nobody uses", "warn", lambda: [Calls().open_query(HANDLE, 5)]),
+    ("PCQ710", "a handle along with an error that nobody uses", "warn", [Calls().open_query(HANDLE, 5)]),
     (
         "PCQ710",
         "a handle on success and none on failure",
         "pass",
-        lambda: talk(opened, lambda calls: calls.open_query(NO_HANDLE, 5)),
+        talk(opened, lambda calls: calls.open_query(NO_HANDLE, 5)),
     ),
-    ("PCQ710", "a sealed answer proves nothing", "inconclusive", lambda: [sealed(Calls().open_query(NO_HANDLE))]),
-    ("PCQ711", "a handle that comes back", "fail", lambda: [closing(HANDLE)]),
-    ("PCQ711", "the null handle", "pass", lambda: [Calls().close_query()]),
-    ("PCQ711", "a refused close may return the handle", "not-exercised", lambda: [closing(HANDLE, 5)]),
-    ("PCQ711", "a sealed answer proves nothing", "inconclusive", lambda: [sealed(closing(HANDLE))]),
+    ("PCQ710", "a sealed answer proves nothing", "inconclusive", [sealed(Calls().open_query(NO_HANDLE))]),
+    ("PCQ711", "a handle that comes back", "fail", [closing(HANDLE)]),
+    ("PCQ711", "the null handle", "pass", [Calls().close_query()]),
+    ("PCQ711", "a refused close may return the handle", "not-exercised", [closing(HANDLE, 5)]),
+    ("PCQ711", "a sealed answer proves nothing", "inconclusive", [sealed(closing(HANDLE))]),
     *(
-        (
-            "PCQ712",
-            f"opnum {opnum} on a handle that nobody gave out",
-            "fail",
-            lambda opnum=opnum: [bound(), call(opnum, status=6)],
-        )
+        ("PCQ712", f"opnum {opnum} on a handle that nobody gave out", "fail", [bound(), call(opnum, status=6)])
         for opnum in (4, 5, 6, 7)
     ),
-    ("PCQ712", "a handle that was given out", "pass", lambda: [bound(), *talk(opened, polled, shut)]),
+    ("PCQ712", "a handle that was given out", "pass", [bound(), *talk(opened, polled, shut)]),
     (
         "PCQ712",
         "another handle than the one given out",
         "fail",
-        lambda: [bound(), *talk(opened, lambda calls: calls.counter_data(EMPTY, OTHER_HANDLE))],
+        [bound(), *talk(opened, lambda calls: calls.counter_data(EMPTY, OTHER_HANDLE))],
     ),
-    ("PCQ712", "another connection of the association group", "pass", lambda: in_other_group(0x53)),
-    ("PCQ712", "another association group", "warn", lambda: in_other_group(0x99)),
-    ("PCQ712", "without the beginning of the channel", "inconclusive", lambda: [call(6)]),
-    ("PCQ712", "a group from before the capture", "inconclusive", lambda: [bound(joins_group=True), call(6)]),
-    (
-        "PCQ712",
-        "a group whose founder was captured",
-        "fail",
-        lambda: [bound(OTHER_CHANNEL), bound(joins_group=True), call(6)],
-    ),
+    ("PCQ712", "another connection of the association group", "pass", in_other_group(0x53)),
+    ("PCQ712", "another association group", "warn", in_other_group(0x99)),
+    ("PCQ712", "without the beginning of the channel", "inconclusive", [call(6)]),
+    ("PCQ712", "a group from before the capture", "inconclusive", [bound(joins_group=True), call(6)]),
+    ("PCQ712", "a group whose founder was captured", "fail", [bound(OTHER_CHANNEL), bound(joins_group=True), call(6)]),
     (
         "PCQ712",
         "a sealed opening may have been of this handle",
         "inconclusive",
-        lambda: [bound(), *talk(unread(opened), polled)],
+        [bound(), *talk(unread(opened), polled)],
     ),
     *(
         case
         for opnum in FOREIGN_HANDLES
         for case in (
-            ("PCQ713", f"opnum {opnum} served on a foreign handle", "fail", lambda opnum=opnum: [bound(), call(opnum)]),
-            (
-                "PCQ713",
-                f"a context fault to opnum {opnum}",
-                "pass",
-                lambda opnum=opnum: [bound(), foreign(opnum, 0x1C00001A)],
-            ),
-            ("PCQ713", f"fault 6 to opnum {opnum}", "pass", lambda opnum=opnum: [bound(), foreign(opnum, 6)]),
-            ("PCQ713", f"an error to opnum {opnum}", "pass", lambda opnum=opnum: [bound(), call(opnum, status=6)]),
+            ("PCQ713", f"opnum {opnum} served on a foreign handle", "fail", [bound(), call(opnum)]),
+            ("PCQ713", f"a context fault to opnum {opnum}", "pass", [bound(), foreign(opnum, 0x1C00001A)]),
+            ("PCQ713", f"fault 6 to opnum {opnum}", "pass", [bound(), foreign(opnum, 6)]),
+            ("PCQ713", f"an error to opnum {opnum}", "pass", [bound(), call(opnum, status=6)]),
             (
                 "PCQ713",
                 f"opnum {opnum} on a handle that was given out",
                 "not-exercised",
-                lambda opnum=opnum: [bound(), *talk(opened, lambda calls: call(opnum, calls))],
+                [bound(), *talk(opened, on(opnum))],
             ),
-            (
-                "PCQ713",
-                f"opnum {opnum} where the opening may have been missed",
-                "not-exercised",
-                lambda opnum=opnum: [call(opnum)],
-            ),
-            ("PCQ713", f"sealed opnum {opnum}", "inconclusive", lambda opnum=opnum: [bound(), sealed(call(opnum))]),
+            ("PCQ713", f"opnum {opnum} where the opening may have been missed", "not-exercised", [call(opnum)]),
+            ("PCQ713", f"sealed opnum {opnum}", "inconclusive", [bound(), sealed(call(opnum))]),
         )
     ),
     (
         "PCQ713",
         "a lost answer proves nothing",
         "inconclusive",
-        lambda: [bound(), replace(call(6), response=None, state="request-only")],
+        [bound(), replace(call(6), response=None, state="request-only")],
     ),
-    ("PCQ713", "a handle of the registry is served", "fail", lambda: of_registry(0)),
-    ("PCQ713", "a handle of the registry is rejected", "pass", lambda: of_registry(6)),
+    ("PCQ713", "a handle of the registry is served", "fail", of_registry(0)),
+    ("PCQ713", "a handle of the registry is rejected", "pass", of_registry(6)),
     *(
-        (
-            "PCQ714",
-            f"opnum {opnum} succeeds on a closed handle",
-            "fail",
-            lambda opnum=opnum: talk(opened, shut, lambda calls: call(opnum, calls)),
-        )
+        ("PCQ714", f"opnum {opnum} succeeds on a closed handle", "fail", talk(opened, shut, on(opnum)))
         for opnum in (4, 5, 6, 7)
     ),
     (
         "PCQ714",
         "a fault to a closed handle",
         "pass",
-        lambda: talk(opened, shut, lambda calls: calls.faulted(6, request(calls, 6), 0x1C00001A)),
+        talk(opened, shut, lambda calls: calls.faulted(6, request(calls, 6), 0x1C00001A)),
     ),
-    (
-        "PCQ714",
-        "an error to a closed handle",
-        "pass",
-        lambda: talk(opened, shut, lambda calls: call(6, calls, status=6)),
-    ),
-    ("PCQ714", "a handle given out anew is another one", "not-exercised", lambda: talk(opened, shut, opened, polled)),
-    ("PCQ714", "a close that cannot be read", "inconclusive", lambda: talk(opened, unread(shut), polled)),
-    (
-        "PCQ715",
-        "a handle that is gone",
-        "fail",
-        lambda: [*refused(), later().faulted(4, request(later(), 4), 0x1C00001A)],
-    ),
-    ("PCQ715", "a close that succeeds then", "pass", lambda: [*refused(), later().close_query()]),
-    ("PCQ715", "a handle that is not used again proves nothing", "inconclusive", refused),
+    ("PCQ714", "an error to a closed handle", "pass", talk(opened, shut, lambda calls: call(6, calls, status=6))),
+    ("PCQ714", "a handle given out anew is another one", "not-exercised", talk(opened, shut, opened, polled)),
+    ("PCQ714", "a close that cannot be read", "inconclusive", talk(opened, unread(shut), polled)),
+    ("PCQ715", "a handle that is gone", "fail", [*refused(), later().faulted(4, request(later(), 4), 0x1C00001A)]),
+    ("PCQ715", "a close that succeeds then", "pass", [*refused(), later().close_query()]),
+    ("PCQ715", "a handle that is not used again proves nothing", "inconclusive", refused()),
     (
         "PCQ715",
         "5 to a sealed close means something else",
         "not-exercised",
-        lambda: [*refused(AuthLevel.PRIVACY), later().close_query()],
+        [*refused(AuthLevel.PRIVACY), later().close_query()],
     ),
     (
         "PCQ715",
         "a sealed close proves nothing",
         "inconclusive",
-        lambda: [refused()[0], sealed(refused()[1]), later().close_query()],  # type: ignore[arg-type]
+        [refused()[0], sealed(refused()[1]), later().close_query()],  # type: ignore[arg-type]
     ),
-    ("PCQ716", "a pipe that ends with an open handle", "warn", lambda: [*talk(opened, polled), closed()]),
-    ("PCQ716", "a close", "pass", lambda: [*talk(opened, polled, shut), closed()]),
-    ("PCQ716", "a capture that ends first proves nothing", "inconclusive", lambda: talk(opened, polled)),
+    ("PCQ716", "a pipe that ends with an open handle", "warn", [*talk(opened, polled), closed()]),
+    ("PCQ716", "a close", "pass", [*talk(opened, polled, shut), closed()]),
+    ("PCQ716", "a capture that ends first proves nothing", "inconclusive", talk(opened, polled)),
     (
         "PCQ716",
         "a call that cannot be read may have closed it",
         "inconclusive",
-        lambda: [*talk(opened, polled, unread(shut)), closed()],
+        [*talk(opened, polled, unread(shut)), closed()],
     ),
-    ("PCQ717", "data of a query without counters", "warn", lambda: talk(opened, polled)),
-    ("PCQ717", "a call after the close", "warn", lambda: talk(opened, shut, lambda calls: call(6, calls, status=6))),
-    ("PCQ717", "adding before opening", "warn", lambda: [bound(), *talk(added, opened, answered), closed()]),
+    ("PCQ717", "data of a query without counters", "warn", talk(opened, polled)),
+    ("PCQ717", "a call after the close", "warn", talk(opened, shut, lambda calls: call(6, calls, status=6))),
+    ("PCQ717", "adding before opening", "warn", [bound(), *talk(added, opened, answered), closed()]),
     (
         "PCQ717",
         "a foreign handle is no matter of order",
         "not-exercised",
-        lambda: [bound(), *talk(opened, foreign_poll), closed()],
+        [bound(), *talk(opened, foreign_poll), closed()],
     ),
-    ("PCQ717", "the model of the text", "pass", lambda: talk(opened, added, answered, answered, shut)),
-    ("PCQ717", "a handle from before the capture may hold counters", "inconclusive", lambda: talk(answered)),
-    (
-        "PCQ717",
-        "a sealed addition may have added counters",
-        "inconclusive",
-        lambda: talk(opened, unread(added), answered),
-    ),
-    ("PCQ720", "a counter of the other query", "fail", lambda: two_queries(FIRST + SECOND)),
-    ("PCQ720", "its own counters", "pass", lambda: two_queries(FIRST)),
-    ("PCQ720", "a counter that both hold", "pass", lambda: two_queries(FIRST, FIRST)),
+    ("PCQ717", "the model of the text", "pass", talk(opened, added, answered, answered, shut)),
+    ("PCQ717", "a handle from before the capture may hold counters", "inconclusive", talk(answered)),
+    ("PCQ717", "a sealed addition may have added counters", "inconclusive", talk(opened, unread(added), answered)),
+    ("PCQ720", "a counter of the other query", "fail", two_queries(FIRST + SECOND)),
+    ("PCQ720", "its own counters", "pass", two_queries(FIRST)),
+    ("PCQ720", "a counter that both hold", "pass", two_queries(FIRST, FIRST)),
     (
         "PCQ720",
         "a counter that nobody added is for another rule",
         "pass",
-        lambda: two_queries(FIRST + identifier(COUNTERSET, counter=9)),
+        two_queries(FIRST + identifier(COUNTERSET, counter=9)),
     ),
-    (
-        "PCQ720",
-        "a sealed addition may have added it here too",
-        "inconclusive",
-        lambda: two_queries(FIRST + SECOND, seal=True),
-    ),
+    ("PCQ720", "a sealed addition may have added it here too", "inconclusive", two_queries(FIRST + SECOND, seal=True)),
 ]
 
 

@@ -83,28 +83,23 @@ def asked_twice(first: bytes, second: bytes, code: int = 1, *, seal: bool = Fals
 
 TABLE = string_table([(1, "a")], from_start=False)
 CASES: list[Case] = [
-    ("PCQ330", "another type than the set has it", "fail", lambda: set_and_counters(BULK)),
-    ("PCQ330", "another type than the counter alone", "fail", lambda: set_and_counters(BULK, set_last=True)),
-    ("PCQ330", "the same description", "pass", lambda: set_and_counters(RAW, RAW)),
-    ("PCQ330", "one of the two alone", "not-exercised", set_and_counters),
-    ("PCQ330", "a sealed answer proves nothing", "inconclusive", lambda: set_and_counters(BULK, seal=True)),
-    ("PCQ330", "a type that is wrong in itself", "not-exercised", lambda: set_and_counters(0x12345)),
-    ("PCQ330", "a scale that is wrong in itself", "not-exercised", lambda: set_and_counters(BULK, scale=11)),
-    ("PCQ520", "a clock that goes back", "fail", lambda: clocks((1000, 10), (900, 10))),
-    ("PCQ520", "a frequency of zero", "fail", lambda: clocks((1000, 0))),
-    ("PCQ520", "a clock that stands still", "pass", lambda: clocks((1000, 10), (1000, 10))),
-    ("PCQ520", "sealed answers prove nothing", "inconclusive", lambda: clocks((1000, 10), (900, 10), seal=True)),
+    ("PCQ330", "another type than the set has it", "fail", set_and_counters(BULK)),
+    ("PCQ330", "another type than the counter alone", "fail", set_and_counters(BULK, set_last=True)),
+    ("PCQ330", "the same description", "pass", set_and_counters(RAW, RAW)),
+    ("PCQ330", "one of the two alone", "not-exercised", set_and_counters()),
+    ("PCQ330", "a sealed answer proves nothing", "inconclusive", set_and_counters(BULK, seal=True)),
+    ("PCQ330", "a type that is wrong in itself", "not-exercised", set_and_counters(0x12345)),
+    ("PCQ330", "a scale that is wrong in itself", "not-exercised", set_and_counters(BULK, scale=11)),
+    ("PCQ520", "a clock that goes back", "fail", clocks((1000, 10), (900, 10))),
+    ("PCQ520", "a frequency of zero", "fail", clocks((1000, 0))),
+    ("PCQ520", "a clock that stands still", "pass", clocks((1000, 10), (1000, 10))),
+    ("PCQ520", "sealed answers prove nothing", "inconclusive", clocks((1000, 10), (900, 10), seal=True)),
     *(
         case
         for opnum in COUNTERSET_FOUND
         for case in (
             *(
-                (
-                    "PCQ702",
-                    f"{words}, opnum {opnum}",
-                    verdict,
-                    lambda opnum=opnum, guid=guid, status=status: [enumerated([guid]), about(opnum, status)],
-                )
+                ("PCQ702", f"{words}, opnum {opnum}", verdict, [enumerated([guid]), about(opnum, status)])
                 for words, verdict, guid, status in (
                     ("data about one that is not listed", "fail", OTHER_COUNTERSET, 0),
                     ("2 about one that is not listed", "fail", OTHER_COUNTERSET, 2),
@@ -119,24 +114,19 @@ CASES: list[Case] = [
                 "PCQ702",
                 f"a list that comes later counts, opnum {opnum}",
                 "not-exercised",
-                lambda opnum=opnum: [about(opnum, 0), enumerated([COUNTERSET])],
+                [about(opnum, 0), enumerated([COUNTERSET])],
             ),
-            ("PCQ702", f"without a list, opnum {opnum}", "inconclusive", lambda opnum=opnum: [about(opnum, 0)]),
+            ("PCQ702", f"without a list, opnum {opnum}", "inconclusive", [about(opnum, 0)]),
             (
                 "PCQ702",
                 f"a sealed list is no list, opnum {opnum}",
                 "inconclusive",
-                lambda opnum=opnum: [sealed(enumerated([OTHER_COUNTERSET])), about(opnum, 0)],
+                [sealed(enumerated([OTHER_COUNTERSET])), about(opnum, 0)],
             ),
         )
     ),
     *(
-        (
-            "PCQ703",
-            f"{status:#x} about counter {counter} of 3",
-            verdict,
-            lambda counter=counter, status=status: one_counter(counter, status),
-        )
+        ("PCQ703", f"{status:#x} about counter {counter} of 3", verdict, one_counter(counter, status))
         for counter, status, verdict in (
             *((9, 0, "fail"), (9, 0x57, "fail"), (9, 8, "fail"), (9, 0x106A, "pass")),
             *((2, 0, "not-exercised"), (2, 8, "not-exercised"), (9, 5, "not-exercised"), (9, 0xE, "not-exercised")),
@@ -146,36 +136,26 @@ CASES: list[Case] = [
         "PCQ703",
         "a single answer does not describe the counterset",
         "inconclusive",
-        lambda: [Calls().registration(2, record(9), lcid=9)],
+        [Calls().registration(2, record(9), lcid=9)],
     ),
-    ("PCQ703", "a sealed description is none", "inconclusive", lambda: one_counter(9, 0, seal=True)),
-    ("PCQ704", "several instances where one is registered", "fail", lambda: [registered(0), instances("a", "b")]),
+    ("PCQ703", "a sealed description is none", "inconclusive", one_counter(9, 0, seal=True)),
+    ("PCQ704", "several instances where one is registered", "fail", [registered(0), instances("a", "b")]),
     *(
-        (
-            "PCQ704",
-            f"{names} of a set of type {kind}",
-            "not-exercised",
-            lambda kind=kind, names=names: [registered(kind), instances(*names)],
-        )
+        ("PCQ704", f"{names} of a set of type {kind}", "not-exercised", [registered(kind), instances(*names)])
         for kind, names in ((0, ("",)), (0, ("a",)), (2, ("a", "b")), (6, ("a", "b")))
     ),
-    ("PCQ704", "an empty list that is called success", "warn", lambda: [instances()]),
-    ("PCQ704", "data along with 0x1069", "warn", lambda: [instances("a", status=0x1069)]),
-    ("PCQ704", "0x1069 without data", "pass", lambda: [instances(status=0x1069)]),
-    ("PCQ704", "0x1073", "pass", lambda: [instances(status=0x1073)]),
-    ("PCQ704", "without registration", "inconclusive", lambda: [instances("a", "b")]),
-    ("PCQ704", "a sealed list proves nothing", "inconclusive", lambda: [registered(0), sealed(instances("a", "b"))]),
-    ("PCQ718", "another answer to the same question", "warn", lambda: asked_twice(described(), described(4))),
-    ("PCQ718", "the same answer", "pass", lambda: asked_twice(described(), described())),
-    ("PCQ718", "other padding is the same answer", "pass", lambda: asked_twice(TABLE, TABLE[:-2] + b"\x55\x55", 5)),
-    ("PCQ718", "another language", "pass", lambda: asked_twice(described(), described(4), lcid=1033)),
-    ("PCQ718", "another counterset", "pass", lambda: asked_twice(described(), described(4), guid=OTHER_COUNTERSET)),
-    (
-        "PCQ718",
-        "sealed answers prove nothing",
-        "inconclusive",
-        lambda: asked_twice(described(), described(4), seal=True),
-    ),
+    ("PCQ704", "an empty list that is called success", "warn", [instances()]),
+    ("PCQ704", "data along with 0x1069", "warn", [instances("a", status=0x1069)]),
+    ("PCQ704", "0x1069 without data", "pass", [instances(status=0x1069)]),
+    ("PCQ704", "0x1073", "pass", [instances(status=0x1073)]),
+    ("PCQ704", "without registration", "inconclusive", [instances("a", "b")]),
+    ("PCQ704", "a sealed list proves nothing", "inconclusive", [registered(0), sealed(instances("a", "b"))]),
+    ("PCQ718", "another answer to the same question", "warn", asked_twice(described(), described(4))),
+    ("PCQ718", "the same answer", "pass", asked_twice(described(), described())),
+    ("PCQ718", "other padding is the same answer", "pass", asked_twice(TABLE, TABLE[:-2] + b"\x55\x55", 5)),
+    ("PCQ718", "another language", "pass", asked_twice(described(), described(4), lcid=1033)),
+    ("PCQ718", "another counterset", "pass", asked_twice(described(), described(4), guid=OTHER_COUNTERSET)),
+    ("PCQ718", "sealed answers prove nothing", "inconclusive", asked_twice(described(), described(4), seal=True)),
     *(
         case
         for opnum in (0, 1, 2)
@@ -184,9 +164,9 @@ CASES: list[Case] = [
                 "PCQ718",
                 f"a fault about a handle, opnum {opnum}",
                 "fail",
-                lambda opnum=opnum: [Calls().faulted(opnum, request(Calls(), opnum), 0x1C00001A)],
+                [Calls().faulted(opnum, request(Calls(), opnum), 0x1C00001A)],
             ),
-            ("PCQ718", f"success without any handle, opnum {opnum}", "pass", lambda opnum=opnum: [call(opnum)]),
+            ("PCQ718", f"success without any handle, opnum {opnum}", "pass", [call(opnum)]),
         )
     ),
 ]

@@ -15,7 +15,7 @@ from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.call import Side
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
 from tests.build.calls import sealed, winreg
-from tests.questions.audit.judging import Verdict, judged
+from tests.questions.audit.judging import Case, Verdict, by_name, holds, judged
 
 RULES = ("PCQ801", "PCQ805", "PCQ810", "PCQ820", "PCQ830", "PCQ840", "PCQ850")
 # The system name takes 16 bytes, so the first object begins at 104; its header has 64 bytes, each definition 40.
@@ -26,12 +26,12 @@ INSTANCE_LENGTH, BLOCK_LENGTH = 32, 24
 SECOND = FIRST + INSTANCE_LENGTH + BLOCK_LENGTH
 
 RAWCOUNT, RAW_FRACTION, RAW_BASE = 0x00010000, 0x20020400, 0x40030403
+COUNTERS = (Counter(784, RAWCOUNT, 4), Counter(6, RAW_FRACTION, 4), Counter(8, RAW_BASE, 4))
 
 
 def block(order: Order = "little") -> bytearray:
-    counters = (Counter(784, RAWCOUNT, 4), Counter(6, RAW_FRACTION, 4), Counter(8, RAW_BASE, 4))
     instances = (Instance("a", 1, (0, 0), (7, 8, 9)), Instance("b", 2, (0, 0), (4, 5, 6)))
-    return bytearray(winperf([PerfObject(230, counters, instances)], order))
+    return bytearray(winperf([PerfObject(230, COUNTERS, instances)], order))
 
 
 def patched(at: int, data: bytes) -> bytes:
@@ -127,98 +127,71 @@ def test_a_field_of_the_head_is_found_without_the_objects() -> None:
         assert finding.place.field.name == name
 
 
-@pytest.mark.parametrize("code", RULES)
-def test_a_well_formed_block_is_accepted(code: str) -> None:
-    found = verdict(code, bytes(block()))
-    assert not found.findings
-    assert {coverage.verdict for coverage in found.coverage.values()} == {"pass"}
-
-
-@pytest.mark.parametrize("code", RULES)
-def test_objects_of_metadata_alone_are_accepted(code: str) -> None:
-    counters = (Counter(784, RAWCOUNT, 4), Counter(6, RAW_FRACTION, 4), Counter(8, RAW_BASE, 4))
-    made = [PerfObject(230, counters, (), has, metadata=True) for has in (True, False)]
-    assert not verdict(code, winperf(made)).findings
-
-
-@pytest.mark.parametrize(
-    ("code", "requirement", "at", "data"),
-    [
-        ("PCQ820", "WP-OT-R07", 28, u4(150)),
-        ("PCQ830", "WP-CD-R05", DEFINITION - OBJECT + 20, u4(11)),
-        ("PCQ840", "WP-ID-R04", FIRST - OBJECT + 4, u4(999)),
-        ("PCQ850", "WP-CB-R01", SECOND - OBJECT + INSTANCE_LENGTH, u4(23)),
-    ],
-)
-def test_what_follows_a_damaged_object_is_judged(code: str, requirement: str, at: int, data: bytes) -> None:
+def damaged_first(at: int, data: bytes) -> bytes:
+    """Two objects. A definition of 8 bytes is where reading the first ends, and something is wrong with the second."""
     one = bytes(block())[OBJECT:]
     made = bytearray(block() + one)
     made[20:24], made[28:32] = u4(len(made)), u4(2)
-    # A definition of 8 bytes is where reading the first object ends.
     made[DEFINITION : DEFINITION + 4] = u4(8)
     second = OBJECT + len(one)
     made[second + at : second + at + len(data)] = data
-    assert requirement in verdict(code, bytes(made)).requirements
+    return bytes(made)
 
 
-@pytest.mark.parametrize("code", RULES)
-def test_a_sealed_answer_proves_nothing(code: str) -> None:
-    opening, read = reads(bytes(block()))
-    found = judged(code, opening, sealed(read))  # type: ignore[arg-type]
-    assert not found.findings
-    assert {coverage.verdict for coverage in found.coverage.values()} <= {"inconclusive"}
-
-
-@pytest.mark.parametrize("code", RULES)
-def test_a_value_that_is_no_block_is_none_of_ours(code: str) -> None:
-    calls = winreg()
-    found = judged(code, calls.open_key(), calls.query_value("Counter 009", b"1\0\0\0"))
-    assert {coverage.verdict for coverage in found.coverage.values()} == {"not-exercised"}
-
-
-def test_what_lies_behind_the_damage_is_inconclusive() -> None:
-    cut = bytes(block())[:60]
-    for code, requirement in (("PCQ805", "WP-DB-R05"), ("PCQ810", "WP-DB-R10"), ("PCQ820", "WP-OT-R03")):
-        assert verdict(code, cut).verdict(requirement) == "inconclusive", code
-
-
-@pytest.mark.parametrize("size", [60, 100, OBJECT + 8])
-def test_an_answer_that_is_cut_is_a_wrong_total_and_nothing_else(size: int) -> None:
-    """Samba answers a buffer that is too small with success and the beginning of the block."""
-    found = verdict("PCQ805", bytes(block())[:size])
-    assert found.requirements == {"WP-DB-R04"}
-    assert found.verdict("WP-DB-R06") == "inconclusive"
-
-
-def test_the_counter_of_a_server_does_not_run_back() -> None:
-    later, earlier = patched(56, pack("<q", 2000)), patched(56, pack("<q", 1000))
-    assert verdict("PCQ810", later, earlier).requirements == {"WP-DB-R09"}
-    assert not verdict("PCQ810", earlier, later).findings
-
-
-def test_the_last_counter_block_of_windows_xp_is_known() -> None:
-    short = patched(SECOND + INSTANCE_LENGTH, u4(16))
-    (finding,) = verdict("PCQ850", short).findings
-    assert finding.is_excused
-    first = verdict("PCQ850", patched(FIRST + INSTANCE_LENGTH, u4(16))).findings[0]
-    assert not first.is_excused
-
-
-def test_a_finding_names_the_bytes_of_its_field() -> None:
-    (finding,) = verdict("PCQ830", patched(DEFINITION + 20, u4(11))).findings
-    assert finding.place is not None
-    assert finding.place.source.data[finding.place.start : finding.place.stop] == u4(11)
-
-
-@pytest.mark.parametrize("code", RULES)
-def test_data_that_comes_with_an_error_is_not_judged(code: str) -> None:
+def failing() -> list[Event]:
     """[MS-RRP] section 3.1.5.17 defines lpData on success alone; Windows XP returns a header without objects, and no length."""
     header = block()[:104]
     header[20:24] = header[28:32] = bytes(4)
     calls = winreg()
-    asked = [calls.query_value("230", bytes(header), status=status) for status in (234, 5)]
-    found = judged(code, calls.open_key(), *asked)
-    assert not any(one.counts.total() for one in found.coverage.values())
+    return [calls.open_key(), *(calls.query_value("230", bytes(header), status=status) for status in (234, 5))]
+
+
+WHOLE = bytes(block())
+ALONE = [PerfObject(230, COUNTERS, (), has, metadata=True) for has in (True, False)]
+CASES: list[Case] = [
+    *(
+        case
+        for code in RULES
+        for case in (
+            (code, "a well-formed block", "pass", reads(WHOLE)),
+            (
+                code,
+                "metadata alone",
+                "not-exercised" if code in ("PCQ840", "PCQ850") else "pass",
+                reads(winperf(ALONE)),
+            ),
+            (code, "a sealed answer", "inconclusive", [*map(sealed, reads(WHOLE))][1:]),
+            (
+                code,
+                "a value that is no block",
+                "not-exercised",
+                [*reads(), winreg().query_value("Counter 009", b"1\0\0\0")],
+            ),
+            (code, "what comes with an error", "not-exercised", failing()),
+        )
+    ),
+    *(
+        (code, "behind a damaged object", "fail" if code == "PCQ820" else "warn", reads(damaged_first(at, data)))
+        for code, at, data in (
+            ("PCQ820", 28, u4(150)),
+            ("PCQ830", DEFINITION - OBJECT + 20, u4(11)),
+            ("PCQ840", FIRST - OBJECT + 4, u4(999)),
+            ("PCQ850", SECOND - OBJECT + INSTANCE_LENGTH, u4(23)),
+        )
+    ),
+    *((code, "cut at 60 bytes", "inconclusive", reads(WHOLE[:60])) for code in ("PCQ810", "PCQ820")),
+    # Samba answers a buffer that is too small with success and the beginning of the block.
+    *(("PCQ805", f"cut at {size} bytes", "fail", reads(WHOLE[:size])) for size in (60, 100, OBJECT + 8)),
+    ("PCQ810", "a counter that runs back", "fail", reads(patched(56, pack("<q", 2000)), patched(56, pack("<q", 1000)))),
+    ("PCQ810", "a counter that runs on", "pass", reads(patched(56, pack("<q", 1000)), patched(56, pack("<q", 2000)))),
+    ("PCQ850", "the last counter block of Windows XP", "pass", reads(patched(SECOND + INSTANCE_LENGTH, u4(16)))),
+    ("PCQ850", "such a block before the last", "warn", reads(patched(FIRST + INSTANCE_LENGTH, u4(16)))),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_blocks_of_winperf(case: Case) -> None:
+    holds(case)
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
