@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from functools import cache
 from ipaddress import ip_address
@@ -132,34 +131,6 @@ def test_logs_are_read_by_tools_for_zeek(command: str, tmp_path: Path) -> None:
                 assert row["note"] == f"PCQ::{record['rule']}"
 
 
-def test_the_log_of_calls_begins_as_that_of_zeek(tmp_path: Path) -> None:
-    lines = written("timeline", PCQ.name, "zeek", tmp_path).read_text().splitlines()
-    assert lines[:5] == [
-        r"#separator \x09",
-        "#set_separator\t,",
-        "#empty_field\t(empty)",
-        "#unset_field\t-",
-        "#path\tdce_rpc",
-    ]
-    assert lines[6].split("\t")[:11] == (
-        [
-            "#fields",
-            "ts",
-            "uid",
-            "id.orig_h",
-            "id.orig_p",
-            "id.resp_h",
-            "id.resp_p",
-            "rtt",
-            "named_pipe",
-            "endpoint",
-            "operation",
-        ]
-    )
-    assert lines[-1].startswith("#close\t")
-    assert len({line.count("\t") for line in lines[8:-1]}) == 1
-
-
 @pytest.mark.parametrize(
     ("kind", "value", "text"),
     [
@@ -187,15 +158,6 @@ def test_community_ids_are_those_of_the_specification() -> None:
     # The baseline of the specification's own tests: its one TCP flow in both directions.
     one, other = Endpoint("128.232.110.120", 34855), Endpoint("66.35.250.204", 80)
     assert community_id(one, other) == community_id(other, one) == "1:LQU9qZlK+B5F3KDmev6m5PMibrg="
-
-
-def test_selections_apply_to_them_too(tmp_path: Path) -> None:
-    shown = run("timeline", CLEAR, "--format", "ecs", "--tail", "3").stdout
-    assert [one["event"]["sequence"] for one in map(json.loads, shown.splitlines())] == [  # type: ignore[index]
-        one["number"]
-        for one in records(run("timeline", CLEAR, "--format", "jsonl", "--tail", "3").stdout)
-        if one["record"] == "call"
-    ]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from analyzer.results.record import Endpoint
 from analyzer.screens.formats.ecs import ecs_lines
 from analyzer.screens.formats.timesketch import timesketch_lines
 from analyzer.screens.formats.zeek import _written, zeek_lines
-from analyzer.screens.views.entries import Entry, EntryKind
+from analyzer.screens.views.entries import Entry
+from tests.written import is_as_written
 
 # 2025-11-20 12:34:56.789012345 UTC.
 THEN = 1_763_642_096_789_012_345
@@ -110,142 +112,18 @@ def uid(client: Endpoint, server: Endpoint) -> str:
 
 def logged(entry: Entry) -> list[str]:
     """The cells of the one line of an entry."""
-    lines = list(zeek_lines(entry.kind, [entry], THEN, THEN + 61_000_000_000))
-    assert len(lines) == 10
-    assert [line.split(b"\t")[0] for line in lines[:8]] == (
-        [
-            b"#separator \\x09\n",
-            b"#set_separator",
-            b"#empty_field",
-            b"#unset_field",
-            b"#path",
-            b"#open",
-            b"#fields",
-            b"#types",
-        ]
-    )
-    assert lines[5] == b"#open\t2025-11-20-12-34-56\n"
-    assert lines[9] == b"#close\t2025-11-20-12-35-57\n"
-    fields, types, cells = (line.decode().removesuffix("\n").split("\t") for line in lines[6:9])
-    assert len(fields) - 1 == len(types) - 1 == len(cells)
-    return cells
+    *_, line, _ = zeek_lines(entry.kind, [entry], THEN, THEN + 61_000_000_000)
+    return line.decode().removesuffix("\n").split("\t")
 
 
-FIRST = ["1763642096.789012", uid(CLIENT, SERVER), "10.0.0.2", "49152", "10.0.0.1", "445"]
-
-
-@pytest.mark.parametrize(
-    ("entry", "cells"),
-    [
-        (
-            CALL,
-            [
-                "0.001500",
-                "\\\\PIPE\\\\winreg",
-                "PerflibV2",
-                "PerflibV2QueryCounterData",
-                "7",
-                "3",
-                "6",
-                "LAB\\\\perfmon",
-                "-",
-                "ntlm",
-                "privacy",
-                "T",
-                "complete",
-                "r" * 1030,
-                "5",
-                "ERROR_ACCESS_DENIED",
-                "-",
-                "q1",
-                "64 bytes",
-                "-",
-            ],
-        ),
-        (
-            SESSION,
-            [
-                "2.000000",
-                "perfmon@LAB.TEST",
-                "-",
-                "account",
-                "T",
-                "0x1d",
-                "3.1.1",
-                "kerberos",
-                "-",
-                "SRV1",
-                "(empty)",
-                "cifs/srv1",
-                "AES-128-GCM",
-                "-",
-                "decrypted",
-                r"\\\\SRV1\\IPC$,a\x2cb",
-                "(empty)",
-            ],
-        ),
-        (
-            FINDING,
-            [
-                "tcp",
-                "PCQ::PCQ101",
-                "what happened",
-                "request-below-privacy",
-                "10.0.0.2",
-                "10.0.0.1",
-                "445",
-                "warning",
-                "fail",
-                "high",
-                "PCQ-1,PCQ-2",
-                "client",
-                "7",
-                "-",
-                "3,4",
-            ],
-        ),
-    ],
-    ids=lambda value: value.kind if isinstance(value, Entry) else "",
-)
-def test_a_line_of_a_log_of_zeek(entry: Entry, cells: list[str]) -> None:
-    assert logged(entry) == [*FIRST, *cells]
-
-
-@pytest.mark.parametrize(
-    ("kind", "path", "types"),
-    [
-        (
-            "call",
-            "dce_rpc",
-            (
-                "interval string string string count count count string string string string bool string string count string string"
-                " string string string"
-            ),
-        ),
-        (
-            "session",
-            "smb_session",
-            (
-                "interval string string string bool string string string string string string string string string string"
-                " vector[string] vector[string]"
-            ),
-        ),
-        (
-            "finding",
-            "notice",
-            (
-                "enum enum string string addr addr port string string string vector[string] string count string"
-                " vector[count]"
-            ),
-        ),
-    ],
-)
-def test_a_log_of_nothing_names_its_columns(kind: EntryKind, path: str, types: str) -> None:
-    lines = [line.decode() for line in zeek_lines(kind, [], None, None)]
-    assert lines[4:6] == [f"#path\t{path}\n", "#open\t1970-01-01-00-00-00\n"]
-    assert lines[6].startswith("#fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\t")
-    assert lines[7].split() == ["#types", "time", "string", "addr", "port", "addr", "port", *types.split()]
-    assert lines[8:] == ["#close\t1970-01-01-00-00-00\n"]
+@pytest.mark.parametrize("entry", [CALL, SESSION, FINDING], ids=lambda entry: entry.kind)
+def test_an_entry_in_each_form_and_the_head_of_a_log_of_nothing(entry: Entry) -> None:
+    """`forms/entry-*.txt`: logs of Zeek, a document of the Elastic Common Schema and lines for Timesketch."""
+    logs = [*zeek_lines(entry.kind, [entry], THEN, THEN + 61_000_000_000), *zeek_lines(entry.kind, [], None, None)]
+    documents = [json.loads(line) for lines in (ecs_lines, timesketch_lines) for line in lines([entry])]
+    text = "".join(f"{json.dumps(one, indent=1)}\n" for one in documents)
+    is_as_written(Path(__file__).parent / "forms" / f"entry-{entry.kind}.txt", b"".join(logs).decode() + text)
+    assert logged(entry)[1] == uid(CLIENT, SERVER)
 
 
 def with_record(entry: Entry, **changes: Any) -> Entry:
@@ -303,92 +181,6 @@ def document_of(entry: Entry) -> dict[str, Any]:
     return found
 
 
-CLIENT_FIELDS = {"address": "10.0.0.2", "ip": "10.0.0.2", "port": 49152}
-SERVER_FIELDS = {"address": "10.0.0.1", "ip": "10.0.0.1", "port": 445}
-
-
-def test_a_call_as_a_document_of_the_elastic_common_schema() -> None:
-    user = {"name": "perfmon", "domain": "LAB"}
-    found = document_of(CALL)
-    community_id = found["network"].pop("community_id")
-    assert community_id.startswith("1:")
-    kept = {"record", "time", "time_ns", "client", "server"}
-    rest = {name: value for name, value in CALL.record.items() if name not in kept and value is not None}
-    assert found == {
-        "@timestamp": "2025-11-20T12:34:56.789012345Z",
-        "ecs": {"version": "9.4.0"},
-        "message": "what happened",
-        "event": {
-            "kind": "event",
-            "category": ["network"],
-            "type": ["denied"],
-            "outcome": "failure",
-            "module": "pcq",
-            "dataset": "pcq.call",
-            "start": "2025-11-20T12:34:56.789012345Z",
-            "action": "PerflibV2QueryCounterData",
-            "end": "2025-11-20T12:34:56.790512345Z",
-            "duration": 1_500_000,
-            "sequence": 7,
-            "reason": "r" * 1024,
-        },
-        "observer": {"product": "pcq-analyzer", "type": "capture-analyzer"},
-        "client": {**CLIENT_FIELDS, "user": user},
-        "source": CLIENT_FIELDS,
-        "server": SERVER_FIELDS,
-        "destination": SERVER_FIELDS,
-        "network": {"transport": "tcp", "type": "ipv4", "protocol": "dce_rpc", "application": "perflibv2"},
-        "user": user,
-        "related": {"ip": ["10.0.0.1", "10.0.0.2"], "user": ["LAB\\perfmon"]},
-        "error": {"code": "ERROR_ACCESS_DENIED"},
-        "pcq": {"call": rest | {"smb": {"encrypted": True}}, "files": ["a.pcap", "b.pcap"]},
-    }
-
-
-def test_a_session_as_a_document() -> None:
-    found = document_of(SESSION)
-    assert found["event"] == {
-        "kind": "event",
-        "category": ["authentication", "session"],
-        "type": ["start"],
-        "outcome": "success",
-        "module": "pcq",
-        "dataset": "pcq.session",
-        "start": "2025-11-20T12:34:56.789012345Z",
-        "action": "logon",
-        "end": "2025-11-20T12:34:58.789012345Z",
-        "duration": 2_000_000_000,
-    }
-    assert found["network"]["protocol"] == "smb"
-    assert "application" not in found["network"]
-    assert found["user"] == {"name": "perfmon", "domain": "LAB.TEST"}
-    assert "error" not in found
-
-
-def test_a_finding_as_a_document() -> None:
-    found = document_of(FINDING)
-    assert found["event"] == {
-        "kind": "alert",
-        "category": ["network"],
-        "type": ["info", "protocol"],
-        "outcome": "unknown",
-        "module": "pcq",
-        "dataset": "pcq.finding",
-        "start": "2025-11-20T12:34:56.789012345Z",
-        "action": "request-below-privacy",
-        "code": "PCQ101",
-        "severity": 47,
-    }
-    assert found["rule"] == (
-        {"id": "PCQ101", "name": "request-below-privacy", "category": "security", "ruleset": "pcq-analyzer"}
-    )
-    assert found["network"]["protocol"] == "dce_rpc"
-    assert "user" not in found["related"]
-    assert "message" not in found["pcq"]["finding"]
-    for severity, number in (("error", 73), ("warning", 47), ("info", 21)):
-        assert document_of(with_record(FINDING, severity=severity))["event"]["severity"] == number
-
-
 def test_what_is_not_known_is_in_no_document() -> None:
     bare = document_of(replace(FINDING, client=None, server=None))
     assert not {"client", "source", "server", "destination", "network", "user", "related"} & set(bare)
@@ -404,6 +196,11 @@ def test_what_is_not_known_is_in_no_document() -> None:
     assert "reason" not in document_of(named)["event"]
     ipv6 = replace(CALL, client=Endpoint("fe80::2", 1), server=Endpoint("fe80::1", 2))
     assert document_of(ipv6)["network"]["type"] == "ipv6"
+
+
+def test_a_severity_is_a_number() -> None:
+    for severity, number in (("error", 73), ("warning", 47), ("info", 21)):
+        assert document_of(with_record(FINDING, severity=severity))["event"]["severity"] == number
 
 
 def test_a_duration_is_never_negative() -> None:
@@ -444,42 +241,6 @@ def test_long_names_are_cut_where_they_would_not_be_searched() -> None:
 
 def lines_of(entry: Entry) -> list[dict[str, Any]]:
     return [json.loads(line) for line in timesketch_lines([entry])]
-
-
-def test_a_call_as_a_line_for_timesketch() -> None:
-    (found,) = lines_of(CALL)
-    assert found == {
-        "message": "what happened",
-        "datetime": "2025-11-20T12:34:56.789012+00:00",
-        "timestamp": 1_763_642_096_789_012,
-        "timestamp_desc": "Recorded Time",
-        "data_type": "pcq:call",
-        "source_file": "a.pcap, b.pcap",
-        "outcome": "failure",
-        "src_ip": "10.0.0.2",
-        "src_port": 49152,
-        "dst_ip": "10.0.0.1",
-        "dst_port": 445,
-        "user": "LAB\\perfmon",
-        "number": 7,
-        "transport": "ncacn_np",
-        "pipe": "winreg",
-        "smb_encrypted": True,
-        "auth_type": "ntlm",
-        "auth_level": "privacy",
-        "interface_uuid": "da5a86c5",
-        "interface_name": "PerflibV2",
-        "method": "PerflibV2QueryCounterData",
-        "opnum": 6,
-        "call_id": 3,
-        "state": "complete",
-        "reason": "r" * 1030,
-        "status": 5,
-        "status_name": "ERROR_ACCESS_DENIED",
-        "latency_ns": 1_500_000,
-        "handle": "q1",
-        "asked": "64 bytes",
-    }
 
 
 def test_a_session_has_a_line_for_its_beginning_and_one_for_its_end() -> None:

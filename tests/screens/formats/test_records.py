@@ -7,7 +7,6 @@ import json
 import pytest
 
 from analyzer.core.absence import Missing
-from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.programs import client_programs
 from analyzer.interfaces.contents.sample_records import sample_records
@@ -15,11 +14,9 @@ from analyzer.interfaces.contents.timeline_records import session_record, timeli
 from analyzer.questions.filters.selection import Selection
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.screens.viewmodel.reading_verdict import nothing_found, unread
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of, sealed, winreg
 from tests.records import Record, plain, plains
 
@@ -113,13 +110,6 @@ def test_integers_keep_all_their_bits() -> None:
         assert json.loads(dumps({"raw": value})) == {"raw": value}
 
 
-def test_several_files_name_the_file_of_each_frame() -> None:
-    make = Calls(first_frame=frame_id(1, 5))
-    records = list(map(plain, timeline_records(analysis_of(make.open_query(), files=("a.pcap", "b.pcap")))))
-    assert records[1]["request"]["frames"] == [5]
-    assert records[1]["request"]["frame_files"] == [1]
-
-
 def test_an_interface_is_picked_by_name_or_number() -> None:
     make, keys = Calls(), winreg(first_frame=50)
     analysis = analysis_of(make.open_query(), keys.open_key())
@@ -135,24 +125,6 @@ def test_an_interface_is_picked_by_name_or_number() -> None:
             if one["record"] == "call"
         ]
         assert [one["number"] for one in calls] == [number]
-
-
-def test_damage_in_a_buffer_is_a_problem_with_its_call() -> None:
-    data = perf_data([Block(1, values=((b"\1\0\0\0",),))])[:-3]
-    analysis = analysis_of(Calls().counter_data(data))
-    (problem,) = [one for one in plains(timeline_records(analysis)) if one["record"] == "problem"]
-    assert (problem["kind"], problem["layer"], problem["frames"]) == ("truncated", "pcq", [2])
-    assert problem["text"].startswith("call #1: perf-data buffer of the response is damaged: blocks[0]")
-    assert unread(analysis)
-
-
-def test_whether_something_was_left_unread() -> None:
-    make = Calls()
-    assert not unread(analysis_of(make.open_query()))
-    assert unread(analysis_of(sealed(make.open_query())))
-    assert unread(analysis_of(make.exchange(3, b"\1", None)))
-    assert nothing_found(analysis_of(make.open_query())) is None
-    assert nothing_found(analysis_of()) == "made.pcap holds 100 frames, but neither SMB nor DCERPC among them."
 
 
 def test_big_endian_guids_are_read_in_the_order_of_their_call() -> None:
