@@ -69,16 +69,6 @@ def test_nothing_read_is_stated() -> None:
     assert text(Counters(watched().analysis, ("\\nothing\\such",))) == ["no counter of this capture has such a path"]
 
 
-def test_tables_have_one_row_a_value_or_interval() -> None:
-    view = Counters(watched().analysis)
-    table = table_of(view)
-    assert table.filter(table["unit"] == "/s")["value"].to_list() == [None, 10.0, 20.0]
-    assert table["why_null"].to_list()[::3] == ["first-sample", None, None]
-    in_buckets = table_of(Counters(watched().analysis, interval_ns=1_000_000_000))
-    assert in_buckets["readings"].to_list() == [3, 3, 3]
-    assert in_buckets["value"].to_list() == [15.0, 40 / 3, None]
-
-
 def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_table = table_of(Counters(watched().analysis))
     # The first answer counts four times, for the plan that all three share.

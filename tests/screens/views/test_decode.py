@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import json
 import lzma
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -17,24 +15,11 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from analyzer.core.errors import InputError
-from analyzer.core.output.json import dumps
-from analyzer.screens.formats.tables import table_of
 from analyzer.screens.views.decode import Decode, bytes_of, dumped_bytes
 from tests.build.capture import pcap
 from tests.records import plains
 
 VECTORS = Path(__file__).resolve().parents[2] / "interfaces" / "buffers" / "vectors"
-KIND_OF = {
-    "data": "perf-data",
-    "ident": "identifiers",
-    "inst": "instances",
-    "reg_code01": "counterset-info",
-    "reg_code02": "counter-info",
-    "reg_code03": "string",
-    "reg_code05": "string-table",
-    "reg_code08": "guid",
-    "v1": "winperf",
-}
 
 
 def xxd(data: bytes) -> str:
@@ -118,27 +103,6 @@ def test_the_tools_own_dumps_are_read(tool: list[str], tmp_path: Path) -> None:
         assert bytes_of(dump) == (data, True), dump.decode()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "abc",
-        "Hello, world",
-        "deadbeef and more",
-        "00000000: zz",
-        "00000000: 41 42\n00000005: 43",
-        "0000: 41\n*",
-        "00000000  00 00\n*\nffffffff  00\n",
-        "*",
-        "name,value\n1,2\n",
-    ],
-)
-def test_other_text_stays_text(text: str) -> None:
-    data, is_dump = bytes_of(text.encode())
-    assert not is_dump or data != b""
-    if not is_dump:
-        assert data == text.encode()
-
-
 @settings(max_examples=200)
 @given(st.lists(st.text("0123456789abcdef: *|.\t", max_size=60), max_size=6))
 def test_any_lines_are_a_dump_or_none(lines: list[str]) -> None:
@@ -147,37 +111,6 @@ def test_any_lines_are_a_dump_or_none(lines: list[str]) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ kinds
-
-
-def kind_of(name: str) -> str | None:
-    return next((kind for start, kind in KIND_OF.items() if name.startswith(start)), None)
-
-
-GOOD = sorted(path for path in VECTORS.glob("*.bin") if kind_of(path.name) is not None)
-
-
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_the_kind_is_guessed_and_the_guess_explained(path: Path) -> None:
-    view = Decode.of(path.read_bytes(), "auto")
-    assert (view.kind, bool(view.guess)) == (kind_of(path.name), True)
-    (record,) = plains(view.records())
-    assert set(record) == {
-        "record",
-        "kind",
-        "guess",
-        "confidence",
-        "others",
-        "length",
-        "consumed",
-        "buffer",
-        "notes",
-        "problem",
-    }
-    assert json.loads(dumps(record))["buffer"]
-    assert record["problem"] is None
-    text = [Text.from_markup(line).plain for line in view.lines(100)]
-    assert view.guess is not None
-    assert text[0] == f"{view.kind} ({view.guess.confidence}: {view.guess.why})"
 
 
 def test_a_named_kind_is_not_guessed() -> None:
@@ -189,31 +122,6 @@ def test_a_named_kind_is_not_guessed() -> None:
 def test_what_is_no_buffer_is_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match="these 5 bytes look like no buffer of ours"):
         Decode.of(b"hello", "auto")
-
-
-@pytest.mark.parametrize("path", sorted(VECTORS.glob("bad_*.bin")), ids=lambda path: path.stem)
-def test_damage_is_field_offset_and_reason(path: Path) -> None:
-    data = path.read_bytes()
-    view = Decode.of(data, "winperf" if "v1" in path.name else "perf-data")
-    (record,) = plains(view.records())
-    problem = record["problem"]
-    assert problem["field"]
-    assert problem["reason"]
-    assert 0 <= problem["offset"] <= len(data)
-    last = [Text.from_markup(line).plain for line in view.lines(None)][-1]
-    assert last == f"  damaged: {problem['field']} at byte {problem['offset']}: {problem['reason']}"
-
-
-def test_samples_of_a_buffer() -> None:
-    view = Decode.of((VECTORS / "data_type6_counterset.bin").read_bytes(), "auto", samples=True)
-    records = list(plains(view.records()))
-    assert records
-    assert {record["record"] for record in records} == {"sample"}
-    assert {record["call"] for record in records} == {None}
-    lines = [Text.from_markup(line).plain for line in view.lines(None)]
-    assert len(lines) == len(records)
-    assert all(re.search(r" = (\d+|\".*\"|\(no value.*\))$", line) for line in lines)
-    assert table_of(view).height == len(records)
 
 
 def test_a_kind_without_values_has_no_samples() -> None:

@@ -29,14 +29,12 @@ from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.display import Node
 from analyzer.results.record import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
 from analyzer.screens.views.entries import entries
-from analyzer.screens.views.field_lines import node_words
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
@@ -435,16 +433,3 @@ def test_a_decoded_buffer() -> None:
 def test_no_page_is_left_over() -> None:
     stems = {*VIEWS, *(f"entries-{name}" for name in ("calls", "sessions", "findings")), "decode-sound", "decode-cut"}
     assert {path.name.partition(".")[0] for path in PAGES.iterdir()} == stems
-
-
-@pytest.mark.parametrize(
-    ("length", "shown"), [(200, "a" * 200), (201, f"{'a' * 200}… (402 bytes)")], ids=["200", "201"]
-)
-def test_of_a_long_text_so_much_is_shown(length: int, shown: str) -> None:
-    node = Node("name", "Name", "utf16", 0, 2 * length, "a" * length, None, "")
-    assert node_words(node) == f"Name = {shown}"
-
-
-@pytest.mark.parametrize(("length", "words"), [(16, f"Data = {'00' * 16}"), (17, "Data: 17 bytes")])
-def test_of_many_bytes_the_number_is_shown(length: int, words: str) -> None:
-    assert node_words(Node("data", "Data", "bytes", 0, length, "00" * length, None, "")) == words

@@ -11,12 +11,10 @@ import pytest
 
 from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
-from analyzer.results.analysis import Analysis
 from analyzer.results.call import Side
 from analyzer.screens.views.show import Show
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls, analysis_of
 from tests.build.capture import read
 from tests.records import plains
@@ -93,36 +91,6 @@ def test_the_leaves_of_a_stub_cover_it_without_overlap(capture: truth.Capture) -
                 assert leaf["offset"] == at, f"call {number}: {leaf['name']}"
                 at += leaf["length"]
             assert at == len(source), f"call {number}"
-
-
-def text(analysis: Analysis, number: int, width: int | None = None) -> str:
-    from rich.text import Text
-
-    return "\n".join(Text.from_markup(line).plain for line in Show(analysis, number).lines(width))
-
-
-def test_a_call_is_shown_with_its_steps() -> None:
-    capture = truth.captures()[0]
-    shown = text(analysis_of_file(capture.file), 3)
-    for part in (
-        "PDU 1 of 1",
-        "sealed stub",
-        "decrypted by rpc-",
-        "stub, ",
-        "RequestCode = 1",
-        "lpData, ",
-        "(all in frame ",
-    ):
-        assert part in shown
-
-
-def test_narrow_terminals_lose_nothing() -> None:
-    analysis = analysis_of(Calls().counter_data(perf_data([Block(1, values=((b"\1\0\0\0",),))])))
-    narrow = "".join(text(analysis, 1, 60).split())
-    fields = [line.split("   ")[-1].strip() for line in text(analysis, 1).splitlines() if " = " in line]
-    assert len(fields) > 20
-    # Of the bytes fewer are shown, of the fields none.
-    assert [field for field in fields if "".join(field.split()) not in narrow] == []
 
 
 def test_a_number_that_is_no_call_is_said_so() -> None:

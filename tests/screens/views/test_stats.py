@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.output.json import dumps
 from analyzer.questions.statistics.activity import ActivityFindings
 from analyzer.results.analysis import Analysis
 from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
-from analyzer.screens.formats.tables import table_of
 from analyzer.screens.views import stats
 from analyzer.screens.views.stats import (
     _SHOWN_CALLS,
     _SHOWN_NAME,
-    Stats,
     _activity_words,
     _calls,
     _columns,
@@ -28,26 +24,7 @@ from analyzer.screens.views.stats import (
     counted,
     duration,
 )
-from tests import truth
-from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
-
-
-@pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
-def test_every_capture_in_every_form(capture: truth.Capture) -> None:
-    analysis = analysis_of_file(capture.file)
-    view = Stats(analysis)
-    records: list[dict[str, Any]] = [json.loads(dumps(record)) for record in view.records()]
-    assert all(record["frames"] for record in records if record["record"] not in ("session", "method-stats"))
-    methods = [record for record in records if record["record"] == "method-stats"]
-    assert sum(record["calls"] for record in methods) == len(analysis.calls)
-    identities = [record for record in records if record["record"] == "identity-stats"]
-    assert sum(record["calls"] for record in identities) == len(analysis.calls)
-    returned = [record for record in records if record["record"] == "error-stats" and record["kind"] != "counter"]
-    assert sum(record["count"] for record in returned) == sum(record["failed"] for record in methods)
-    lines = list(view.lines(110))
-    assert ("[bold]Service response time[/]" if analysis.calls else "no call could be read") in lines
-    assert table_of(view).height == len(records)
 
 
 @pytest.mark.parametrize(

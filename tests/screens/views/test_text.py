@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter as Counts
 from collections.abc import Iterable, Sequence
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from rich.console import Console
 from rich.text import Text
 
 from analyzer.core.events import Problem
@@ -189,14 +187,6 @@ def test_text_comes_out_as_it_is(text: str) -> None:
         assert [span.style for span in both.spans] == ["red", "bold"]
 
 
-def test_colours_are_for_terminals_only() -> None:
-    for terminal in (True, False):
-        out = io.StringIO()
-        console = Console(file=out, force_terminal=terminal, color_system="standard" if terminal else None)
-        console.print(Text.from_markup(styled("red", "x")))
-        assert ("\x1b[" in out.getvalue()) is terminal
-
-
 # ------------------------------------------------------------------------------------------------ folding
 
 
@@ -218,12 +208,6 @@ def test_folding_keeps_every_word_and_indents(first: Analysis, width: int) -> No
 
 def test_a_word_too_long_for_a_line_is_broken() -> None:
     assert "".join(line.strip() for line in folded("x" * 500, 4, 50)) == "x" * 500
-
-
-def test_frames_are_named_with_their_file_where_there_are_several() -> None:
-    facts = analysis_of(files=("a.pcap", "b.pcap")).capture
-    assert frames_words((3, 4, frame_id(1, 3)), facts) == "frames a.pcap: 3, 4; b.pcap: 3"
-    assert frames_words((), facts) == ""
 
 
 # ------------------------------------------------------------------------------------------------ the words of lines
