@@ -150,37 +150,6 @@ def test_an_encrypted_message_shows_what_encrypts_it_and_what_it_is() -> None:
     assert layer(view, "request.pdu1").parent == "request.smb1"
 
 
-def outer_fields(data: bytes) -> list[tuple[str, int, int]]:
-    """The outer fields of a message as TCP carried it, which its leaves cover."""
-    tree = sent_tree(smb.framed(data), is_framed=True)
-    leaves_cover(tree, len(data) + 4)
-    return [(node.name, node.start, node.length) for node in tree.children]
-
-
-def test_a_compressed_message_shows_what_is_compressed_and_what_is_not() -> None:
-    header, packed = smb.smb2(8, b"", 1), b"packed"
-    sent = smb.unchained(header + bytes(100), len(header), 2, packed)
-    start = 4 + 16
-    assert outer_fields(sent) == [
-        ("framing", 0, 4),
-        ("compression_transform_header", 4, 16),
-        ("uncompressed", start, len(header)),
-        ("compressed", start + len(header), len(packed)),
-    ]
-    fields = {one.spelling: (one.value, one.meaning) for one in sent_tree(sent, is_framed=False).children[0].children}
-    assert fields["CompressionAlgorithm"] == (2, "LZ77")
-    assert (fields["OriginalCompressedSegmentSize"][0], fields["Offset/Length"][0]) == (100, len(header))
-    cut = sent[: 16 + 10]
-    assert outer_fields(cut)[-1] == ("uncompressed", start, 10)
-
-
-def test_chained_payloads_are_all_compressed() -> None:
-    sent = smb.chained(164, (0, bytes(64), None), (2, b"packed", 100))
-    assert outer_fields(sent)[1:] == [("compression_transform_header", 4, 16), ("compressed", 20, len(sent) - 16)]
-    fields = {one.spelling: one.meaning for one in sent_tree(sent, is_framed=False).children[0].children}
-    assert (fields["Flags"], fields["CompressionAlgorithm"]) == ("CHAINED", "NONE")
-
-
 def test_a_message_whose_framing_header_came_alone_has_the_frames_of_both(tmp_path: Path) -> None:
     talk = smb.Talk().begin().tree().open()
     talk.write(rpc.bind()).read(rpc.bind_ack())
@@ -198,29 +167,6 @@ def test_pdus_on_tcp_alone_are_its_payload(tmp_path: Path) -> None:
     assert [one.kind for one in view.sides[0].layers] == ["frame", "tcp", "pdu", "stub"]
     assert layer(view, "request.tcp1").data == layer(view, "request.pdu1").data == pieces[2][1]
     assert (layer(view, "request.pdu1").parent, layer(view, "request.pdu1").offset) == ("request.tcp1", 0)
-
-
-def names(data: bytes, link_type: int = 1) -> list[tuple[str, int, int]]:
-    """The outer fields of a frame, which its leaves cover."""
-    tree = frame_tree(CapturedFrame(1, link_type, data, len(data)))
-    leaves_cover(tree, len(data))
-    return [(node.name, node.start, node.length) for node in tree.children]
-
-
-def test_frames_are_taken_apart_as_far_as_they_go() -> None:
-    data = packet.tcp(b"data", options=b"\1\1\1\0")
-    tagged = packet.ethernet(packet.ipv4(data, options=bytes(4)), tags=(0x88A8, 0x8100)) + bytes(6)
-    wanted = [("ethernet", 0, 14), ("vlan", 14, 4), ("vlan", 18, 4), ("ipv4", 22, 24), ("tcp", 46, 24), ("data", 70, 4)]
-    assert names(tagged) == [*wanted, ("trailer", 74, 6)]
-    assert names(packet.sll(packet.ipv4(data)), 113)[:2] == [("link_header", 0, 16), ("ipv4", 16, 20)]
-    assert [name for name, _, _ in names(packet.ethernet(packet.ipv4(data, more=True)))] == ["ethernet", "ipv4", "data"]
-    assert [name for name, _, _ in names(packet.ethernet(packet.ipv4(packet.udp(b"x"), protocol=17)))][1:] == [
-        "ipv4",
-        "data",
-    ]
-    assert [name for name, _, _ in names(packet.ethernet(b"x" * 8, kind=0x806))] == ["ethernet", "data"]
-    assert names(b"\xff" * 9) == names(b"\xff" * 9, 147) == [("data", 0, 9)]
-    assert names(packet.ethernet(packet.ipv4(data))[:38]) == [("ethernet", 0, 14), ("ipv4", 14, 20), ("data", 34, 4)]
 
 
 @given(
