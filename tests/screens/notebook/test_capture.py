@@ -19,7 +19,6 @@ from analyzer.screens.formats.schema import reading_schema, table_schema
 from analyzer.screens.notebook import capture as module
 from analyzer.screens.notebook.capture import (
     SECRETS_VARIABLE,
-    CallDocument,
     Capture,
     _interval_ns,
     _keyring,
@@ -246,12 +245,6 @@ def test_an_audit_is_under_the_profile_of_windows_unless_it_is_said() -> None:
 def test_what_means_nothing_is_an_error(ask: Callable[[Capture], object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         ask(Capture(sound()))
-
-
-def test_a_document_keeps_the_analysis_that_shows_it() -> None:
-    analysis = sound()
-    assert CallDocument.of(analysis.calls[0], analysis).analysis is analysis
-    assert CallDocument().analysis is None
 
 
 def test_a_wide_table_has_a_column_for_each_path_and_the_values_of_counters() -> None:

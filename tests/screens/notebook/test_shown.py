@@ -8,29 +8,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from msgspec.structs import replace
 
-from analyzer.collect.manifest import is_dataset
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.tables import table_of
-from analyzer.screens.notebook import charts, html
+from analyzer.screens.notebook import charts
 from analyzer.screens.notebook.capture import Capture, bound_of
-from analyzer.screens.notebook.dataset import Dataset
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.calls import analysis_of
-from tests.collect.test_stages import small
 from tests.screens.formats.test_forms import watched
 from tests.screens.views.test_pages import broken, captured, sound
 from tests.written import is_as_written
@@ -58,14 +54,6 @@ def test_what_is_shown_as_html(name: str) -> None:
     is_as_written(SHOWN / f"{name}.html.txt", f"{text}\n")
 
 
-def test_of_many_fields_and_bytes_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    for fields, size in ((3, 16), (30, 40)):
-        monkeypatch.setattr(html, "_MOST_FIELDS", fields)
-        monkeypatch.setattr(html, "_MOST_BYTES", size)
-        text = (Capture(sound()).call(14)._repr_html_() or "").replace("<li", "\n<li")
-        is_as_written(SHOWN / f"first-{fields}.html.txt", f"{text}\n")
-
-
 CHARTS: dict[str, Callable[[], Any]] = {
     "timeline": lambda: Capture(broken()).plot.timeline(),
     "timeline-empty": lambda: Capture(analysis_of()).plot.timeline(),
@@ -86,16 +74,6 @@ def test_what_a_chart_draws(name: str) -> None:
     is_as_written(SHOWN / f"{name}.chart.json", re.sub(r'"(param|view)_\d+"', r'"\1"', text) + "\n")
 
 
-@pytest.mark.needs("altair")
-def test_a_chart_of_very_many_rows_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    for most, rows in ((25, 25), (24, 13), (12, 9), (1, 1)):
-        monkeypatch.setattr(charts, "MOST_MARKS", most)
-        drawn = Capture(broken()).plot.timeline().to_dict(validate=False)
-        assert len(drawn["data"]["values"]) == rows
-        every = {25: "", 24: " (every 2th of 25)", 12: " (every 3th of 25)", 1: " (every 25th of 25)"}[most]
-        assert drawn["title"] == f"Calls{every}"
-
-
 @pytest.mark.parametrize(
     ("start", "stop", "marks"),
     [
@@ -110,16 +88,6 @@ def test_a_chart_of_very_many_rows_is_thinned(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_marks_of_a_short_axis_are_round(start: float, stop: float, marks: list[int]) -> None:
     assert charts._marks(start, stop) == marks
-
-
-@pytest.mark.needs("altair")
-@pytest.mark.parametrize(("span", "kind"), [(59.999, "ms"), (60.0, "time"), (61.0, "time")])
-def test_an_axis_of_a_minute_is_one_of_time(span: float, kind: str) -> None:
-    begun = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
-    table = pl.DataFrame({"time": [begun, begun + timedelta(seconds=span)]})
-    data, _ = charts._data(table, "a title")
-    axis = charts._time(data)
-    assert axis.to_dict()["field"] == kind
 
 
 # ---------------------------------------------------------------------------------------------------- parts and bounds
@@ -197,57 +165,6 @@ def test_a_document_that_stands_alone_shows_no_layers() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- a dataset
-
-
-@pytest.mark.needs("distributed")
-def test_a_small_dataset_in_a_notebook(tmp_path: Path) -> None:
-    small(tmp_path)
-    place = tmp_path / "out"
-    assert [is_dataset(path) for path in (place, tmp_path, "s3://x", place / "manifest.json")] == [
-        True,
-        False,
-        True,
-        False,
-    ]
-    whole = Dataset.open(place)
-    text = repr(whole).replace(str(tmp_path), ".")
-    assert text.startswith(
-        "Dataset(./out: 3 files, 10 calls, 369 samples, 369 counters, 1 sessions, 2 logons, 1 hosts, 1 problems"
-    )
-    conversations = whole.conversations()
-    assert conversations.select("conversation", "server", "hosts", "calls").rows() == [
-        (1, "127.0.0.1", ["127.0.0.1"], 10)
-    ]
-    calls = whole.calls.collect().sort("call")
-    assert calls["call"].to_list() == [(1 << 32) + number for number in range(1, 11)]
-    first = whole.call((1 << 32) + 3)
-    assert first["number"] == 3
-    assert [call["number"] for call in whole.iter_calls()] == list(range(1, 11))
-    part = whole.filter("opnum == 17 and status == 0")
-    chosen = calls.filter((pl.col("opnum") == 17) & (pl.col("status") == 0))["call"].to_list()
-    assert part.calls.collect()["call"].sort().to_list() == chosen != []
-    assert set(part.samples.collect()["call"]) <= set(chosen)
-    assert "; shown: filter opnum == 17 and status == 0)" in repr(part)
-    assert part.hosts.collect()["ip"].to_list() == whole.hosts.collect()["ip"].to_list() == ["127.0.0.1"]
-    moment = calls["time"][4]
-    since, until = (whole.between(*bounds).calls.collect().height for bounds in ((moment,), (None, moment)))
-    assert since + until >= 10
-    assert (whole.between() is whole, whole.between(0, 10**6).calls.collect().height) == (True, 10)
-    assert whole.between(10**6).calls.collect().height == 0
-    assert whole.filter("server.ip == 10.9.9.9").calls.collect().height == 0
-    for ask, words in (
-        (lambda: whole.table("nothing"), "there is no table nothing"),
-        (lambda: whole.conversation(7), "there is no conversation 7"),
-        (lambda: whole.filter("opnum =="), "column 9 of the filter"),
-        (lambda: Dataset.open(tmp_path), "is no dataset"),
-        (lambda: whole.series("\\nothing"), "is no counter"),
-    ):
-        with pytest.raises(InputError, match=words):
-            ask()
-    html_text = whole._repr_html_().replace(str(tmp_path), ".").replace("<tr>", "\n<tr>")
-    is_as_written(SHOWN / "dataset.html.txt", f"{html_text}\n")
-    part_text = part._repr_html_().replace(str(tmp_path), ".").replace("<tr>", "\n<tr>")
-    is_as_written(SHOWN / "dataset-part.html.txt", f"{part_text}\n")
 
 
 def test_tables_of_a_capture_are_those_of_its_views() -> None:
