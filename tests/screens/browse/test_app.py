@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from analyzer.core.errors import InputError
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
 from analyzer.results.display import CallView, FindingView
@@ -19,10 +19,14 @@ from tests.build.calls import OTHER_HANDLE, Calls, analysis_of
 from tests.screens.browse.test_browser import settled, words
 from tests.screens.browse.test_panes import FIELDS, layer, series, side
 
-if TYPE_CHECKING:
+if find_spec("textual") is not None:
     from textual.pilot import Pilot
+    from textual.widgets import Input, ProgressBar, Static, TabbedContent
 
-    from analyzer.screens.browse.app import Browser
+    from analyzer.screens.browse import app as module
+    from analyzer.screens.browse.app import MAX_READINGS, Browser, FieldSuggester, FilterInput
+    from analyzer.screens.browse.lines import _WIDTH, Lines
+    from analyzer.screens.browse.panes import _FEW, BYTES_IN_LINE, Bytes, CallList, FindingList, SeriesList, Tree
 
 pytestmark = pytest.mark.needs("textual")
 
@@ -45,8 +49,6 @@ def opened(
     act: Callable[[Any, Pilot[None]], Awaitable[None]], analysis: Analysis | None = None, **options: Any
 ) -> Browser:
     """A browser of the few calls, acted on once all is there."""
-    from analyzer.screens.browse.app import Browser
-
     app = Browser(lambda progress: analysis or few(), "made\x1b.pcap", **options)
 
     async def run() -> None:
@@ -63,8 +65,6 @@ def opened(
 
 def test_keys_are_as_they_are_documented() -> None:
     """docs/browse.md; the footer shows the first column of those that are shown."""
-    from analyzer.screens.browse.app import Browser, FilterInput
-    from analyzer.screens.browse.lines import Lines
 
     def table(kind: Any) -> list[tuple[str, str, str, bool]]:
         return [(one.key, one.action, one.description, one.show) for one in kind.BINDINGS]
@@ -95,10 +95,6 @@ def test_keys_are_as_they_are_documented() -> None:
 
 
 def test_limits_are_those_of_the_page_and_of_terminals() -> None:
-    from analyzer.screens.browse.app import MAX_READINGS, Browser
-    from analyzer.screens.browse.lines import _WIDTH
-    from analyzer.screens.browse.panes import _FEW, BYTES_IN_LINE
-
     # The tree and 76 columns of bytes stand beside each other from 130 columns on.
     assert Browser.HORIZONTAL_BREAKPOINTS == [(0, "-narrow"), (130, "-wide")]
     assert Browser.ENABLE_COMMAND_PALETTE is False
@@ -110,10 +106,6 @@ def test_limits_are_those_of_the_page_and_of_terminals() -> None:
 
 @pytest.mark.parametrize(("size", "total"), [(0, None), (200, 200)])
 def test_a_bar_shows_how_far_reading_has_come_where_that_is_known(size: int, total: int | None) -> None:
-    from textual.widgets import ProgressBar, Static
-
-    from analyzer.screens.browse.app import Browser
-
     app = Browser(lambda progress: few(), "made\x1b.pcap", size)
     assert (app.ansi_color, app.theme, app.analysis, app.failure) == (True, "ansi-dark", None, None)
     assert app.title == "made\x1b.pcap"
@@ -138,8 +130,6 @@ def test_a_bar_shows_how_far_reading_has_come_where_that_is_known(size: int, tot
 
 
 def test_a_capture_without_calls_is_browsed() -> None:
-    from analyzer.screens.browse.panes import Bytes, CallList, Tree
-
     async def act(app: Any, pilot: Pilot[None]) -> None:
         calls = app.query_one(CallList)
         assert (list(calls.order), calls.number, calls.base) == ([], None, 0)
@@ -154,8 +144,6 @@ def test_a_capture_without_calls_is_browsed() -> None:
 
 
 def test_times_are_counted_from_the_first_frame() -> None:
-    from analyzer.screens.browse.panes import CallList
-
     async def act(app: Any, pilot: Pilot[None]) -> None:
         assert app.query_one(CallList).base == 12
 
@@ -167,10 +155,6 @@ def test_times_are_counted_from_the_first_frame() -> None:
 
 
 def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> None:
-    from textual.widgets import Input, TabbedContent
-
-    from analyzer.screens.browse.panes import CallList
-
     async def act(app: Any, pilot: Pilot[None]) -> None:
         calls, status = app.query_one(CallList), lambda: words(app, "#status")
         assert app.focused is calls
@@ -212,8 +196,6 @@ class Stubs:
     """What a browser asks its panes for, without any."""
 
     def __init__(self, number: int | None = None, order: Any = (), view: Any = None) -> None:
-        from analyzer.screens.browse.app import Browser
-
         self.told: list[Any] = []
         self.app: Any = Browser(lambda progress: few(), "x")
         self.app.analysis = few()
@@ -227,8 +209,6 @@ class Stubs:
         return lambda *given: self.told.append((what, *given))
 
     def query_one(self, what: Any, kind: Any = None) -> Any:
-        from analyzer.screens.browse.panes import CallList, Tree
-
         return {CallList: self.calls, Tree: self.tree}.get(what, self.line)
 
 
@@ -288,8 +268,6 @@ def test_a_call_is_wanted_once() -> None:
 
 
 def test_layers_that_come_late_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.screens.browse import app as module
-
     stubs = Stubs()
     app, old = stubs.app, few()
     view: Any = SimpleNamespace(row=SimpleNamespace(number=2))
@@ -344,8 +322,6 @@ def test_the_filter_of_a_handle(number: int | None, value: str | None) -> None:
 
 
 def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.screens.browse import app as module
-
     stubs = Stubs()
     app = stubs.app
     many = [series((1.0,)), replace(series((2.0,)), hidden=True)]
@@ -384,8 +360,6 @@ def test_layers_follow_each_other_round(here: str | None, by: int, then: str) ->
 
 
 def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.screens.browse import app as module
-
     app = module.Browser(lambda progress: few(), "x")
     app.analysis = few()
     told: list[Any] = []
@@ -410,8 +384,6 @@ def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_tab_completes_a_field_or_leads_on(value: str, then: str | None) -> None:
-    from analyzer.screens.browse.app import FieldSuggester, FilterInput
-
     told: list[str] = []
     screen = SimpleNamespace(focus_next=lambda: told.append("on"))
     for suggester, expected in ((FieldSuggester(), then), (None, None)):
@@ -427,8 +399,6 @@ def test_tab_completes_a_field_or_leads_on(value: str, then: str | None) -> None
 
 
 def test_layers_go_round_and_say_where_they_are_captured() -> None:
-    from analyzer.screens.browse.panes import Bytes, CallList, Tree
-
     async def act(app: Any, pilot: Pilot[None]) -> None:
         app.query_one(CallList).current = 1
         await settled(app, pilot)
@@ -457,7 +427,6 @@ def test_layers_go_round_and_say_where_they_are_captured() -> None:
 
 def test_the_frames_of_a_field_are_named_eight_at_most() -> None:
     from analyzer.results.display import Run
-    from analyzer.screens.browse.panes import Tree
 
     async def act(app: Any, pilot: Pilot[None]) -> None:
         view = app.query_one(Tree).view
@@ -490,8 +459,6 @@ def found(call: int | None, place: str | None = None, start: int = 0, stop: int 
     ],
 )
 def test_a_finding_leads_to_its_call_and_its_bytes(chosen: FindingView, then: list[Any]) -> None:
-    from analyzer.screens.browse.panes import CallList, FindingList, SeriesList
-
     stubs = Stubs()
     stubs.app._go_to = stubs.noted("go")
     stubs.tree.focus = stubs.noted("tree")
@@ -508,8 +475,6 @@ def test_a_finding_leads_to_its_call_and_its_bytes(chosen: FindingView, then: li
 
 
 def test_a_line_that_became_current_is_looked_at() -> None:
-    from analyzer.screens.browse.panes import CallList, SeriesList, Tree
-
     stubs = Stubs()
     stubs.app._open, stubs.app._light = stubs.noted("open"), stubs.noted("light")
     calls, tree = CallList(id="calls"), Tree(id="tree")
@@ -528,8 +493,6 @@ def test_a_line_that_became_current_is_looked_at() -> None:
 def test_packets_are_shown_of_the_call_that_is_looked_at(
     shown: int | None, wanted: int | None, again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from analyzer.screens.browse import app as module
-
     view = SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None
     stubs = Stubs(view=view)
     stubs.app._wanted, stubs.tree.look_again = wanted, stubs.noted("again")
@@ -554,17 +517,3 @@ def test_packets_are_read_once_more_behind_the_calls() -> None:
     (one,) = given
     assert one.packets is not None
     assert one.packets.lacking == "they are being read"
-
-
-def test_what_cannot_be_read_ends_it() -> None:
-    from analyzer.screens.browse.app import Browser
-
-    def reading(progress: Any) -> Analysis:
-        raise InputError("no capture")
-
-    app = Browser(reading, "x")
-    done: list[Any] = []
-    app.call_from_thread = lambda function, *given: done.append(function)  # type: ignore[method-assign,assignment]
-    app.query_one = lambda kind: None  # type: ignore[method-assign,assignment]
-    app._read()
-    assert (str(app.failure), done, app.analysis) == ("no capture", [app.exit], None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -24,11 +24,15 @@ from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.machine import NAMES, Machine
 from tests.page import CAPTURES, THREE, analysis_named
 
-if TYPE_CHECKING:
+if find_spec("textual") is not None:
     from textual.pilot import Pilot
+    from textual.widgets import Input, ProgressBar, Static
 
-    from analyzer.screens.browse.app import Browser
+    from analyzer.screens.browse import app as module
+    from analyzer.screens.browse.app import Browser, FieldSuggester
+    from analyzer.screens.browse.host_pane import CounterList, RowList, TableList
     from analyzer.screens.browse.lines import Lines
+    from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
 
 pytestmark = pytest.mark.needs("textual")
 
@@ -37,7 +41,6 @@ def browsed(
     analysis: Analysis, act: Callable[[Browser, Pilot[None]], Awaitable[None]], size: tuple[int, int] = (150, 44)
 ) -> None:
     """Opens a browser of an analysis, waits until all is there, and acts."""
-    from analyzer.screens.browse.app import Browser
 
     def reading(progress: Callable[[int, int], None]) -> Analysis:
         progress(1, 100)
@@ -66,14 +69,10 @@ def text(pane: Lines) -> str:
 
 
 def words(app: Browser, selector: str) -> str:
-    from textual.widgets import Static
-
     return str(app.query_one(selector, Static).render())
 
 
 def test_a_call_is_chosen_and_its_field_lights_its_bytes() -> None:
-    from analyzer.screens.browse.panes import Bytes, CallList, Tree
-
     async def act(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("down", "down", "down", "down", "enter")
         await settled(app, pilot)
@@ -96,11 +95,6 @@ def test_a_call_is_chosen_and_its_field_lights_its_bytes() -> None:
 
 
 def test_a_filter_is_that_of_the_command_and_completes_fields() -> None:
-    from textual.widgets import Input
-
-    from analyzer.screens.browse.app import FieldSuggester
-    from analyzer.screens.browse.panes import CallList
-
     analysis = analysis_named(THREE[0])
     wanted = CallFilter("opnum == 6 and status == 0")
     passing = list(Selection(filter=wanted).calls(analysis).numbers)
@@ -131,8 +125,6 @@ def test_a_filter_is_that_of_the_command_and_completes_fields() -> None:
 
 
 def test_a_finding_leads_to_its_bytes_and_series_have_their_course() -> None:
-    from analyzer.screens.browse.panes import CallList, FindingList, SeriesList
-
     async def act(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("2")
         await settled(app, pilot)
@@ -149,15 +141,7 @@ def test_a_finding_leads_to_its_bytes_and_series_have_their_course() -> None:
     browsed(analysis_named(THREE[0]), act)
 
 
-def styles(pane: Lines) -> list[set[str]]:
-    """The styles of each line that is drawn."""
-    return [{str(part.style) for part in pane.render_line(y)} for y in range(pane.size.height)]
-
-
 def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
-    from analyzer.screens.browse.host_pane import CounterList, RowList, TableList
-    from analyzer.screens.browse.panes import CallList
-
     machine, make = Machine(5, changes=1), winreg()
     events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
     truths = []
@@ -205,26 +189,7 @@ def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
     browsed(analysis_of(*events), act)
 
 
-def test_the_current_line_stands_out_where_the_focus_is() -> None:
-    from analyzer.screens.browse.panes import CallList, Tree
-
-    async def act(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.press("down")
-        await settled(app, pilot)
-        calls, tree = app.query_one(CallList), app.query_one(Tree)
-        assert [at for at, one in enumerate(styles(calls)) if one == {"bold reverse"}] == [1]
-        assert [at for at, one in enumerate(styles(tree)) if one == {"reverse"}] == [0]
-        await pilot.press("enter")
-        await settled(app, pilot)
-        assert styles(tree)[0] == {"bold reverse"}
-        assert styles(calls)[1] == {"reverse"}
-
-    browsed(analysis_of(Calls().open_query(), Calls().close_query()), act)
-
-
 def test_a_call_has_its_layers_as_tabs() -> None:
-    from analyzer.screens.browse.panes import Bytes, LayerTabs, Tree
-
     async def act(app: Browser, pilot: Pilot[None]) -> None:
         assert words(app, "#tabs-of-layers").splitlines() == [
             "request   frame tcp smb pdu sealed stub",
@@ -246,30 +211,7 @@ def test_a_call_has_its_layers_as_tabs() -> None:
     browsed(analysis_named(THREE[0]), act)
 
 
-def test_many_fragments_stand_under_one_line() -> None:
-    from analyzer.screens.browse.panes import Tree
-
-    make = Calls()
-    answer = make.counter_data(b"")
-    assert answer.response is not None
-    many = replace(answer, response=replace(answer.response, pdus=tuple(answer.response.pdus) * 4))
-
-    async def act(app: Browser, pilot: Pilot[None]) -> None:
-        tree = app.query_one(Tree)
-        plain = [one.text.plain for one in tree.shown]
-        assert "4 PDUs" in plain
-        assert not any(text.startswith("PDU 2 of") for text in plain)
-        tree.to_layer("response.pdu2")
-        await settled(app, pilot)
-        assert tree.shown[tree.current].text.plain.startswith("PDU 2 of 4")
-
-    browsed(analysis_of(many), act)
-
-
 def test_packets_come_when_they_are_read_and_the_place_stays() -> None:
-    from analyzer.screens.browse.app import Browser
-    from analyzer.screens.browse.panes import Tree
-
     whole = analysis_named(THREE[1])
     reading = Event()
 
@@ -298,9 +240,6 @@ def test_packets_come_when_they_are_read_and_the_place_stays() -> None:
 
 
 def test_a_capture_that_is_gone_when_its_packets_are_wanted() -> None:
-    from analyzer.screens.browse.app import Browser
-    from analyzer.screens.browse.panes import Tree
-
     def packets(analysis: Analysis) -> Analysis:
         raise InputError("made.pcap: no such file")
 
@@ -314,23 +253,7 @@ def test_a_capture_that_is_gone_when_its_packets_are_wanted() -> None:
     asyncio.run(run())
 
 
-def test_it_fits_a_small_terminal_and_takes_the_mouse() -> None:
-    from analyzer.screens.browse.panes import CallList, Tree
-
-    async def act(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.click("#calls", offset=(5, 1))
-        await settled(app, pilot)
-        assert app.query_one(CallList).number == 2
-        assert app.query_one(Tree).size.width > 70
-
-    browsed(analysis_of(Calls().open_query(), Calls().close_query()), act, (80, 24))
-
-
 def test_keys_and_the_bar_go_on_while_it_reads() -> None:
-    from textual.widgets import ProgressBar
-
-    from analyzer.screens.browse.app import Browser
-
     begun, going_on = Event(), Event()
 
     def reading(progress: Callable[[int, int], None]) -> Analysis:
@@ -356,9 +279,6 @@ def test_keys_and_the_bar_go_on_while_it_reads() -> None:
 
 
 def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.screens.browse import app as module
-    from analyzer.screens.browse.panes import CallList, Tree
-
     analysis, taken = analysis_named(THREE[0]), []
     going_on = Event()
 
@@ -388,8 +308,6 @@ def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyP
 def test_a_case_is_browsed_and_says_what_it_lacks(tmp_path: Path) -> None:
     from analyzer.pipeline.packet_reader import packets_of
     from analyzer.pipeline.run import analyze
-    from analyzer.screens.browse.app import Browser
-    from analyzer.screens.browse.panes import CallList, Tree
 
     case = tmp_path / "x.pcq"
     pcq.analyze(CAPTURES[THREE[1]].path, secrets=CAPTURES[THREE[1]].secrets_path).save(case)
@@ -411,8 +329,6 @@ def test_a_case_is_browsed_and_says_what_it_lacks(tmp_path: Path) -> None:
 
 
 def test_a_capture_that_cannot_be_read_ends_it_with_the_reason() -> None:
-    from analyzer.screens.browse.app import Browser
-
     def reading(progress: Callable[[int, int], None]) -> Analysis:
         raise InputError("this is no capture")
 

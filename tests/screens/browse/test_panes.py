@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rich.text import Text
@@ -14,10 +15,24 @@ from rich.text import Text
 from analyzer.results.display import CallView, Fact, FindingView, LayerBytes, Node, Row, Run, SeriesView, SideView
 from analyzer.results.record import Endpoint
 
-if TYPE_CHECKING:
+if find_spec("textual") is not None:
+    from textual.app import App, ComposeResult
+    from textual.geometry import Size
     from textual.pilot import Pilot
 
+    from analyzer.screens.browse.app import _first
     from analyzer.screens.browse.lines import Lines
+    from analyzer.screens.browse.panes import (
+        _FEW,
+        _SPARK_CELLS,
+        Bytes,
+        CallList,
+        FindingList,
+        LayerTabs,
+        SeriesList,
+        Tree,
+        _group_of,
+    )
 
 pytestmark = pytest.mark.needs("textual")
 HEIGHT = 10
@@ -25,10 +40,6 @@ HEIGHT = 10
 
 def mounted(pane: Any, act: Callable[[Any, Pilot[None], list[str]], Awaitable[None]]) -> None:
     """Shows one pane in a terminal of its own, and notes what it tells."""
-    from textual.app import App, ComposeResult
-
-    from analyzer.screens.browse.panes import LayerTabs
-
     told: list[str] = []
 
     class Alone(App[None]):
@@ -75,8 +86,6 @@ def parts(text: Text) -> list[tuple[str, str]]:
 
 
 def numbered(count: int) -> Lines:
-    from analyzer.screens.browse.lines import Lines
-
     class Numbered(Lines):
         made: list[int]
 
@@ -127,10 +136,6 @@ def test_keys_lead_to_another_line() -> None:
 
 @pytest.mark.parametrize(("height", "step"), [(0, 1), (1, 1), (2, 1), (3, 2), (10, 9)])
 def test_a_page_is_a_line_at_least(height: int, step: int) -> None:
-    from textual.geometry import Size
-
-    from analyzer.screens.browse.lines import Lines
-
     pane: Any = type("Low", (Lines,), {"size": Size(10, height)})(id="low")
     found: list[int] = []
     pane._go = found.append
@@ -254,8 +259,6 @@ def row(**more: Any) -> Row:
     ],
 )
 def test_a_line_of_a_call(changes: dict[str, Any], line: tuple[str, str, str, str, str | None]) -> None:
-    from analyzer.screens.browse.panes import CallList
-
     pane = CallList(id="calls")
     assert pane.number is None
     pane.order, pane.base, pane.row = (9, 7), 1_000_000_000, lambda number: row(**{**changes, "number": number})
@@ -282,8 +285,6 @@ def test_a_line_of_a_call(changes: dict[str, Any], line: tuple[str, str, str, st
     ],
 )
 def test_a_line_of_a_call_names_the_account(changes: dict[str, Any], who: str) -> None:
-    from analyzer.screens.browse.panes import CallList
-
     pane = CallList(id="calls")
     pane.order, pane.row = (7,), lambda number: row(**changes)
     assert parts(pane.line(0))[1] == (f" {who}>10.0.0.2  ", "magenta")
@@ -315,8 +316,6 @@ def view(*sides: SideView, facts: tuple[Fact, ...] = ()) -> CallView:
 
 
 def tree_of(*sides: SideView, facts: tuple[Fact, ...] = ()) -> Any:
-    from analyzer.screens.browse.panes import Tree
-
     tree = Tree(id="tree")
     tree.view = view(*sides, facts=facts)
     tree.shown = list(tree.lines())
@@ -436,8 +435,6 @@ def test_more_than_three_layers_of_a_kind_stand_under_one_line() -> None:
     ],
 )
 def test_many_of_a_kind_have_a_name(kind: str, words: str) -> None:
-    from analyzer.screens.browse.panes import _FEW, _group_of
-
     layers = [layer(f"response.{kind}{at}", kind) for at in range(_FEW + 1)]
     tree = tree_of(side("response", *layers))
     assert written(tree)[1] == f"  + 4 {words}"
@@ -445,15 +442,11 @@ def test_many_of_a_kind_have_a_name(kind: str, words: str) -> None:
 
 
 def test_a_call_without_sides_or_no_call_has_no_lines() -> None:
-    from analyzer.screens.browse.panes import Tree
-
     assert list(Tree(id="tree").lines()) == []
     assert tree_of().shown == []
 
 
 def test_what_has_fields_in_it_opens_and_closes() -> None:
-    from analyzer.screens.browse.panes import Tree
-
     first = view(
         side("request", layer("request.pdu1", "pdu", FIELDS), layer("request.stub", "stub", FIELDS)),
     )
@@ -484,8 +477,6 @@ def test_what_has_fields_in_it_opens_and_closes() -> None:
 
 
 def test_a_place_in_a_layer_is_found() -> None:
-    from analyzer.screens.browse.panes import Tree
-
     pdus = [layer(f"request.pdu{at}", "pdu", FIELDS) for at in (1, 2, 3, 4)]
     whole = view(
         side("request", *pdus, layer("request.stub", "stub", FIELDS)),
@@ -529,8 +520,6 @@ def test_a_place_in_a_layer_is_found() -> None:
 
 
 def test_what_was_current_stays_it_when_layers_come() -> None:
-    from analyzer.screens.browse.panes import Tree
-
     before = view(side("request", layer("request.stub", "stub", FIELDS)), side("response", lacking="no packets"))
     after = view(
         side("request", layer("request.frame1", "frame"), layer("request.stub", "stub", FIELDS)), side("response")
@@ -557,8 +546,6 @@ def test_what_was_current_stays_it_when_layers_come() -> None:
 
 
 def test_layers_are_tabs_in_a_line_for_each_side() -> None:
-    from analyzer.screens.browse.panes import LayerTabs
-
     pdus = [layer(f"request.pdu{at}", "pdu") for at in (1, 2)]
     stubs = [layer(f"{name}.stub", "stub") for name in ("request", "response")]
     whole = view(side("request", stubs[0], *pdus), side("response", stubs[1]))
@@ -614,8 +601,6 @@ def test_layers_are_tabs_in_a_line_for_each_side() -> None:
     [(0, (0, 0), 0, 0), (1, (0, 1), 1, 0), (16, (15, 16), 1, 0), (17, (16, 17), 2, 1), (64, (31, 40), 4, 1)],
 )
 def test_bytes_stand_sixteen_in_a_line(size: int, span: tuple[int, int], count: int, current: int) -> None:
-    from analyzer.screens.browse.panes import Bytes
-
     pane = Bytes(id="bytes")
     shown: list[tuple[int, int]] = []
     pane.show = lambda count, current=0: shown.append((count, current))  # type: ignore[method-assign,misc]
@@ -627,8 +612,6 @@ def test_bytes_stand_sixteen_in_a_line(size: int, span: tuple[int, int], count: 
 
 
 def test_the_bytes_of_a_field_stand_out() -> None:
-    from analyzer.screens.browse.panes import Bytes
-
     pane = Bytes(id="bytes")
     assert (pane.of_layer, pane.span) == (None, (0, 0))
     pane.of_layer, pane.span = layer("request.stub", "stub", data=bytes(range(0x18, 0x28)) + b"~\x7f"), (7, 10)
@@ -675,8 +658,6 @@ def series(values: tuple[float | None, ...], unit: str | None = "%") -> SeriesVi
 def test_a_series_is_its_course_and_its_last_value(
     values: tuple[float | None, ...], unit: str | None, spark: str, last: str
 ) -> None:
-    from analyzer.screens.browse.panes import SeriesList
-
     pane = SeriesList(id="series")
     pane.series = [series((9.0,)), series(values, unit)]
     known = sum(value is not None for value in values)
@@ -689,8 +670,6 @@ def test_a_series_is_its_course_and_its_last_value(
 
 
 def test_a_course_has_as_many_cells_as_stand_before_its_value() -> None:
-    from analyzer.screens.browse.panes import _SPARK_CELLS, SeriesList
-
     assert _SPARK_CELLS == 24  # of the 80 columns of the least terminal
     pane = SeriesList(id="series")
     pane.series = [series(tuple(map(float, range(24))))]
@@ -711,8 +690,6 @@ def test_a_course_has_as_many_cells_as_stand_before_its_value() -> None:
 def test_a_finding_is_its_rule_its_call_and_what_was_seen(
     severity: Any, style: str, call: int | None, expected: str | None, seen: str | None, where: str, values: str
 ) -> None:
-    from analyzer.screens.browse.panes import FindingList
-
     pane = FindingList(id="findings")
     given: dict[str, Any] = dict.fromkeys(FindingView.__struct_fields__, "")
     found = {
@@ -747,26 +724,7 @@ def test_a_finding_is_its_rule_its_call_and_what_was_seen(
     ],
 )
 def test_the_layer_that_is_looked_at_first(ids: tuple[str, ...], first: str | None) -> None:
-    from analyzer.screens.browse.app import _first
-
     layers = [layer(id, "stub") for id in ids]
     found = _first(SimpleNamespace(view=view(side("request", *layers))))  # type: ignore[arg-type]
     assert (found and found.id) == first
     assert _first(SimpleNamespace(view=None)) is None  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("value", "completed"),
-    [
-        ("", None),
-        ("opnum == ", None),
-        ("lat", "latency"),
-        ("not lat", "not latency"),
-        ("nosuchfield", None),
-        ("status == 0 and server.i", "status == 0 and server.ip"),
-    ],
-)
-def test_the_field_that_is_being_written_is_completed(value: str, completed: str | None) -> None:
-    from analyzer.screens.browse.app import FieldSuggester
-
-    assert asyncio.run(FieldSuggester().get_suggestion(value)) == completed

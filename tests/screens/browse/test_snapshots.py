@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,7 +20,7 @@ from tests.build.calls import HANDLE, Calls, analysis_of, sealed
 from tests.page import THREE, analysis_named
 from tests.screens.browse.test_browser import browsed, settled
 
-if TYPE_CHECKING:
+if find_spec("textual") is not None:
     from textual.pilot import Pilot
 
     from analyzer.screens.browse.app import Browser
