@@ -96,6 +96,7 @@ CASES: list[Case] = [
             ("key", [*map(sealed, SAMPLES)]),
         )
     ),
+    ("PCQ601", "a type that is not listed", "not-exercised", one(0x12345678, u4(1))),
     ("PCQ605", "a sample base of zero", "fail", one(SAMPLE_BASE, u4(1), u4(0))),
     ("PCQ605", "a sample base", "pass", one(SAMPLE_BASE, u4(1))),
     ("PCQ605", "another base of zero", "not-exercised", one(0x40030403, u4(0))),

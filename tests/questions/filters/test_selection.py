@@ -78,6 +78,12 @@ def test_what_is_shown(selection: dict[str, Any], shown: list[int]) -> None:
     assert numbers(conversation(), **selection) == shown
 
 
+def test_what_selects_is_put_into_words() -> None:
+    whole = Selection(interfaces=("winreg", "svcctl"), handle="q1", session="#1", head=9, tail=2)
+    assert whole.words == "interface winreg or svcctl, handle q1, session of call #1, the first 9, the last 2"
+    assert Selection().words is None
+
+
 def test_a_session_is_not_reported_by_a_call_that_is_not_there() -> None:
     with pytest.raises(InputError, match=r"there is no call #11; the capture has 10 calls"):
         numbers(conversation(), session="#11")

@@ -77,6 +77,8 @@ def test_a_number_is_that_of_the_conversation_and_of_the_call_in_it(ds: Dataset)
         ds.call(3)
     with pytest.raises(InputError, match="there is no call 104"):
         ds.call(NEW + 104)
+    with pytest.raises(InputError, match="there is no table nothing"):
+        ds.table("nothing")
 
 
 def test_calls_come_a_conversation_after_the_other(ds: Dataset) -> None:

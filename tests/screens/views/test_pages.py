@@ -47,6 +47,7 @@ from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.triage import Triage
 from analyzer.transport.rpc.exchange import Exchange
 from tests import truth
+from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, wide, winperf
 from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg, with_sessions
 from tests.build.rpc import CHANNEL
@@ -329,6 +330,11 @@ def matrix() -> MatrixView:
     return MatrixView(("sound.pcap", "[b]broken.pcap", "empty.pcap"), [audit.coverage for audit in audits])
 
 
+def of_refused() -> Analysis:
+    keys = winreg()
+    return analysis_of(keys.open_key(), keys.query_value("230", None, status=2))
+
+
 FOUR = ("sound.pcap", "broken.pcap", "empty.pcap", "lost.pcap")
 VIEWS: dict[str, Callable[[], Any]] = {
     "timeline-registry": lambda: Timeline(of_registry()),
@@ -347,6 +353,7 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "hosts": lambda: Hosts(broken()),
     "handles-sound": lambda: Handles(sound()),
     "handles-broken": lambda: Handles(broken()),
+    "handles-refused": lambda: Handles(of_refused()),
     "handles-none": lambda: Handles(analysis_of()),
     "counters": lambda: Counters(sound()),
     "counters-some": lambda: Counters(sound(), ("\\*(a)\\*", "\\none"), interval_ns=1_000_000_000),
@@ -372,6 +379,9 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "rules": lambda: RuleList(select(every_rule(), ("PCQ21", "PCQ101"), ())),
     "triage": lambda: Triage(FOUR, analysed, ("x*: no file",)),
     "triage-whole": lambda: Triage(FOUR, analysed, ("x*: no file",), is_whole=True),
+    "guessed": lambda: Decode.of(perf_data([Block(1, values=((b"\1\0\0\0",),))]), "auto"),
+    "guessed-alone": lambda: Decode.of(wide("Process V2"), "auto"),
+    "show-decrypted": lambda: Show(analysis_of_file(truth.captures()[0].file), 3),
     "show-poll": lambda: Show(sound(), 14),
     "show-enumeration": lambda: Show(sound(), 1),
     "show-damaged": lambda: Show(broken(), 8),
