@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from tests import truth
 
 IS_WRITING = bool(os.environ.get("PCQ_WRITE_PAGES"))
@@ -35,6 +37,19 @@ def by_finding(said: Iterable[tuple[str, str]]) -> Iterator[str]:
         finding, _, seen = line.rpartition(", seen ")
         alike.setdefault(finding, []).append(f"{change}: {seen}")
     return (f"{finding}, seen {' | '.join(each)}\n" for finding, each in alike.items())
+
+
+def told(value: object, depth: int = 0) -> Iterator[str]:
+    """A record with all its fields on a line, and records that are among them indented below it."""
+    assert isinstance(value, Struct)
+    fields = [(name, getattr(value, name)) for name in value.__struct_fields__]
+    inner = {name for name, one in fields if isinstance(one, tuple) and any(isinstance(each, Struct) for each in one)}
+    yield f"{' ' * depth}{type(value).__name__}: " + ", ".join(
+        f"{name}={len(one)} below" if name in inner else f"{name}={one!r}" for name, one in fields
+    )
+    for name, one in fields:
+        for each in one if name in inner else ():
+            yield from told(each, depth + 1)
 
 
 class Told:

@@ -7,12 +7,11 @@ others at 201. So every count, time and frame below can be counted off `conversa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from struct import pack
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
@@ -40,7 +39,7 @@ from tests.build.buffers import (
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL
 from tests.questions.statistics.test_summary import as_user
-from tests.written import is_as_written
+from tests.written import is_as_written, told
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
 ANY = 0xFFFFFFFF
@@ -84,19 +83,6 @@ def conversation() -> list[Event]:
     svc = Calls(SVCCTL, channel=replace(CHANNEL, number=2), first_frame=201)
     three = [svc.exchange(99, b"", None), replace(svc.exchange(None, b"abcd", b""), interface=None)]
     return [*one, *two, *three]
-
-
-def told(value: object, depth: int = 0) -> Iterator[str]:
-    """A record with all its fields on a line, and records that are among them indented below it."""
-    assert isinstance(value, Struct)
-    fields = [(name, getattr(value, name)) for name in value.__struct_fields__]
-    inner = {name for name, one in fields if isinstance(one, tuple) and any(isinstance(each, Struct) for each in one)}
-    yield f"{' ' * depth}{type(value).__name__}: " + ", ".join(
-        f"{name}={len(one)} below" if name in inner else f"{name}={one!r}" for name, one in fields
-    )
-    for name, one in fields:
-        for each in one if name in inner else ():
-            yield from told(each, depth + 1)
 
 
 def findings(analysis: Analysis) -> list[object]:

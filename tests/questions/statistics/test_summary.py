@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -23,13 +25,17 @@ from analyzer.questions.statistics.summary import (
     poll_stats,
     spread_of,
 )
+from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallState
 from analyzer.results.security import Identity
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, name_table, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed, winreg
+from tests.written import IS_WRITING, is_as_written, told
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
+TEXT = Path(__file__).parent / "tables" / "summary.txt"
+NOTHING = perf_data([])
 
 
 @settings(max_examples=100)
@@ -48,136 +54,6 @@ def test_a_spread_of_nothing_has_no_numbers() -> None:
     assert spread_of(array("q")) == Spread(0, 0, None, None, None, None)
 
 
-def test_frames_of_some_calls_are_those_of_these_calls() -> None:
-    make = Calls()
-    analysis = analysis_of(*(make.open_query() for _ in range(3)))
-    assert frames_of_calls(analysis, [3, 1]) == ((1, 2, 5, 6), UNSET)
-    assert frames_of_calls(analysis, []) == ((), UNSET)
-
-
-def slow(exchange: Exchange, by_ms: int) -> Exchange:
-    assert exchange.response is not None
-    at = exchange.response.first_time_ns + by_ms * MS
-    return replace(exchange, response=replace(exchange.response, first_time_ns=at, last_time_ns=at))
-
-
-def test_methods_have_times_failures_and_bytes() -> None:
-    make = Calls()
-    analysis = analysis_of(
-        make.open_query(),
-        make.counter_data(b"", status=8, needed=48),
-        slow(make.counter_data(perf_data([])), 4),
-        make.counter_data(b"", status=5),
-        replace(make.counter_data(b""), response=None, state="request-only", reason="lost"),
-        sealed(make.counter_data(b"")),
-    )
-    opened, polled = method_stats(analysis)
-    assert (opened.method, opened.opnum, opened.calls, opened.failed) == ("PerflibV2OpenQueryHandle", 3, 1, 0)
-    assert (polled.calls, polled.failed, polled.retried, polled.unanswered, polled.unread) == (5, 2, 1, 1, 1)
-    assert (polled.latency_ns.count, polled.latency_ns.min, polled.latency_ns.median, polled.latency_ns.max) == (
-        4,
-        MS,
-        MS,
-        5 * MS,
-    )
-    assert polled.slowest == 3
-    assert (polled.request_bytes.count, polled.request_bytes.total) == (5, 5 * 24)
-
-
-def test_polls_of_a_handle_have_a_rhythm() -> None:
-    make = Calls()
-    events = [
-        make.open_query(),
-        *(make.counter_data(perf_data([])) for _ in range(4)),
-        make.counter_data(b"", status=8),
-    ]
-    make.frame += 6
-    events.append(make.counter_data(perf_data([])))
-    (polls,) = poll_stats(analysis_of(*events))
-    assert (polls.handle, polls.what, polls.polls, polls.failed) == ("q1", None, 5, 1)
-    assert (polls.first_call, polls.last_call) == (2, 7)
-    assert (polls.intervals_ns.count, polls.intervals_ns.median, polls.intervals_ns.max) == (4, 2 * MS, 10 * MS)
-    assert polls.jitter_ns == 2 * MS
-    (once,) = poll_stats(analysis_of(Calls().counter_data(perf_data([]))))
-    assert (once.intervals_ns.count, once.jitter_ns) == (0, None)
-
-
-def test_the_tries_of_one_registry_read_are_one_poll() -> None:
-    make = winreg()
-    analysis = analysis_of(
-        make.open_key(),
-        make.query_value("238", None, status=234, needed=100),
-        make.query_value("238", b"P\0E\0R\0F\0"),
-        make.query_value("238", None, status=234, needed=100),
-        make.query_value("238", None, status=2),
-        make.query_value("Counter 009", b"", kind=7),
-    )
-    (polls,) = poll_stats(analysis)
-    assert (polls.handle, polls.what, polls.polls, polls.failed) == ("k1", "object 238 Processor", 1, 1)
-    assert (polls.first_call, polls.last_call) == (2, 4)
-
-
-def as_user(exchange: Exchange, account: str) -> Exchange:
-    domain, _, user = account.partition("\\")
-    identity = Identity(mechanism="ntlm", user=user, domain=domain, workstation="WS1")
-    return replace(exchange, auth=replace(exchange.auth, mechanism="ntlm", level=6, identity=identity))
-
-
-def test_identities_are_distinguished() -> None:
-    make = Calls()
-    found = identity_stats(
-        analysis_of(
-            as_user(make.open_query(), "LAB\\one"),
-            as_user(make.counter_data(perf_data([])), "LAB\\one"),
-            as_user(make.counter_data(b"", status=5), "LAB\\two"),
-            make.open_query(),
-        )
-    )
-    assert [(one.user, one.calls, one.failed, one.polls, one.first_call, one.last_call) for one in found] == [
-        ("LAB\\one", 2, 0, 1, 1, 2),
-        ("LAB\\two", 1, 1, 0, 3, 3),
-        (None, 1, 0, 0, 4, 4),
-    ]
-    assert (found[0].workstation, found[0].security) == ("WS1", ("ntlm/privacy",))
-
-
-def test_errors_are_counted_by_kind_and_method() -> None:
-    make = Calls()
-    refused = identifier(COUNTERSET, status=0x106A, counter=9) * 2 + identifier(COUNTERSET, counter=1)
-    found = error_stats(
-        analysis_of(
-            make.open_query(HANDLE),
-            make.validate(refused),
-            make.counter_data(b"", status=8),
-            make.counter_data(b"", status=8),
-            make.counter_data(b"", status=8),
-            replace(make.counter_data(b"", status=0), fault=0x1C00001A),
-        )
-    )
-    assert [(one.kind, one.code, one.name, one.count, one.call_numbers) for one in found] == [
-        ("return", 8, "ERROR_NOT_ENOUGH_MEMORY", 3, (3, 4, 5)),
-        ("counter", 0x106A, "ERROR_WMI_ITEMID_NOT_FOUND", 2, (2,)),
-        ("fault", 0x1C00001A, "nca_s_fault_context_mismatch", 1, (6,)),
-    ]
-
-
-def test_an_error_is_totalled_over_methods() -> None:
-    """Two methods that are refused alike twice each come before one that meets another error three times."""
-    make = Calls()
-    found = error_stats(
-        analysis_of(
-            *(make.counter_data(b"", status=8) for _ in range(3)),
-            *(make.close_query(status=5) for _ in range(2)),
-            *(make.open_query(status=5) for _ in range(2)),
-        )
-    )
-    assert [(one.code, one.method, one.count, one.total) for one in found] == [
-        (5, "PerflibV2CloseQueryHandle", 2, 4),
-        (5, "PerflibV2OpenQueryHandle", 2, 4),
-        (8, "PerflibV2QueryCounterData", 3, 3),
-    ]
-
-
 @pytest.mark.parametrize(
     ("count", "p95"), [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (40, 38), (41, 39), (99, 95), (100, 95), (101, 96)]
 )
@@ -191,6 +67,118 @@ def test_the_95th_percentile_is_the_nearest_rank(count: int, p95: int) -> None:
 def test_a_median_between_two_values_is_rounded_down() -> None:
     assert spread_of(array("q", [9, 2])).median == 5
     assert spread_of(array("q", [9, 3, 4, 1])).median == 3
+
+
+def test_frames_of_some_calls_are_those_of_these_calls() -> None:
+    make = Calls()
+    analysis = analysis_of(*(make.open_query() for _ in range(3)))
+    assert frames_of_calls(analysis, [3, 1]) == ((1, 2, 5, 6), UNSET)
+    assert frames_of_calls(analysis, []) == ((), UNSET)
+
+
+def slow(exchange: Exchange, by_ms: int) -> Exchange:
+    assert exchange.response is not None
+    at = exchange.response.first_time_ns + by_ms * MS
+    return replace(exchange, response=replace(exchange.response, first_time_ns=at, last_time_ns=at))
+
+
+def unanswered(exchange: Exchange) -> Exchange:
+    return replace(exchange, response=None, state="request-only", reason="lost")
+
+
+def as_user(exchange: Exchange, account: str) -> Exchange:
+    domain, _, user = account.partition("\\")
+    identity = Identity(mechanism="ntlm", user=user, domain=domain, workstation="WS1")
+    return replace(exchange, auth=replace(exchange.auth, mechanism="ntlm", level=6, identity=identity))
+
+
+def of_methods() -> Iterator[tuple[str, list[Event]]]:
+    make = Calls()
+    polls = make.counter_data(b"", status=8, needed=48), slow(make.counter_data(NOTHING), 4)
+    others = make.counter_data(b"", status=5), unanswered(make.counter_data(b"")), sealed(make.counter_data(b""))
+    yield "methods have times, failures and bytes", [make.open_query(), *polls, *others]
+    make = Calls()
+    asked = [
+        make.counter_data(b"", status=status, needed=needed) for status, needed in ((8, 0), (8, 1), (5, 1), (8, 1))
+    ]
+    closed = make.close_query(status=8)
+    yield "answers that only ask for a larger buffer are retried", [closed, *asked[:3], unanswered(asked[3])]
+    keys = winreg()
+    reads = [keys.query_value("238", None, status=status, needed=9) for status in (234, 8)]
+    yield "and so are values of the registry", [*reads]
+    make, other = Calls(), Calls(SVCCTL)
+    unordered = [other.exchange(opnum, b"", b"") for opnum in (None, 65535, 2, 0)]
+    yield "methods come by interface, number and name", [*unordered, make.close_query(), make.open_query()]
+    make = Calls()
+    alike = [slow(make.close_query(), 3 * (number in (1, 2))) for number in range(4)]
+    yield "the first of the slowest calls is named", [*alike]
+
+
+def of_polls() -> Iterator[tuple[str, list[Event]]]:
+    make = Calls()
+    events: list[Event] = [make.open_query(), *(make.counter_data(NOTHING) for _ in range(4))]
+    events.append(make.counter_data(b"", status=8))
+    make.frame += 6
+    yield "polls of a handle have a rhythm", [*events, make.counter_data(NOTHING)]
+    yield "one poll has none", [Calls().counter_data(NOTHING)]
+    make = winreg()
+    opened = make.open_key()
+    answers = (None, 234), (b"P\0E\0R\0F\0", 0), (None, 234), (None, 2)
+    tries = [make.query_value("238", data, status=status, needed=100) for data, status in answers]
+    names = make.query_value("Counter 009", b"", kind=7)
+    yield "the tries of a registry read are one poll", [opened, *tries, names]
+
+
+def of_identities() -> Iterator[tuple[str, list[Event]]]:
+    make = Calls()
+    ours = as_user(make.open_query(), "LAB\\one"), as_user(make.counter_data(NOTHING), "LAB\\one")
+    theirs = as_user(make.counter_data(b"", status=5), "LAB\\two")
+    yield "identities are distinguished", [*ours, theirs, make.open_query()]
+
+
+def of_errors() -> Iterator[tuple[str, list[Event]]]:
+    make = Calls()
+    refused = identifier(COUNTERSET, status=0x106A, counter=9) * 2 + identifier(COUNTERSET, counter=1)
+    errors = make.open_query(HANDLE), make.validate(refused), *(make.counter_data(b"", status=8) for _ in range(3))
+    fault = replace(make.counter_data(b"", status=0), fault=0x1C00001A)
+    yield "errors are counted by kind and method", [*errors, fault]
+    make = Calls()
+    polls = [make.counter_data(b"", status=8) for _ in range(3)]
+    alike = [call(status=5) for call in (make.close_query, make.close_query, make.open_query, make.open_query)]
+    yield "two of four in all come before one of three", [*polls, *alike]
+    make = Calls()
+    counter = identifier(COUNTERSET, status=0x106A, counter=9)
+    named = make.open_query(), make.validate(counter, status=5)
+    listed = make.counter_info(identifier(COUNTERSET, status=7, counter=5))
+    added = make.validate(identifier(COUNTERSET, status=0, counter=9))
+    yield "counters of a refused request are not counted as refused", [*named, listed, added]
+
+
+CASES: dict[str, tuple[Callable[[Analysis], Iterable[object]], Analysis]] = {
+    promise: (stats, analysis_of(*events))
+    for of, stats in (
+        (of_methods, method_stats),
+        (of_polls, poll_stats),
+        (of_identities, identity_stats),
+        (of_errors, error_stats),
+    )
+    for promise, events in of()
+}
+
+
+def text(promise: str) -> str:
+    stats, analysis = CASES[promise]
+    return f"{promise}\n" + "".join(f"{line}\n" for one in stats(analysis) for line in told(one, 2))
+
+
+@pytest.mark.parametrize("promise", CASES)
+def test_numbers_are_as_they_were_read_through(promise: str) -> None:
+    assert IS_WRITING or text(promise) in TEXT.read_text("utf-8")
+
+
+def test_all_numbers_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(map(text, CASES)))
 
 
 def one_call(*events: Event) -> Call:
@@ -235,26 +223,6 @@ def test_what_was_answered_with_performance_data_is_a_poll() -> None:
     assert [is_poll(one_call(winreg().open_key(), one)) for one in others] == [False] * len(others)
 
 
-def test_answers_that_only_ask_for_a_larger_buffer_are_retried() -> None:
-    make, keys = Calls(), winreg()
-    (closed, polled) = method_stats(
-        analysis_of(
-            make.close_query(status=8),
-            make.counter_data(b"", status=8, needed=0),
-            make.counter_data(b"", status=8, needed=1),
-            make.counter_data(b"", status=5, needed=1),
-            replace(make.counter_data(b"", status=8, needed=1), response=None, state="request-only", reason="lost"),
-        )
-    )
-    assert [(one.calls, one.retried, one.failed) for one in (closed, polled)] == [(1, 0, 1), (4, 1, 3)]
-    (read,) = method_stats(
-        analysis_of(
-            keys.query_value("238", None, status=234, needed=9), keys.query_value("238", None, status=8, needed=9)
-        )
-    )
-    assert (read.retried, read.failed) == (1, 2)
-
-
 def test_calls_that_were_not_read_are_counted_by_their_states() -> None:
     make = Calls()
     states: list[CallState] = ["complete", "request-only", "partial", "sealed", "malformed", "response-only"]
@@ -264,54 +232,8 @@ def test_calls_that_were_not_read_are_counted_by_their_states() -> None:
     assert (stats.calls, stats.unread) == (6, sum(state not in ("complete", "request-only") for state in found))
 
 
-def test_methods_come_by_interface_then_number_then_name() -> None:
-    make, other = Calls(), Calls(SVCCTL)
-    found = method_stats(
-        analysis_of(
-            other.exchange(None, b"", b""),
-            other.exchange(65535, b"", b""),
-            other.exchange(2, b"", b""),
-            other.exchange(0, b"", b""),
-            make.close_query(),
-            make.open_query(),
-        )
-    )
-    assert [(one.interface, one.opnum) for one in found] == [
-        ("PerflibV2", 3),
-        ("PerflibV2", 4),
-        ("svcctl", 0),
-        ("svcctl", 2),
-        ("svcctl", 65535),
-        ("svcctl", None),
-    ]
-
-
-def test_the_first_of_the_slowest_calls_is_named() -> None:
-    make = Calls()
-    (stats,) = method_stats(
-        analysis_of(make.close_query(), slow(make.close_query(), 3), slow(make.close_query(), 3), make.close_query())
-    )
-    assert (stats.slowest, stats.frames) == (2, (3, 4))
-
-
 def test_so_many_calls_stand_for_an_error() -> None:
     make = Calls()
     (stats,) = error_stats(analysis_of(*(make.counter_data(b"", status=5) for _ in range(MOST_CALLS + 2))))
     assert (MOST_CALLS, stats.count, stats.call_numbers) == (256, 258, tuple(range(1, 257)))
     assert stats.frames == tuple(range(1, 513))
-
-
-def test_counters_of_a_refused_request_are_not_counted_as_refused() -> None:
-    make = Calls()
-    refused = identifier(COUNTERSET, status=0x106A, counter=9)
-    found = error_stats(
-        analysis_of(
-            make.open_query(),
-            make.validate(refused, status=5),
-            make.counter_info(identifier(COUNTERSET, status=7, counter=5)),
-            make.validate(identifier(COUNTERSET, status=0, counter=9)),
-        )
-    )
-    assert [(one.kind, one.code, one.method, one.count) for one in found] == [
-        ("return", 5, "PerflibV2ValidateCounters", 1)
-    ]
