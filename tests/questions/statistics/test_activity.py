@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Iterator
+from pathlib import Path
 from struct import pack
 
 import pytest
@@ -27,10 +28,14 @@ from tests.build.buffers import (
 )
 from tests.build.calls import COUNTERSET, MS, OTHER_COUNTERSET, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
+from tests.written import IS_WRITING, is_as_written
 
+TEXT = Path(__file__).parent / "tables" / "activity.txt"
 ANY = 0xFFFFFFFF
 RAW = 0x10000
 PROCESS_ID = 4
+EVERY = identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")
+LISTED = instance_header("cmd", 3) + instance_header("_Total", 0)
 
 
 def look(*events: Event) -> ActivityFindings:
@@ -71,111 +76,161 @@ def test_countersets_have_categories_by_the_beginning_of_their_name(category: st
     assert category_of(None) is None
 
 
-def test_polling_process_shows_processes_with_their_first_and_last_sighting() -> None:
-    make = Calls()
-    found = look(
-        *process_set(make),
-        make.open_query(),
-        make.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")),
-        make.counter_data(processes(("svchost", 1, 10), ("svchost", 2, 20), ("_Total", 0, 0))),
-        make.counter_data(processes(("svchost", 1, 10), ("cmd", 3, 30))),
-        make.counter_data(processes(("svchost", 1, 11))),
-    )
-    assert [(one.name, one.pid, one.instance_id, one.calls, one.first_call, one.last_call) for one in found.images] == [
-        ("svchost", 10, 1, 2, 5, 6),
-        ("svchost", 20, 2, 1, 5, 5),
-        ("cmd", 30, 3, 1, 6, 6),
-        ("svchost", 11, 1, 1, 7, 7),
-    ]
-    asked, polled = found.activities
-    assert (asked.kind, asked.category, list(asked.calls)) == ("describe-counterset", "process", [1, 2])
-    assert asked.detail == "COUNTERSET_ENGLISH_NAME, COUNTER_ENGLISH_NAMES"
-    assert (polled.kind, polled.category, polled.target, polled.name) == ("poll", "process", COUNTERSET, "Process V2")
-    assert (list(polled.calls), polled.failed) == ([5, 6, 7], 0)
+def polling_all(make: Calls) -> list[Event]:
+    return [*process_set(make), make.open_query(), make.validate(EVERY)]
 
 
-def test_listing_the_instances_of_process_shows_processes_too() -> None:
-    make = Calls()
-    asked = make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096)
-    listed = instance_header("cmd", 3) + instance_header("_Total", 0)
-    found = look(
-        *process_set(make),
-        make.exchange(2, asked, make.sized(listed)),
-        make.open_query(),
-        make.validate(identifier(COUNTERSET, counter=PROCESS_ID, instance=3, name="cmd")),
-        make.counter_data(perf_data([Block(1, values=((pack("<I", 30),),))])),
-    )
-    # One instance by number and name: what the list says and the later answer's process id are of one process.
-    assert [(one.name, one.pid, one.instance_id, one.calls) for one in found.images] == [("cmd", 30, 3, 2)]
-    assert [one.kind for one in found.activities] == ["describe-counterset", "list-instances", "poll"]
+def single(value: int) -> Block:
+    return Block(1, values=((pack("<I", value),),))
 
 
-def test_other_sets_and_unknown_ones_show_no_processes() -> None:
-    make = Calls()
-    data = processes(("cmd", 3, 30))
-    found = look(
-        make.registration(9, wide("Network Adapter")),
-        make.open_query(),
-        make.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")),
-        make.counter_data(data),
-        Calls(first_frame=60).counter_data(data, "aaaaaaaa-9b1d-4f3c-8a55-0d2b7c9e1f10"),
-    )
-    assert not found.images
-    assert [(one.kind, one.category) for one in found.activities] == [
-        ("describe-counterset", "network"),
-        ("poll", "network"),
-        ("poll", None),
-    ]
-    assert "not known" in (found.activities[-1].detail or "")
+def of_index(index: int, *rows: tuple[str, int], id_index: int = 784, first: int = 0x10410400) -> PerfObject:
+    """An object with a number and a process id of each instance."""
+    counters = (Counter(6, first, 4), Counter(id_index, RAW, 4))
+    return PerfObject(index, counters, tuple(Instance(name, -1, (0, 0), (7, pid)) for name, pid in rows))
 
 
-def test_reads_of_winperf_show_processes_by_what_the_server_calls_process() -> None:
-    def block(process: int, id_index: int) -> bytes:
-        counters = (Counter(6, 0x10410400, 4), Counter(id_index, RAW, 4))
-        return winperf(
-            [
-                PerfObject(
-                    process, counters, (Instance("cmd", -1, (0, 0), (7, 30)), Instance("_Total", -1, (0, 0), (7, 0)))
-                )
-            ]
-        )
+def plain(*indices: int) -> bytes:
+    """Objects of one counter and one instance."""
+    one = (Instance("a", -1, (0, 0), (7,)),)
+    return winperf([PerfObject(index, (Counter(6, RAW, 4),), one) for index in indices])
 
+
+def read(*values: tuple[str, bytes]) -> list[Event]:
+    """Values of the registry are read, names of counters among them."""
     make = winreg()
-    opened = make.open_key()
-    names = make.query_value("Counter 009", name_table([("24", "Process"), ("26", "ID Process")]), kind=7)
-    found = look(opened, names, make.query_value("24", block(24, 26)), make.query_value("Global", block(24, 26)))
-    assert [(one.name, one.pid, one.target, one.calls) for one in found.images] == [("cmd", 30, 24, 2)]
-    assert [(one.kind, one.category, one.target) for one in found.activities] == [
-        ("read-names", None, None),
-        ("poll", "process", 24),
-    ]
-    assert found.activities[1].detail == 'asked for as "24", asked for as "Global"'
-    # Without names the base system's indices serve, also where only local names are known.
-    make = winreg()
-    german = make.query_value("Counter 007", name_table([("230", "Prozess")]), kind=7)
-    found = look(make.open_key(), german, make.query_value("230", block(230, 784)))
-    assert [(one.name, one.pid) for one in found.images] == [("cmd", 30)]
-    assert found.activities[1].name == "Prozess"
-    # Counter definitions alone are no list of processes.
-    make = winreg()
+    kinds = {True: 7, False: 3}
+    return [make.open_key(), *(make.query_value(name, data, kind=kinds["Counter" in name]) for name, data in values)]
+
+
+def of_queries() -> Iterator[tuple[str, list[Event]]]:
+    make = Calls()
+    data = (
+        (("svchost", 1, 10), ("svchost", 2, 20), ("_Total", 0, 0)),
+        (("svchost", 1, 10), ("cmd", 3, 30)),
+        (("svchost", 1, 11),),
+    )
+    events = [*polling_all(make), *(make.counter_data(processes(*found)) for found in data)]
+    yield "polling Process shows processes with their first and last sighting", events
+    make = Calls()
+    events = process_set(make)
+    events.append(make.exchange(2, make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096), make.sized(LISTED)))
+    held = identifier(COUNTERSET, counter=PROCESS_ID, instance=3, name="cmd")
+    events += [make.open_query(), make.validate(held), make.counter_data(perf_data([single(30)]))]
+    yield "what a list and a later answer say by number and name is of one process", events
+    make = Calls()
+    named, other = make.registration(9, wide("Network Adapter")), Calls(first_frame=60)
+    polled = make.open_query(), make.validate(EVERY), make.counter_data(processes(("cmd", 3, 30)))
+    unknown = other.counter_data(processes(("cmd", 3, 30)), "aaaaaaaa-9b1d-4f3c-8a55-0d2b7c9e1f10")
+    yield "other sets and unknown ones show no processes", [named, *polled, unknown]
+    make = Calls()
+    closed = [sealed(make.counter_data(b"")), sealed(make.registration(1, b""))]
+    yield "what is sealed is said to be", [*closed, make.enumerate_sets(bytes(32))]
+    make = Calls()
+    rows = ((pack("<Q", 7), pack("<Q", 1 << 32)),)
+    large = perf_data([Block(6, ids=(1, PROCESS_ID), instances=(("cmd", 3),), values=rows)])
+    yield "what is larger than a process id is none", [*polling_all(make), make.counter_data(large)]
+    make = Calls()
+    odd = processes(("a", 1, 0xFFFFFFFF), ("b", 0xFFFFFFFF, 5), ("", 3, 6), ("_Total", 4, 7))
+    yield "process ids beside instances", [*polling_all(make), make.counter_data(odd)]
+    make = Calls()
+    codes = [make.registration(code, b"") for code in (1, 2, 3, 12, 77, 1)]
+    yield "requests for registration are named by their codes", [*codes]
+    yield "a request that was not captured has no code", [make.exchange(1, None, b"")]
+    make = Calls()
+    refused = make.exchange(0, make.stub().string("\\\\S").uint(256), make.sized(b"", 5, element=16, room=256))
+    lost = replace(make.enumerate_sets(bytes(16)), response=None, state="request-only", reason="lost")
+    yield "countersets that were not given are not counted", [refused, lost]
+    yield "countersets are counted where they were given", [make.enumerate_sets(bytes(48)), refused]
+    make = Calls()
+    some = (COUNTERSET, PROCESS_ID, 3, "cmd"), (COUNTERSET, 1, 3, "cmd"), (COUNTERSET, 1, 0, "_Total")
+    others = (OTHER_COUNTERSET, PROCESS_ID, 9, "other"), (COUNTERSET, PROCESS_ID, ANY, "svc")
+    held = b"".join(identifier(guid, counter=id, instance=at, name=name) for guid, id, at, name in (*some, *others))
+    events = [*process_set(make), make.open_query(), make.validate(held)]
+    events.append(make.counter_data(perf_data([single(30 + at) for at in range(5)])))
+    yield "blocks of single counters say what the handle holds", events
+    make = Calls()
+    alone = perf_data([Block(6, ids=(1,), instances=(("cmd", 3),), values=((pack("<Q", 7),),))])
+    answers = alone, processes(("cmd", 3, 30)), alone, processes(("cmd", 3, 31)), alone
+    events = [*polling_all(make), *map(make.counter_data, answers)]
+    yield "a process that gets its id later is one, and another id is another", events
+    make = Calls()
+    other = Calls(channel=replace(CHANNEL, number=1, client=Endpoint("10.0.0.9", 7)), first_frame=60)
+    ours = [*polling_all(make), make.counter_data(processes(("cmd", 3, 30)))]
+    theirs = other.open_query(OTHER_HANDLE), other.validate(EVERY, handle=OTHER_HANDLE)
+    yield "two clients saw a process", [*ours, *theirs, other.counter_data(processes(("cmd", 3, 30)), OTHER_HANDLE)]
+    make = Calls()
+    unasked = make.open_query(), make.validate(identifier(COUNTERSET, counter=1)), make.counter_info(b"")
+    yield "calls about no counterset are no activity", [*unasked, make.close_query()]
+
+
+def of_registry() -> Iterator[tuple[str, list[Event]]]:
+    rows = ("cmd", 30), ("_Total", 0)
+    known = winperf([of_index(24, *rows, id_index=26)])
+    names = name_table([("24", "Process"), ("26", "ID Process")])
+    yield "Process is what the server calls so", read(("Counter 009", names), ("24", known), ("Global", known))
+    base = winperf([of_index(230, *rows)])
+    yield (
+        "without names the base system's indices serve",
+        read(("Counter 007", name_table([("230", "Prozess")])), ("230", base)),
+    )
     alone = winperf([PerfObject(230, (Counter(784, RAW, 4),), (), metadata=True)])
-    found = look(make.open_key(), make.query_value("Metadata 230", alone))
-    assert not found.images
-    assert [(one.kind, one.target) for one in found.activities] == [("describe-counterset", 230)]
-    # A server that calls something else by that index is believed.
+    yield "counter definitions alone are no list of processes", read(("Metadata 230", alone))
+    other = name_table([("230", "Something")])
+    yield "a server that calls something else by that index is believed", read(("Counter 009", other), ("230", base))
+    asked = [(f"4 {number}", plain(4)) for number in range(40)]
+    yield "a value name of the client is noted so often", read(*asked)
     make = winreg()
-    other = make.query_value("Counter 009", name_table([("230", "Something")]), kind=7)
-    assert not look(make.open_key(), other, make.query_value("230", block(230, 784))).images
+    tries = make.open_key(), make.query_value("4", None, status=234, needed=100), make.query_value("4", plain(4))
+    lost = replace(tries[2], response=None, state="request-only", reason="lost")
+    refused = make.query_value("4", plain(4), status=2)
+    yield "reads without performance data are no polls", [*tries[:2], lost, refused]
+    yield (
+        "activities of one call come in the order of their targets",
+        read(("Global", plain(4, 2, 30)), ("1", plain(1, 4))),
+    )
+    counters = Counter(6, RAW, 4), Counter(784, 0x10100, 8)
+    named = ("a", 0xFFFFFFFF), ("b", 1 << 32), ("_Total", 5), ("", 6), ("c", 0)
+    instances = tuple(Instance(name, -1, (0, 0), (7, pid)) for name, pid in named)
+    wide_ids = winperf([PerfObject(230, counters, instances)])
+    yield "processes need a name and a process id that fits", read(("230", wide_ids))
+    yield "processes without process ids are known by their names", read(("230", plain(230)), ("230", plain(230)))
 
 
-def test_what_is_sealed_is_said_to_be() -> None:
-    make = Calls()
-    found = look(sealed(make.counter_data(b"")), sealed(make.registration(1, b"")), make.enumerate_sets(bytes(32)))
-    assert [(one.kind, one.detail) for one in found.activities] == [
-        ("poll", "something that is sealed"),
-        ("describe-counterset", "something that is sealed"),
-        ("list-countersets", "2 countersets"),
-    ]
+CASES = {promise: analysis_of(*events) for of in (of_queries, of_registry) for promise, events in of()}
+
+
+def told(promise: str) -> Iterator[str]:
+    """Each activity, then each process."""
+    found = findings(CASES[promise])
+    yield f"{promise}{f' ({len(found.lists)} lists)' if found.lists else ''}"
+    assert (found.forgotten_images, found.forgotten_polls) == (0, 0)
+    for one in found.activities:
+        calls = f"calls {list(one.calls)}, read {list(one.read)}, {one.failed} failed, {one.refused} refused"
+        unread = f", unread {dict(one.unread)}" if one.unread else ""
+        times = f"{one.first_time_ns} to {one.last_time_ns}"
+        what = f"{one.category} {one.target} {one.name!r} {one.detail!r}"
+        yield f"  {one.kind} by {one.who.client_ip}: {what}; {calls}{unread}; {times}"
+    for image in found.images:
+        who = ", ".join(f"{one.client_ip}" for one in image.seen_by)
+        where = f"{image.calls} calls from #{image.first_call} to #{image.last_call}"
+        times = f"{image.first_time_ns} to {image.last_time_ns}"
+        process = f"{image.name!r}, pid {image.pid}, instance {image.instance_id} of {image.source} {image.target}"
+        yield f"  process {process}: {where}, seen by {who}; {times}"
+
+
+def text(promise: str) -> str:
+    return "".join(f"{line}\n" for line in told(promise))
+
+
+@pytest.mark.parametrize("promise", CASES)
+def test_what_was_looked_at_is_as_it_was_read_through(promise: str) -> None:
+    assert IS_WRITING or text(promise) in TEXT.read_text("utf-8")
+
+
+def test_all_that_was_looked_at_is_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(map(text, CASES)))
 
 
 def test_a_server_with_processes_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,186 +255,6 @@ def test_a_client_that_polls_something_else_each_time_is_cut_off(monkeypatch: py
         events.append(make.counter_data(perf_data([Block(1, values=((pack("<I", 7),),))] * (counter + 1))))
     found = look(*events)
     assert (len(found.activities[0].calls), found.forgotten_polls) == (2, 2)
-
-
-def test_what_is_larger_than_a_process_id_is_none() -> None:
-    make = Calls()
-    rows = ((pack("<Q", 7), pack("<Q", 1 << 32)),)
-    data = perf_data([Block(6, ids=(1, PROCESS_ID), instances=(("cmd", 3),), values=rows)])
-    found = look(
-        *process_set(make),
-        make.open_query(),
-        make.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")),
-        make.counter_data(data),
-    )
-    assert [(one.name, one.pid) for one in found.images] == [("cmd", None)]
-
-
-def test_requests_for_registration_are_named_by_their_codes() -> None:
-    make = Calls()
-    found = look(*(make.registration(code, b"") for code in (1, 2, 3, 12, 77, 1)))
-    assert [(one.detail, len(one.calls)) for one in found.activities] == [
-        ("COUNTERSET_STRUCT, COUNTER_STRUCT, COUNTERSET_NAME_STRING, code 12, code 77", 6)
-    ]
-    assert look(make.exchange(1, None, b"")).activities == ()
-
-
-def test_countersets_that_were_enumerated_are_counted_where_they_were_given() -> None:
-    make = Calls()
-    refused = make.exchange(0, make.stub().string("\\\\S").uint(256), make.sized(b"", 5, element=16, room=256))
-    lost = replace(make.enumerate_sets(bytes(16)), response=None, state="request-only", reason="lost")
-    (one,) = look(refused, lost).activities
-    assert (one.kind, one.detail, one.failed, list(one.calls)) == ("list-countersets", None, 2, [1, 2])
-    (one,) = look(make.enumerate_sets(bytes(48)), refused).activities
-    assert (one.detail, one.failed, one.first_time_ns, one.last_time_ns) == ("3 countersets", 1, MS, 5 * MS)
-
-
-def test_a_value_name_of_the_client_is_noted_so_often() -> None:
-    make = winreg()
-    block = winperf([PerfObject(4, (Counter(6, RAW, 4),), (Instance("a", -1, (0, 0), (7,)),))])
-    (one,) = look(make.open_key(), *(make.query_value(f"4 {number}", block) for number in range(40))).activities
-    assert one.detail == ", ".join(f'asked for as "4 {number}"' for number in range(32))
-    assert len(one.calls) == 40
-
-
-def test_reads_without_performance_data_are_no_polls() -> None:
-    make = winreg()
-    block = winperf([PerfObject(4, (Counter(6, RAW, 4),), (Instance("a", -1, (0, 0), (7,)),))])
-    found = look(
-        make.open_key(),
-        make.query_value("4", None, status=234, needed=100),
-        replace(make.query_value("4", block), response=None, state="request-only", reason="lost"),
-        make.query_value("4", block, status=2),
-    )
-    (one,) = found.activities
-    # The try with too small a buffer is one of a read that was tried again.
-    assert (one.kind, one.target, list(one.calls), one.read, one.failed) == ("poll", 4, [2, 3, 4], array("q"), 3)
-    assert one.unread == {"no answer": 1, "ERROR_FILE_NOT_FOUND": 1, "too small a buffer": 1}
-
-
-def test_activities_of_one_call_come_in_the_order_of_their_targets() -> None:
-    def objects(*indices: int) -> bytes:
-        return winperf(
-            [PerfObject(index, (Counter(6, RAW, 4),), (Instance("a", -1, (0, 0), (7,)),)) for index in indices]
-        )
-
-    make = winreg()
-    found = look(make.open_key(), make.query_value("Global", objects(4, 2, 30)), make.query_value("1", objects(1, 4)))
-    assert [(one.target, list(one.calls), one.name) for one in found.activities] == [
-        (2, [2], "System"),
-        (30, [2], "Commit Limit"),
-        (4, [2, 3], "Memory"),
-        (1, [3], None),
-    ]
-
-
-def test_processes_of_winperf_need_a_name_and_a_process_id_that_fits() -> None:
-    def block(*rows: tuple[str, int | None]) -> bytes:
-        """Instances of Process: a value of eight bytes each, or no counters at all."""
-        counters = (Counter(6, RAW, 4), Counter(784, 0x10100, 8))
-        return winperf(
-            [PerfObject(230, counters, tuple(Instance(name, -1, (0, 0), (7, pid or 0)) for name, pid in rows))]
-        )
-
-    make = winreg()
-    found = look(
-        make.open_key(),
-        make.query_value("230", block(("a", 0xFFFFFFFF), ("b", 1 << 32), ("_Total", 5), ("", 6), ("c", 0))),
-    )
-    assert [(one.name, one.pid) for one in found.images] == [("a", 0xFFFFFFFF), ("b", None), ("c", 0)]
-    make = winreg()
-    without = winperf([PerfObject(230, (Counter(6, RAW, 4),), (Instance("a", -1, (0, 0), (7,)),))])
-    found = look(make.open_key(), make.query_value("230", without), make.query_value("230", without))
-    assert [(one.name, one.pid, one.calls, one.first_call, one.last_call) for one in found.images] == [
-        ("a", None, 2, 2, 3)
-    ]
-
-
-def polling_all(make: Calls) -> list[Event]:
-    return [
-        *process_set(make),
-        make.open_query(),
-        make.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")),
-    ]
-
-
-def test_process_ids_beside_instances() -> None:
-    """What is 0xFFFFFFFF is a process id still; an instance without a number of its own has none; without a name, it is none."""
-    make = Calls()
-    found = look(
-        *polling_all(make),
-        make.counter_data(processes(("a", 1, 0xFFFFFFFF), ("b", 0xFFFFFFFF, 5), ("", 3, 6), ("_Total", 4, 7))),
-    )
-    assert [(one.name, one.instance_id, one.pid) for one in found.images] == [("a", 1, 0xFFFFFFFF), ("b", None, 5)]
-
-
-def test_blocks_of_single_counters_say_what_the_handle_holds() -> None:
-    make = Calls()
-    found = look(
-        *process_set(make),
-        make.open_query(),
-        make.validate(
-            identifier(COUNTERSET, counter=PROCESS_ID, instance=3, name="cmd")
-            + identifier(COUNTERSET, counter=1, instance=3, name="cmd")
-            + identifier(COUNTERSET, counter=1, instance=0, name="_Total")
-            + identifier(OTHER_COUNTERSET, counter=PROCESS_ID, instance=9, name="other")
-            + identifier(COUNTERSET, counter=PROCESS_ID, instance=ANY, name="svc")
-        ),
-        make.counter_data(
-            perf_data(
-                [
-                    Block(1, values=((pack("<I", 30),),)),
-                    Block(1, values=((pack("<I", 31),),)),
-                    Block(1, values=((pack("<I", 32),),)),
-                    Block(1, values=((pack("<I", 33),),)),
-                    Block(1, values=((pack("<I", 34),),)),
-                ]
-            )
-        ),
-    )
-    assert [(one.name, one.instance_id, one.pid, one.target, one.calls) for one in found.images] == [
-        ("cmd", 3, 30, COUNTERSET, 1),
-        ("svc", None, 34, COUNTERSET, 1),
-    ]
-
-
-def test_a_process_that_gets_its_id_later_is_one_and_another_id_is_another() -> None:
-    make = Calls()
-    alone = perf_data([Block(6, ids=(1,), instances=(("cmd", 3),), values=((pack("<Q", 7),),))])
-    found = look(
-        *polling_all(make),
-        make.counter_data(alone),
-        make.counter_data(processes(("cmd", 3, 30))),
-        make.counter_data(alone),
-        make.counter_data(processes(("cmd", 3, 31))),
-        make.counter_data(alone),
-    )
-    assert [(one.pid, one.calls, one.first_call, one.last_call) for one in found.images] == [
-        (30, 3, 5, 7),
-        (31, 1, 8, 8),
-        (None, 1, 9, 9),
-    ]
-    assert found.images[0].last_time_ns == 13 * MS
-
-
-def test_two_clients_saw_a_process() -> None:
-    make = Calls()
-    other = Calls(channel=replace(CHANNEL, number=1, client=Endpoint("10.0.0.9", 7)), first_frame=60)
-    events = [*polling_all(make), make.counter_data(processes(("cmd", 3, 30)))]
-    events += [
-        other.open_query(OTHER_HANDLE),
-        other.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*"), handle=OTHER_HANDLE),
-        other.counter_data(processes(("cmd", 3, 30)), OTHER_HANDLE),
-    ]
-    found = look(*events)
-    assert [(one.name, one.calls, [who.client_ip for who in one.seen_by]) for one in found.images] == [
-        ("cmd", 2, ["10.0.0.2", "10.0.0.9"])
-    ]
-    assert [(one.kind, one.who.client_ip, list(one.calls)) for one in found.activities] == [
-        ("describe-counterset", "10.0.0.2", [1, 2]),
-        ("poll", "10.0.0.2", [5]),
-        ("poll", "10.0.0.9", [8]),
-    ]
 
 
 def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,14 +291,6 @@ def test_so_many_calls_stand_for_an_activity() -> None:
     record = activity_record(one, analysis)
     assert (record.count, record.call_numbers, record.frames) == (260, tuple(range(1, 257)), tuple(range(1, 513)))
     assert (record.first_time_ns, record.last_time_ns) == (MS, 519 * MS)
-
-
-def test_calls_about_no_counterset_are_no_activity() -> None:
-    make = Calls()
-    found = look(
-        make.open_query(), make.validate(identifier(COUNTERSET, counter=1)), make.counter_info(b""), make.close_query()
-    )
-    assert found == ActivityFindings((), (), 0)
 
 
 def test_an_instance_that_is_cut_before_its_process_id_has_none() -> None:
