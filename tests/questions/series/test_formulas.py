@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from hypothesis import strategies as st
 from analyzer.interfaces.buffers.value_names import counter_type_name
 from analyzer.questions.series.formulas import (
     TYPES,
-    Formatted,
     Reading,
     Why,
     aggregate,
@@ -31,7 +31,9 @@ from analyzer.questions.series.formulas import (
     width_of_type,
 )
 from tests.questions.series.recomputed import FORMULAS
+from tests.written import IS_WRITING, is_as_written
 
+SHOWN = Path(__file__).parent / "tables" / "formulas.txt"
 VECTORS = json.loads((Path(__file__).parent / "formula_vectors.json").read_text(encoding="utf-8"))
 _WHY = {
     "NEED_TWO_SAMPLES": Why.FIRST_SAMPLE,
@@ -219,12 +221,6 @@ def test_the_document_explains_every_reason() -> None:
         assert f"`{why}`" in document, why
 
 
-def _formatted(*value: object) -> Formatted:
-    return Formatted(*value)  # type: ignore[arg-type]
-
-
-NO_FREQUENCY = "the clock's frequency is missing, zero or below zero"
-NO_ID_CLOCK = "the counters that PerfTimeId and PerfFreqId name are not in the answer"
 OBJECT_QUEUE, QUEUE, AVERAGE_TIMER, PRECISION_SYSTEM, MULTI_INV = (
     0x00650500,
     0x00450500,
@@ -234,190 +230,94 @@ OBJECT_QUEUE, QUEUE, AVERAGE_TIMER, PRECISION_SYSTEM, MULTI_INV = (
 )
 
 
-@pytest.mark.parametrize(
-    ("kind", "older", "newer", "expected"),
-    [
-        # What is not formatted.
-        (None, None, Reading(1), (None, Why.TYPE_UNKNOWN, "the capture does not state the counter's type")),
-        (0x40000200, None, Reading(1), (None, Why.NO_FORMULA, "PERF_COUNTER_NODATA")),
-        (0x00000B00, None, Reading("a", 7), (None, Why.TEXT)),
-        (0x40030403, None, Reading(1, 4), (None, Why.NOT_DISPLAYED)),
-        (0x40030403, None, Reading(1, 8), (None, Why.NOT_DISPLAYED, None, ("data-size",))),
-        (0x40030500, None, Reading(1, 4), (None, Why.NOT_DISPLAYED, None, ("data-size",))),
-        (COUNTER, None, Reading(None), (None, Why.DATA_SIZE, "there is no value")),
-        (COUNTER, None, Reading("ab", 6), (None, Why.DATA_SIZE, "6 bytes are no number of 4", ("data-size",))),
-        (BULK, None, Reading("ab", 6), (None, Why.DATA_SIZE, "6 bytes are no number of 8", ("data-size",))),
-        (BULK, None, Reading(1, 4), (None, Why.FIRST_SAMPLE, None, ("data-size",))),
-        # Two readings; Samba sends 32-bit types in 8 bytes, and such a value does not go round at 32 bits.
-        (COUNTER, Reading(9, 8), Reading(1, 8), (None, Why.NEGATIVE_DELTA, "from 9 to 1", ("data-size",))),
-        (0x00400500, Reading("a"), Reading(1), (None, Why.DATA_SIZE, "one of the two readings is no number")),
-        (0x00400500, Reading(5), Reading(3), (None, Why.NEGATIVE_DELTA, "from 5 to 3")),
-        (0x00400500, Reading(5, 4), Reading(3, 8), (None, Why.NEGATIVE_DELTA, "from 5 to 3")),
-        (0x00400500, Reading(1 << 31, 4), Reading(0, 4), (Fraction(1 << 31), None, None, ("data-size", "wrapped"))),
-        (0x00400400, Reading(1 << 31), Reading(0), (Fraction(1 << 31), None, None, ("wrapped",))),
-        (0x00400400, Reading(1 << 31, None), Reading(0, 4), (Fraction(1 << 31), None, None, ("wrapped",))),
-        (
-            0x00400400,
-            Reading((1 << 31) - 1),
-            Reading(0),
-            (None, Why.RESET, "from 2147483647 to 0: started again, or grew by 2147483649", ("wrapped",)),
-        ),
-        (0x00400400, Reading(7), Reading(7), (Fraction(0),)),
-        # Clocks.
-        (QUEUE, Reading(1), Reading(2, ticks=5), (None, Why.NO_CLOCK, "the clock was not in the answer before")),
-        (QUEUE, Reading(1, ticks=5), Reading(2), (None, Why.NO_CLOCK, "the clock is not in this answer")),
-        (QUEUE, Reading(1), Reading(2), (None, Why.NO_CLOCK, "the clock was not in the answer before")),
-        (
-            QUEUE,
-            Reading(1, ticks=5),
-            Reading(2, ticks=5),
-            (None, Why.ZERO_DENOMINATOR, "the performance clock did not move between the two answers"),
-        ),
-        (
-            QUEUE,
-            Reading(1, ticks=5),
-            Reading(2, ticks=4),
-            (None, Why.CLOCK_BACK, "the performance clock went from 5 to 4"),
-        ),
-        (
-            0x00550500,
-            Reading(1, time_100ns=5),
-            Reading(2, time_100ns=4),
-            (None, Why.CLOCK_BACK, "the counter's clock went from 5 to 4"),
-        ),
-        (
-            0x00550500,
-            Reading(1, time_100ns=5),
-            Reading(2, time_100ns=5),
-            (None, Why.ZERO_DENOMINATOR, "the system time did not move between the two answers"),
-        ),
-        (
-            OBJECT_QUEUE,
-            Reading(1, object_ticks=5),
-            Reading(2, object_ticks=5),
-            (None, Why.ZERO_DENOMINATOR, "the object's clock did not move between the two answers"),
-        ),
-        (
-            OBJECT_QUEUE,
-            Reading(1, object_ticks=5, object_freq=7),
-            Reading(2, object_ticks=6, object_freq=8),
-            (None, Why.CLOCK_CHANGED, "the object's clock went from 7 to 8 ticks a second"),
-        ),
-        (OBJECT_QUEUE, Reading(1, object_ticks=5), Reading(2, object_ticks=6, object_freq=8), (Fraction(1),)),
-        (OBJECT_QUEUE, Reading(1, object_ticks=5, object_freq=8), Reading(2, object_ticks=6), (Fraction(1),)),
-        (QUEUE, Reading(1, ticks=5, object_freq=7), Reading(2, ticks=6, object_freq=8), (Fraction(1),)),
-        (
-            QUEUE,
-            Reading(1, ticks=5, freq=7),
-            Reading(2, ticks=6, freq=8),
-            (None, Why.CLOCK_CHANGED, "PerfFreq went from 7 to 8"),
-        ),
-        (QUEUE, Reading(1, ticks=5, freq=7), Reading(2, ticks=6), (Fraction(1),)),
-        (BULK, Reading(1, ticks=5, freq=0), Reading(2, ticks=6, freq=0), (None, Why.NO_CLOCK, NO_FREQUENCY)),
-        (BULK, Reading(1, ticks=5), Reading(2, ticks=6), (None, Why.NO_CLOCK, NO_FREQUENCY)),
-        (BULK, Reading(1, ticks=5, freq=-5), Reading(2, ticks=6, freq=-5), (None, Why.NO_CLOCK, NO_FREQUENCY)),
-        (BULK, Reading(1, ticks=5, freq=1), Reading(2, ticks=6, freq=1), (Fraction(1),)),
-        # Bases.
-        (
-            AVERAGE_TIMER,
-            Reading(1, base=1),
-            Reading(2, base=2, freq=0),
-            (None, Why.ZERO_DENOMINATOR, "its base did not change"),
-        ),
-        (AVERAGE_TIMER, Reading(1, base=1), Reading(2, base=2, freq=1), (Fraction(1),)),
-        (AVERAGE_BULK, Reading(1, base=1), Reading(2, base=1), (None, Why.ZERO_DENOMINATOR, "its base did not change")),
-        (AVERAGE_BULK, Reading(1), Reading(2), (None, Why.NO_BASE, "the base was not in the answer before")),
-        (AVERAGE_BULK, Reading(1, base=1), Reading(2), (None, Why.NO_BASE, "the base is not in this answer")),
-        (RAW_FRACTION, None, Reading(2, base=0), (None, Why.ZERO_DENOMINATOR, "its base is 0")),
-        (RAW_FRACTION, None, Reading(2), (None, Why.NO_BASE)),
-        (
-            PRECISION_SYSTEM,
-            Reading(1, base=9),
-            Reading(2, base=8),
-            (None, Why.NEGATIVE_DELTA, "of the base: from 9 to 8"),
-        ),
-        (AVERAGE_BULK, Reading(1, base=(1 << 32) - 1), Reading(2, base=0), (Fraction(1), None, None, ("wrapped",))),
-        (
-            AVERAGE_BULK,
-            Reading(1, base=9, base_size=8),
-            Reading(2, base=8, base_size=8),
-            (None, Why.NEGATIVE_DELTA, "of the base: from 9 to 8"),
-        ),
-        (
-            0x20C20400,
-            Reading((1 << 32) - 1, base=(1 << 32) - 1),
-            Reading(0, base=1),
-            (Fraction(50), None, None, ("wrapped",)),
-        ),
-        (
-            AVERAGE_BULK,
-            Reading(1, base=9),
-            Reading(2, base=8),
-            (None, Why.RESET, "of the base: from 9 to 8: started again, or grew by 4294967295", ("wrapped",)),
-        ),
-        # Multipliers.
-        (MULTI_TIMER, Reading(0, ticks=0, multi=1), Reading(1, ticks=4, multi=5), (Fraction(5),)),
-        (
-            MULTI_TIMER,
-            Reading(0, ticks=0),
-            Reading(1, ticks=4, multi=0),
-            (None, Why.ZERO_DENOMINATOR, "its multiplier is 0"),
-        ),
-        (
-            MULTI_TIMER,
-            Reading(0, ticks=0),
-            Reading(1, ticks=4),
-            (None, Why.NO_MULTIPLIER, "the counter that MultiId names is not in the answer"),
-        ),
-        (MULTI_INV, Reading(0, ticks=0), Reading(1, ticks=4, multi=2), (Fraction(175),)),
-        (MULTI_INV, Reading(0, ticks=0), Reading(1, ticks=4, multi=0), (Fraction(-25),)),
-        (
-            MULTI_INV,
-            Reading(0, ticks=4),
-            Reading(1, ticks=4, multi=2),
-            (None, Why.ZERO_DENOMINATOR, "the performance clock did not move between the two answers"),
-        ),
-        # Ages.
-        (
-            ELAPSED,
-            None,
-            Reading(5, object_ticks=4, object_freq=1),
-            (None, Why.NEGATIVE_DELTA, "it starts at 5, its clock is at 4"),
-        ),
-        (ELAPSED, None, Reading(5, object_ticks=5, object_freq=1), (Fraction(0),)),
-        (ELAPSED, None, Reading(5, object_ticks=9), (None, Why.NO_CLOCK, NO_ID_CLOCK)),
-        (ELAPSED, None, Reading(5, object_freq=9), (None, Why.NO_CLOCK, NO_ID_CLOCK)),
-        (
-            ELAPSED,
-            None,
-            Reading(5, object_ticks=9, object_freq=0),
-            (None, Why.ZERO_DENOMINATOR, "the object's clock has a frequency of 0"),
-        ),
-        (
-            ELAPSED,
-            None,
-            Reading(5, object_ticks=9, object_freq=-1),
-            (None, Why.NO_CLOCK, "the object's clock has a frequency of -1"),
-        ),
-        # A precision object timer, by its clock or its base.
-        (
-            PRECISION_OBJECT,
-            Reading(0, base=1, object_ticks=3),
-            Reading(1, base=2, object_ticks=3),
-            (None, Why.ZERO_DENOMINATOR, "the object's clock did not move between the two answers"),
-        ),
-        (
-            PRECISION_OBJECT,
-            Reading(0, base=1),
-            Reading(1, base=1),
-            (None, Why.ZERO_DENOMINATOR, "its base did not change"),
-        ),
-    ],
-)
-def test_a_pair_and_what_it_shows(
-    kind: int | None, older: Reading | None, newer: Reading, expected: tuple[object, ...]
-) -> None:
-    assert format_raw(kind, older, newer) == _formatted(*expected)
+PAIRS: list[tuple[int | None, Reading | None, Reading]] = [
+    # What is not formatted.
+    (None, None, Reading(1)),
+    (0x40000200, None, Reading(1)),
+    (0x00000B00, None, Reading("a", 7)),
+    (0x40030403, None, Reading(1, 4)),
+    (0x40030403, None, Reading(1, 8)),
+    (0x40030500, None, Reading(1, 4)),
+    (COUNTER, None, Reading(None)),
+    (COUNTER, None, Reading("ab", 6)),
+    (BULK, None, Reading("ab", 6)),
+    (BULK, None, Reading(1, 4)),
+    # Two readings; Samba sends 32-bit types in 8 bytes, and such a value does not go round at 32 bits.
+    (COUNTER, Reading(9, 8), Reading(1, 8)),
+    (0x00400500, Reading("a"), Reading(1)),
+    (0x00400500, Reading(5), Reading(3)),
+    (0x00400500, Reading(5, 4), Reading(3, 8)),
+    (0x00400500, Reading(1 << 31, 4), Reading(0, 4)),
+    (0x00400400, Reading(1 << 31), Reading(0)),
+    (0x00400400, Reading(1 << 31, None), Reading(0, 4)),
+    (0x00400400, Reading((1 << 31) - 1), Reading(0)),
+    (0x00400400, Reading(7), Reading(7)),
+    # Clocks.
+    (QUEUE, Reading(1), Reading(2, ticks=5)),
+    (QUEUE, Reading(1, ticks=5), Reading(2)),
+    (QUEUE, Reading(1), Reading(2)),
+    (QUEUE, Reading(1, ticks=5), Reading(2, ticks=5)),
+    (QUEUE, Reading(1, ticks=5), Reading(2, ticks=4)),
+    (0x00550500, Reading(1, time_100ns=5), Reading(2, time_100ns=4)),
+    (0x00550500, Reading(1, time_100ns=5), Reading(2, time_100ns=5)),
+    (OBJECT_QUEUE, Reading(1, object_ticks=5), Reading(2, object_ticks=5)),
+    (OBJECT_QUEUE, Reading(1, object_ticks=5, object_freq=7), Reading(2, object_ticks=6, object_freq=8)),
+    (OBJECT_QUEUE, Reading(1, object_ticks=5), Reading(2, object_ticks=6, object_freq=8)),
+    (OBJECT_QUEUE, Reading(1, object_ticks=5, object_freq=8), Reading(2, object_ticks=6)),
+    (QUEUE, Reading(1, ticks=5, object_freq=7), Reading(2, ticks=6, object_freq=8)),
+    (QUEUE, Reading(1, ticks=5, freq=7), Reading(2, ticks=6, freq=8)),
+    (QUEUE, Reading(1, ticks=5, freq=7), Reading(2, ticks=6)),
+    (BULK, Reading(1, ticks=5, freq=0), Reading(2, ticks=6, freq=0)),
+    (BULK, Reading(1, ticks=5), Reading(2, ticks=6)),
+    (BULK, Reading(1, ticks=5, freq=-5), Reading(2, ticks=6, freq=-5)),
+    (BULK, Reading(1, ticks=5, freq=1), Reading(2, ticks=6, freq=1)),
+    # Bases.
+    (AVERAGE_TIMER, Reading(1, base=1), Reading(2, base=2, freq=0)),
+    (AVERAGE_TIMER, Reading(1, base=1), Reading(2, base=2, freq=1)),
+    (AVERAGE_BULK, Reading(1, base=1), Reading(2, base=1)),
+    (AVERAGE_BULK, Reading(1), Reading(2)),
+    (AVERAGE_BULK, Reading(1, base=1), Reading(2)),
+    (RAW_FRACTION, None, Reading(2, base=0)),
+    (RAW_FRACTION, None, Reading(2)),
+    (PRECISION_SYSTEM, Reading(1, base=9), Reading(2, base=8)),
+    (AVERAGE_BULK, Reading(1, base=(1 << 32) - 1), Reading(2, base=0)),
+    (AVERAGE_BULK, Reading(1, base=9, base_size=8), Reading(2, base=8, base_size=8)),
+    (0x20C20400, Reading((1 << 32) - 1, base=(1 << 32) - 1), Reading(0, base=1)),
+    (AVERAGE_BULK, Reading(1, base=9), Reading(2, base=8)),
+    # Multipliers.
+    (MULTI_TIMER, Reading(0, ticks=0, multi=1), Reading(1, ticks=4, multi=5)),
+    (MULTI_TIMER, Reading(0, ticks=0), Reading(1, ticks=4, multi=0)),
+    (MULTI_TIMER, Reading(0, ticks=0), Reading(1, ticks=4)),
+    (MULTI_INV, Reading(0, ticks=0), Reading(1, ticks=4, multi=2)),
+    (MULTI_INV, Reading(0, ticks=0), Reading(1, ticks=4, multi=0)),
+    (MULTI_INV, Reading(0, ticks=4), Reading(1, ticks=4, multi=2)),
+    # Ages.
+    (ELAPSED, None, Reading(5, object_ticks=4, object_freq=1)),
+    (ELAPSED, None, Reading(5, object_ticks=5, object_freq=1)),
+    (ELAPSED, None, Reading(5, object_ticks=9)),
+    (ELAPSED, None, Reading(5, object_freq=9)),
+    (ELAPSED, None, Reading(5, object_ticks=9, object_freq=0)),
+    (ELAPSED, None, Reading(5, object_ticks=9, object_freq=-1)),
+    # A precision object timer, by its clock or its base.
+    (PRECISION_OBJECT, Reading(0, base=1, object_ticks=3), Reading(1, base=2, object_ticks=3)),
+    (PRECISION_OBJECT, Reading(0, base=1), Reading(1, base=1)),
+]
+
+
+def shows(kind: int | None, older: Reading | None, newer: Reading) -> str:
+    made = format_raw(kind, older, newer)
+    value = made.value if made.value is not None else made.why
+    first, second = (re.sub(r", \w+=None", "", f"{one}") for one in (older, newer))
+    return f"{type_name(kind or 0)}: {first}, {second}: {value}, {made.reason}, {' '.join(made.flags) or 'no flags'}\n"
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_pair_and_what_it_shows(pair: tuple[int | None, Reading | None, Reading]) -> None:
+    assert IS_WRITING or shows(*pair) in SHOWN.read_text("utf-8")
+
+
+def test_all_pairs_are_in_one_text() -> None:
+    is_as_written(SHOWN, "".join(shows(*pair) for pair in PAIRS))
 
 
 @pytest.mark.parametrize(
