@@ -73,10 +73,6 @@ def test_many_identifiers_are_compared_at_a_cost_in_proportion():
     assert len(within(len(listed), lambda: read_identifiers(listed)).blocks) == 500
     calls = Calls()
     first = identifier(COUNTERSET, counter=0xFFFFFFFF, name="*")
-    made = [
-        calls.open_query(),
-        calls.validate(first),
-        *(calls.validate(listed, listed) for _ in range(4)),
-    ]
+    made = [calls.open_query(), calls.validate(first), *(calls.validate(listed, listed) for _ in range(4))]
     audit = Audit(analysis_of(*made, calls.counter_info(listed)))
     within(120 * len(listed), lambda: list(audit.findings()))

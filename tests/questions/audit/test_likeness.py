@@ -105,9 +105,7 @@ CHANGES = st.sampled_from([(56, 8), (64, 8), (68, 1), (72, 8), (len(WINPERF) - 8
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(CHANGES, st.sampled_from([0, 1, 255])), max_size=6))
-def test_blocks_of_winperf_are_judged_as_if_none_were_like_another(
-    changes: list[tuple[tuple[int, int], int]],
-) -> None:
+def test_blocks_of_winperf_are_judged_as_if_none_were_like_another(changes: list[tuple[tuple[int, int], int]]) -> None:
     calls = winreg()
     reads = [calls.open_key(), calls.query_value("230", WINPERF)]
     for (at, size), byte in changes:

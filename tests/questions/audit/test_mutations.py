@@ -118,10 +118,7 @@ STUBS: dict[str, tuple[Broken, ...]] = {
     r"2\.request\.counterset_guid": (broken(flipped, by_rule="PCQ702", also="PCQ303 PCQ704"),),
     r"1\.request\.request_code": (broken(to(0), to(11), by_rule="PCQ210", also="PCQ701"),),
     r"1\.request\.request_lcid": (broken(to(0x407), by_rule="PCQ337", where="^request_lcid$"),),
-    r"7\.request\.add": (
-        broken(to(2), by_rule="PCQ217"),
-        broken(to(0), by_rule="PCQ435", also=f"PCQ217 {LISTS}"),
-    ),
+    r"7\.request\.add": (broken(to(2), by_rule="PCQ217"), broken(to(0), by_rule="PCQ435", also=f"PCQ217 {LISTS}")),
 }
 
 IDENTIFIERS: dict[str, tuple[Broken, ...]] = {

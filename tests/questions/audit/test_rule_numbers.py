@@ -48,10 +48,7 @@ DENIED, MEMORY, RESOURCES = "ERROR_ACCESS_DENIED", "ERROR_OUTOFMEMORY", "ERROR_N
                 *("ERROR_WMI_GUID_NOT_FOUND", "ERROR_WMI_ITEMID_NOT_FOUND"),
             ),
         ),
-        (
-            handles._GONE,
-            ("nca_s_fault_context_mismatch", "ERROR_INVALID_HANDLE", "RPC_X_SS_CONTEXT_DAMAGED"),
-        ),
+        (handles._GONE, ("nca_s_fault_context_mismatch", "ERROR_INVALID_HANDLE", "RPC_X_SS_CONTEXT_DAMAGED")),
         (
             consistency._CONTEXT_FAULTS,
             (
@@ -61,10 +58,7 @@ DENIED, MEMORY, RESOURCES = "ERROR_ACCESS_DENIED", "ERROR_OUTOFMEMORY", "ERROR_N
         ),
         (
             security._REFUSALS,
-            (
-                *(DENIED, "nca_s_unsupported_authn_level", "RPC_S_UNSUPPORTED_AUTHN_LEVEL"),
-                "RPC_S_UNKNOWN_AUTHN_LEVEL",
-            ),
+            (*(DENIED, "nca_s_unsupported_authn_level", "RPC_S_UNSUPPORTED_AUTHN_LEVEL"), "RPC_S_UNKNOWN_AUTHN_LEVEL"),
         ),
     ],
 )

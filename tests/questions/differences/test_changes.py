@@ -108,11 +108,7 @@ HAPPENED: dict[str, Callable[[], list[Exchange]]] = {
         *(replace(one, channel=replace(REGISTRY, number=7, client=Endpoint("10.9.9.8", 445))) for one in registry()),
     ],
     "a call that is sealed": lambda: [*everything()[:8], sealed(everything()[8]), *everything()[9:]],
-    "a call that is sealed, of other bytes": lambda: [
-        *everything()[:7],
-        sealed(everything()[8]),
-        *everything()[8:],
-    ],
+    "a call that is sealed, of other bytes": lambda: [*everything()[:7], sealed(everything()[8]), *everything()[8:]],
     "an answer that was not captured": lambda: [
         *everything()[:8],
         replace(everything()[8], response=None, state="request-only", reason="the test says so"),

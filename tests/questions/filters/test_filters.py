@@ -365,10 +365,7 @@ def other_tests(draw: st.DrawFn) -> tuple[str, Predicate]:
                         ip_address(record["client"]["ip"]) in ip_network(net) for net in ("10.0.0.0/8", "fe80::/10")
                     ),
                 ),
-                (
-                    "client.ip in {10.0.0.1..10.1.0.0}",
-                    lambda record: record["client"]["ip"] == "10.0.0.1",
-                ),
+                ("client.ip in {10.0.0.1..10.1.0.0}", lambda record: record["client"]["ip"] == "10.0.0.1"),
                 (f"latency > {half / 2}", lambda record: (record["latency_ns"] or -1) > half * 500_000_000),
                 (
                     f"latency in {{{half * 250}ms..2s}}",
@@ -389,10 +386,7 @@ def other_tests(draw: st.DrawFn) -> tuple[str, Predicate]:
                     "params",
                     lambda record: any(record[side] and record[side]["params"] for side in ("request", "response")),
                 ),
-                (
-                    "status & 4",
-                    lambda record: record["status"] is not None and record["status"] // 4 % 2 == 1,
-                ),
+                ("status & 4", lambda record: record["status"] is not None and record["status"] // 4 % 2 == 1),
             ]
         )
     )
@@ -704,8 +698,7 @@ def test_every_parameter_of_a_stub_has_a_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "kind"),
-    [(call_fields, CallRecord), (sample_fields, SampleRecord), (counter_fields, CounterRecord)],
+    ("fields", "kind"), [(call_fields, CallRecord), (sample_fields, SampleRecord), (counter_fields, CounterRecord)]
 )
 def test_every_key_of_a_record_has_a_field_and_its_meaning(fields: Callable[[], Any], kind: type[Any]) -> None:
     def told(kind: type[Any], path: str = "") -> Iterator[tuple[str, str]]:

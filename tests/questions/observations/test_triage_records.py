@@ -336,10 +336,7 @@ def of_what_else_was_done() -> Iterator[Case]:
     yield "a key that was there is opened", registry(winreg(), 6, disposition=2)
     yield (
         "keys are read, which a client asks for with too small a buffer first",
-        [
-            *registry(winreg(), 17, status=234),
-            *registry(winreg(first_frame=40), 17),
-        ],
+        [*registry(winreg(), 17, status=234), *registry(winreg(first_frame=40), 17)],
     )
     yield "what is asked for with too small a buffer alone is not read", registry(winreg(), 17, status=234)
     make = winreg()

@@ -21,9 +21,7 @@ from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.record import Endpoint
-from analyzer.results.statistics import (
-    Who,
-)
+from analyzer.results.statistics import Who
 from tests.build.buffers import (
     Block,
     Counter,

@@ -301,10 +301,7 @@ def test_a_filter_is_run_in_a_thread_that_replaces_the_one_before() -> None:
         stubs.app.run_filter(source)
     assert (passed, stubs.told) == ([range(1, 7)] * 2, [])
     stubs.app.run_filter("opnum == 6")
-    assert stubs.told == [
-        ("say", "filtering ..."),
-        ("worker", {"thread": True, "exclusive": True, "group": "filter"}),
-    ]
+    assert stubs.told == [("say", "filtering ..."), ("worker", {"thread": True, "exclusive": True, "group": "filter"})]
     stubs.app.run_filter("opnum ==")
     assert stubs.told[2][0] == "say"
     assert len(stubs.told) == 3

@@ -447,9 +447,7 @@ def test_a_call_without_sides_or_no_call_has_no_lines() -> None:
 
 
 def test_what_has_fields_in_it_opens_and_closes() -> None:
-    first = view(
-        side("request", layer("request.pdu1", "pdu", FIELDS), layer("request.stub", "stub", FIELDS)),
-    )
+    first = view(side("request", layer("request.pdu1", "pdu", FIELDS), layer("request.stub", "stub", FIELDS)))
 
     async def act(tree: Any, pilot: Pilot[None], told: list[str]) -> None:
         tree.find("request.stub", 0, 1)

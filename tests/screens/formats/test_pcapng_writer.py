@@ -69,8 +69,7 @@ def test_names_of_addresses_are_records() -> None:
     made.names({"somewhere": ["x"], "10.0.0.1": ["SRV1", "", "a\0b", "b"], "fe80::1": ["six"], "10.0.0.2": [""]})
     fe80 = bytes.fromhex("fe80000000000000 0000000000000001")
     assert written(out) == block(
-        4,
-        pack("<HH", 1, 11) + b"\x0a\0\0\1SRV1\0b\0\0" + pack("<HH", 2, 20) + fe80 + b"six\0" + pack("<HH", 0, 0),
+        4, pack("<HH", 1, 11) + b"\x0a\0\0\1SRV1\0b\0\0" + pack("<HH", 2, 20) + fe80 + b"six\0" + pack("<HH", 0, 0)
     )
     nothing, empty = writer()
     nothing.names({"10.0.0.1": [""], "x": ["y"]})

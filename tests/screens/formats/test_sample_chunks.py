@@ -27,17 +27,7 @@ from analyzer.screens.formats.write import json_lines, write
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
 from analyzer.transport.rpc.exchange import Exchange
-from tests.build.buffers import (
-    Block,
-    Counter,
-    Instance,
-    PerfObject,
-    identifier,
-    perf_data,
-    string_table,
-    wide,
-    winperf,
-)
+from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
 from tests.build.calls import CHANNEL, COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, winreg
 from tests.interfaces.buffers.strategies import objects, perf_datas
 from tests.interfaces.pcq.test_perflib_layer import counterset_info

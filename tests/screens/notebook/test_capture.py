@@ -17,13 +17,7 @@ from analyzer.core.errors import InputError
 from analyzer.results.sample import BucketRecord
 from analyzer.screens.formats.schema import reading_schema, table_schema
 from analyzer.screens.notebook import capture as module
-from analyzer.screens.notebook.capture import (
-    SECRETS_VARIABLE,
-    Capture,
-    _interval_ns,
-    _keyring,
-    _pseudonyms,
-)
+from analyzer.screens.notebook.capture import SECRETS_VARIABLE, Capture, _interval_ns, _keyring, _pseudonyms
 from tests import truth
 from tests.build.calls import analysis_of
 from tests.screens.views.test_pages import broken, sound
@@ -103,11 +97,7 @@ def test_progress_is_shown_below_a_cell_or_told(ran: list[Any], monkeypatch: pyt
 
     def told(frames: int, done: int) -> None: ...
 
-    for given, progress, expected in (
-        (False, None, []),
-        (told, told, []),
-        (True, "shown", [(["x"], True), "done"]),
-    ):
+    for given, progress, expected in ((False, None, []), (told, told, []), (True, "shown", [(["x"], True), "done"])):
         pcq.analyze("x", progress=given)
         assert ran.pop()[2] == {**DEFAULTS, "progress": progress}
         assert watched == expected

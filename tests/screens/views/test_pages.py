@@ -184,9 +184,7 @@ def of_registry() -> Analysis:
     return analysis_of(
         make.open_key(2),
         make.exchange(
-            15,
-            make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(1),
-            make.stub().handle(key).uint(0),
+            15, make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(1), make.stub().handle(key).uint(0)
         ),
         make.query_value("Start", b"\2\0\0\0", key, kind=4),
         make.query_value("Long", bytes(range(60)), key),

@@ -44,17 +44,7 @@ from analyzer.screens.views.text import (
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.build.buffers import (
-    Block,
-    Counter,
-    Instance,
-    PerfObject,
-    identifier,
-    name_table,
-    perf_data,
-    wide,
-    winperf,
-)
+from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, wide, winperf
 from tests.build.calls import COUNTERSET, HANDLE, NO_SECURITY, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
 from tests.rules_document import document_lines
@@ -329,12 +319,7 @@ def test_a_line_is_coloured_from_its_outcome_on(lines: list[str], shown: list[st
 
 @pytest.mark.parametrize(
     ("time_ns", "words"),
-    [
-        (0, "0.000 ms"),
-        (99_999_999, "100.000 ms"),
-        (100_000_000, "0.100 s"),
-        (1_234_567_000_000, "1,234.567 s"),
-    ],
+    [(0, "0.000 ms"), (99_999_999, "100.000 ms"), (100_000_000, "0.100 s"), (1_234_567_000_000, "1,234.567 s")],
 )
 def test_intervals_are_in_milliseconds_below_a_tenth_of_a_second(time_ns: int, words: str) -> None:
     assert _seconds(time_ns) == words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +29,9 @@ from analyzer.screens.views.triage import (
     _process_lines,
     _summary_lines,
 )
+from tests.written import IS_WRITING, is_as_written
 
+TEXT = Path(__file__).parent / "texts" / "triage.txt"
 # 2026-11-22T10:00:00Z
 AT = 1_795_341_600_000_000_000
 SECOND = 1_000_000_000
@@ -125,137 +129,87 @@ def test_what_is_listed_of_each() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("outcome", "lines"),
-    [("nothing", ["[dim]some calls[/]"]), ("unreadable", ["[yellow]some calls[/]"])],
+def summary_of(**changes: Any) -> TriageSummary:
+    facts: dict[str, Any] = {"files": 2, "with_performance_traffic": 1, "unclear": 0, "unreadable": 0, "findings": {}}
+    return TriageSummary(**{**facts, "process_lists": (who(0), who(1)), **changes})
+
+
+def lines_of(*given: Observation, width: int | None = None, is_whole: bool = True, **changes: Any) -> Iterator[str]:
+    return _file_lines(Triaged(file_of(**changes), given), width, is_whole=is_whole)
+
+
+FIVE = tuple(who(number) for number in range(1, 6))
+MANY = tuple(range(10_000, 10_006))
+LONG = "words that fill more than a line of text"
+PROCESSES = (
+    process_of("evil.exe", 7, who(1), parent=(4, "System")),
+    process_of("a" * 33, None, who(0), who(1)),
+    process_of("b" * 32, 12345, parent=(8, None), oddities=(ProcessMark("random", "no word"),)),
 )
-def test_a_file_without_anything_is_one_line(outcome: str, lines: list[str]) -> None:
-    assert list(_file_lines(Triaged(file_of(outcome=outcome)), None, is_whole=True)) == lines
-
-
-@pytest.mark.parametrize(
-    ("severity", "is_whole", "lines"),
-    [("info", False, 4), ("info", True, 4), ("medium", False, 4), ("medium", True, 4)],
-)
-def test_a_file_without_performance_calls_is_shown_for_whatever_is_observed(
-    severity: str, is_whole: bool, lines: int
-) -> None:
-    file = file_of(outcome="nothing", findings={severity: 1})
-    one = Triaged(file, (finding_of(severity=severity),))
-    assert len(list(_file_lines(one, None, is_whole=is_whole))) == lines
-
-
-def test_a_file_says_who_asked_whom_and_when() -> None:
-    file = file_of(
+CASES: dict[str, Iterable[str]] = {
+    **{f"a file of which is known: {outcome}": lines_of(outcome=outcome) for outcome in ("nothing", "unreadable")},
+    **{
+        f"a file without performance calls, with a finding of {severity}, {is_whole}": lines_of(
+            finding_of(severity=severity), is_whole=is_whole, outcome="nothing", findings={severity: 1}
+        )
+        for severity in ("info", "medium")
+        for is_whole in (False, True)
+    },
+    "who asked whom and when": lines_of(
         outcome="unclear",
         first_performance_ns=AT,
         last_performance_ns=AT + 1_234_500 * SECOND // 1000,
-        who=(who(0), *(who(number) for number in range(1, 6))),
+        who=(who(0), *FIVE),
         servers=(TriageHost("10.0.1.1", "SRV1"),),
         decrypted_with=("a key", "another"),
-    )
-    assert list(_file_lines(Triaged(file), None, is_whole=True)) == [
-        "[bold]a.pcap[/]",
-        "  some calls",
-        "  from 2026-11-22T10:00:00Z over 1,234.5 s",
-        "  unknown user from 10.0.0.0 at SRV1 (10.0.1.1)",
-        *(f"  LAB\\user{number} from 10.0.0.{number} at SRV1 (10.0.1.1)" for number in range(1, 5)),
-        "  and 1 more",
-        "[yellow]  to decrypt the rest: a key[/]",
-        "[yellow]  to decrypt the rest: another[/]",
-        "",
-    ]
+    ),
+    **{
+        f"a server has no name: {servers}": lines_of(who=FIVE, servers=servers, first_performance_ns=AT)
+        for servers in ((), (TriageHost("10.0.1.1", None),), (TriageHost("10.0.1.1", "10.0.1.1"),))
+    },
+    "a file folds below its words": lines_of(
+        width=30,
+        text="calls of many words that fill a line",
+        first_performance_ns=AT,
+        last_performance_ns=AT,
+        who=(who(1),),
+    ),
+    "a file without calls folds": lines_of(width=24, outcome="nothing", text="nothing that anybody here looks for"),
+    **{
+        f"a finding in {len(frames)} frames": _finding_lines(finding_of(frames=frames), None)
+        for frames in ((), (5,), (5, 6), tuple(range(1, 7)), tuple(range(1, 8)))
+    },
+    "a finding of which only the begin is known": _finding_lines(finding_of(first_time_ns=AT), None),
+    **{
+        f"a finding over {span} ns": _finding_lines(finding_of(first_time_ns=AT, last_time_ns=AT + span), None)
+        for span in (0, SECOND // 10 - 1, SECOND // 10)
+    },
+    "a finding with time and frame": _finding_lines(
+        finding_of(first_time_ns=AT, last_time_ns=AT + 2000 * SECOND, frames=(1,)), None
+    ),
+    **{
+        f"a finding of {severity} folds": _finding_lines(finding_of(severity=severity, text=LONG, frames=MANY), 32)
+        for severity in ("high", "info")
+    },
+    "processes are a table of who saw them": _process_lines(PROCESSES, "a.pcap"),
+    "no processes": _process_lines((), "a.pcap"),
+    **{
+        f"all files together, {changes}, {width}": _summary_lines(summary_of(**changes), width)
+        for changes in ({}, {"files": 1}, {"unclear": 1}, {"unreadable": 1}, {"findings": {"high": 1, "info": 2000}})
+        for width in (None, 30)
+    },
+}
+TEXTS = {name: "\n  ".join([name, *lines]) + "\n" for name, lines in CASES.items()}
 
 
-@pytest.mark.parametrize("servers", [(), (TriageHost("10.0.1.1", None),), (TriageHost("10.0.1.1", "10.0.1.1"),)])
-def test_a_server_without_a_name_is_its_address(servers: tuple[TriageHost, ...]) -> None:
-    file = file_of(who=tuple(who(number) for number in range(1, 6)), servers=servers, first_performance_ns=AT)
-    assert list(_file_lines(Triaged(file), None, is_whole=True)) == [
-        "[bold]a.pcap[/]",
-        "  some calls",
-        *(f"  LAB\\user{number} from 10.0.0.{number} at 10.0.1.1" for number in range(1, 6)),
-        "",
-    ]
+@pytest.mark.parametrize("name", CASES)
+def test_the_lines_of_a_file_are_as_they_were_read_through(name: str) -> None:
+    assert IS_WRITING or TEXTS[name] in TEXT.read_text("utf-8")
 
 
-def test_a_file_folds_below_its_words() -> None:
-    file = file_of(
-        text="calls of many words that fill a line", first_performance_ns=AT, last_performance_ns=AT, who=(who(1),)
-    )
-    told = file_of(outcome="nothing", text="nothing that anybody here looks for")
-    assert list(_file_lines(Triaged(file), 30, is_whole=True)) == [
-        "[bold]a.pcap[/]",
-        "  calls of many words that",
-        "    fill a line",
-        "  from 2026-11-22T10:00:00Z",
-        "    over 0.0 s",
-        "  LAB\\user1 from 10.0.0.1 at",
-        "    10.0.1.1",
-        "",
-    ]
-    assert list(_file_lines(Triaged(told), 24, is_whole=True)) == [
-        "[dim]nothing that anybody[/]",
-        "[dim]    here looks for[/]",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "where"),
-    [
-        ({}, []),
-        ({"frames": (5,)}, ["         frame 5"]),
-        ({"frames": (5, 6)}, ["         frames 5, 6"]),
-        ({"frames": tuple(range(1, 7))}, ["         frames 1, 2, 3, 4, 5, 6"]),
-        ({"frames": tuple(range(1, 8))}, ["         frames 1, 2, 3, 4, 5, 6 ..."]),
-        ({"first_time_ns": AT}, []),
-        ({"first_time_ns": AT, "last_time_ns": AT}, ["         2026-11-22T10:00:00Z"]),
-        ({"first_time_ns": AT, "last_time_ns": AT + SECOND // 10 - 1}, ["         2026-11-22T10:00:00Z"]),
-        ({"first_time_ns": AT, "last_time_ns": AT + SECOND // 10}, ["         2026-11-22T10:00:00Z for 0.1 s"]),
-        (
-            {"first_time_ns": AT, "last_time_ns": AT + 2000 * SECOND, "frames": (1,)},
-            ["         2026-11-22T10:00:00Z for 2,000.0 s; frame 1"],
-        ),
-    ],
-)
-def test_a_finding_says_when_and_in_which_frames(changes: dict[str, Any], where: list[str]) -> None:
-    assert list(_finding_lines(finding_of(**changes), None)) == [
-        "[yellow]  medium [/]a service was made",
-        *where,
-        "         [dim]pcq-analyzer stats a.pcap[/]",
-    ]
-
-
-@pytest.mark.parametrize(("severity", "style"), [("high", "bold red"), ("info", "cyan")])
-def test_a_finding_folds_below_its_severity(severity: str, style: str) -> None:
-    finding = finding_of(
-        severity=severity, text="words that fill more than a line of text", frames=tuple(range(10_000, 10_006))
-    )
-    assert list(_finding_lines(finding, 32)) == [
-        f"[{style}]  {severity:<6} [/]words that fill more",
-        "         than a line of text",
-        "         frames 10000, 10001,",
-        "         10002, 10003, 10004,",
-        "         10005",
-        "         [dim]pcq-analyzer stats a.pcap[/]",
-    ]
-
-
-def test_processes_are_a_table_of_who_saw_them() -> None:
-    processes = (
-        process_of("evil.exe", 7, who(1), parent=(4, "System")),
-        process_of("a" * 33, None, who(0), who(1)),
-        process_of("b" * 32, 12345, parent=(8, None), oddities=(ProcessMark("random", "no word"),)),
-    )
-    assert list(_process_lines(processes, "a.pcap")) == [
-        "  [bold]Processes that were to be seen[/] (3)",
-        "  1: seen by LAB\\user1 from 10.0.0.1 at 10.0.1.1",
-        "  2: seen by unknown user from 10.0.0.0 at 10.0.1.1",
-        f"    pid  parent    {'name':<32}  first seen            last seen  by",
-        f"      7  4 System  {'evil.exe':<32}  2026-11-22T10:00:00Z  10:01:05Z  1",
-        f"                   {'a' * 31}…  2026-11-22T10:00:00Z  10:01:05Z  2,1",
-        f"[yellow]  12345  8         {'b' * 32}  2026-11-22T10:00:00Z  10:01:05Z  1[/]",
-    ]
-    assert list(_process_lines((), "a.pcap")) == []
+def test_all_lines_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(TEXTS.values()))
 
 
 @pytest.mark.parametrize(
@@ -270,31 +224,6 @@ def test_so_many_processes_are_listed(count: int, last: str) -> None:
     assert lines[-1].startswith(last)
     assert len(lines) == 1 + 1 + 1 + 60 + (count - 60)
     assert lines[62].startswith("   59          p59")
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, "2 files: 1 with performance traffic; findings: none"),
-        ({"files": 1}, "1 file: 1 with performance traffic; findings: none"),
-        ({"unclear": 1}, "2 files: 1 with performance traffic, 1 unclear; findings: none"),
-        ({"unreadable": 1}, "2 files: 1 with performance traffic, 1 unreadable; findings: none"),
-        ({"findings": {"high": 1, "info": 2000}}, "2 files: 1 with performance traffic; findings: 1 high, 2,000 info"),
-    ],
-)
-def test_all_files_together(changes: dict[str, Any], words: str) -> None:
-    facts: dict[str, Any] = {"files": 2, "with_performance_traffic": 1, "unclear": 0, "unreadable": 0, "findings": {}}
-    summary = TriageSummary(**{**facts, "process_lists": (who(0), who(1)), **changes})
-    assert list(_summary_lines(summary, None)) == [
-        f"[bold]{words}[/]",
-        "  process list of 10.0.1.1 read by unknown user from 10.0.0.0",
-        "  process list of 10.0.1.1 read by LAB\\user1 from 10.0.0.1",
-    ]
-    assert list(_summary_lines(summary, 30))[-3:] == [
-        "  process list of 10.0.1.1",
-        "    read by LAB\\user1 from",
-        "    10.0.0.1",
-    ]
 
 
 def pretended(monkeypatch: pytest.MonkeyPatch, found: dict[str, Triaged]) -> Triage:
