@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +27,9 @@ from analyzer.screens.views.stats import (
     duration,
 )
 from tests.build.calls import Calls, analysis_of
+from tests.written import IS_WRITING, is_as_written
+
+TEXT = Path(__file__).parent / "texts" / "stats.txt"
 
 
 @pytest.mark.parametrize(
@@ -99,38 +104,10 @@ def error(**changes: Any) -> ErrorStatsRecord:
     return ErrorStatsRecord(**{**facts, "count": 12, "total": 12, "call_numbers": (7,), "frames": (), **changes})
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, "error 5 (0x5), PerflibV2.OpenQueryHandle: #7 and 6 more"),
-        (
-            {"name": "ERROR_ACCESS_DENIED", "count": 1, "total": 1},
-            "ERROR_ACCESS_DENIED (0x5), PerflibV2.OpenQueryHandle: #7",
-        ),
-        ({"kind": "fault", "code": 0x1C, "count": 1, "total": 1}, "fault 0x1c (0x1c), PerflibV2.OpenQueryHandle: #7"),
-        ({"kind": "counter", "count": 1, "total": 1}, "counter refused: error 5 (0x5), PerflibV2.OpenQueryHandle: #7"),
-        (
-            {"interface": "winreg", "method": "PerflibV2x", "count": 1, "total": 1},
-            "error 5 (0x5), winreg.PerflibV2x: #7",
-        ),
-    ],
-)
-def test_an_error_has_a_name_or_a_number(changes: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = error(**changes)
-    monkeypatch.setattr(stats, "error_stats", lambda analysis: [one])
-    assert list(_error_lines(analysis_of())) == [(f"  {one.count:>4}  {words}", "yellow")]
-
-
-def test_an_error_of_several_methods_has_its_total_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, closed = error(count=300, total=301), error(count=1, total=301, method="PerflibV2CloseQueryHandle")
-    fault = error(kind="fault", count=1, total=1)
-    monkeypatch.setattr(stats, "error_stats", lambda analysis: [opened, closed, fault])
-    assert list(_error_lines(analysis_of())) == [
-        ("   301  error 5 (0x5), 2 methods", "yellow"),
-        ("         300  PerflibV2.OpenQueryHandle: #7 and 294 more", None),
-        ("           1  PerflibV2.CloseQueryHandle: #7", None),
-        ("     1  fault 0x5 (0x5), PerflibV2.OpenQueryHandle: #7", "yellow"),
-    ]
+def errors(*found: ErrorStatsRecord) -> list[tuple[str, str | None]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stats, "error_stats", lambda analysis: found)
+        return list(_error_lines(analysis_of()))
 
 
 def activity(**changes: Any) -> ActivityRecord:
@@ -138,39 +115,6 @@ def activity(**changes: Any) -> ActivityRecord:
     times = {"detail": None, "count": 1, "call_numbers": (1,), "failed": 0, "first_time_ns": 0, "last_time_ns": 0}
     answers = {"with_data": 1, "without_data": {}}
     return ActivityRecord(**{**facts, **times, **answers, "frames": (1,), **changes})
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, "polled object 230 in 1 call"),
-        ({"name": "Process"}, "polled Process (230) in 1 call"),
-        ({"target": "5a8d", "count": 2}, "polled 5a8d in 2 calls"),
-        (
-            {"count": 3, "without_data": {"no answer": 1}, "with_data": 2},
-            "polled object 230 in 3 calls, 1 without data (no answer)",
-        ),
-        (
-            {"name": "Process", "target": "5a8d", "with_data": 0, "without_data": {"ERROR_ACCESS_DENIED": 1}},
-            "asked for values of Process (5a8d) in 1 call, without data (ERROR_ACCESS_DENIED)",
-        ),
-        (
-            {"kind": "list-instances", "count": 3, "with_data": 0, "without_data": {"sealed": 2, "empty answer": 1}},
-            "asked for the instances of object 230 in 3 calls, without data (sealed 2, empty answer 1)",
-        ),
-        ({"kind": "describe-counterset", "name": "Process"}, "asked what Process (230) is in 1 call"),
-        ({"kind": "list-instances", "name": "Process"}, "listed the instances of Process (230) in 1 call"),
-        ({"kind": "read-names", "target": None, "detail": "help texts"}, "read help texts in 1 call"),
-        ({"target": None, "detail": "something"}, "polled something in 1 call"),
-        ({"kind": "list-countersets", "target": None}, "listed the countersets in 1 call"),
-        (
-            {"kind": "list-countersets", "target": None, "detail": "12 of them"},
-            "listed the countersets (12 of them) in 1 call",
-        ),
-    ],
-)
-def test_what_was_looked_at_is_a_sentence(changes: dict[str, Any], words: str) -> None:
-    assert _activity_words(activity(**changes)) == f"{words}, 1970-01-01T00:00:00.000000Z"
 
 
 def image(name: str, **changes: Any) -> ImageRecord:
@@ -192,42 +136,58 @@ def images(
     return list(_image_lines(ActivityFindings((), found, forgotten), analysis, width))
 
 
-def test_images_are_listed_by_server_with_what_numbers_them() -> None:
-    analysis = analysis_of()
-    found = [
-        image("b", server_ip="10.0.0.2"),
-        image("a", instance_id=5),
-        image("a" * 40, pid=None, instance_id=5, calls=2, first_call=2, last_call=4, frames=(11, 17)),
-        image("a" * 41, pid=None),
-    ]
-    dates = "1970-01-01T00:00:00.000000Z  1970-01-01T00:00:00.000001Z"
-    head = "pid  answers                   first seen                    last seen"
-    assert images(analysis, *found, forgotten=3) == [
-        ("  on 10.0.0.1", "bold"),
-        (f"    {'':40}         {head}  calls  frames", None),
-        (f"    {'a':40}           7        1  {dates}     #2   11…12", None),
-        (f"    {'a' * 40}  instance 5        2  {dates}  #2…#4   11…17", None),
-        (f"    {'a' * 39}…                    1  {dates}     #2   11…12", None),
-        ("  on 10.0.0.2", "bold"),
-        (f"       {head}  calls  frames", None),
-        (f"    b    7        1  {dates}     #2   11…12", None),
-        ("  3 sightings of processes beyond the first 100000 are not listed", "yellow"),
-    ]
+def of_errors() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+    once: dict[str, Any] = {"count": 1, "total": 1}
+    yield "an error without a name", errors(error())
+    yield "an error with a name", errors(error(name="ERROR_ACCESS_DENIED", **once))
+    yield "a fault", errors(error(kind="fault", code=0x1C, **once))
+    yield "a counter that is refused", errors(error(kind="counter", **once))
+    yield "a method of another interface", errors(error(interface="winreg", method="PerflibV2x", **once))
+    opened, closed = error(count=300, total=301), error(count=1, total=301, method="PerflibV2CloseQueryHandle")
+    yield "an error of several methods", errors(opened, closed, error(kind="fault", **once))
 
 
-def test_on_a_narrow_terminal_images_have_fewer_columns() -> None:
-    lines = images(analysis_of(), image("a" * 40), width=80)
-    assert lines[1:] == [
-        (f"    {'':24}  pid                   first seen", None),
-        (f"    {'a' * 23}…    7  1970-01-01T00:00:00.000000Z", None),
-    ]
+def of_activities() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+    refused = {"with_data": 0, "without_data": {"ERROR_ACCESS_DENIED": 1}}
+    sealed = {"count": 3, "with_data": 0, "without_data": {"sealed": 2, "empty answer": 1}}
+    for number, changes in enumerate((
+        {}, {"name": "Process"}, {"target": "5a8d", "count": 2},
+        {"count": 3, "without_data": {"no answer": 1}, "with_data": 2},
+        {"name": "Process", "target": "5a8d", **refused},
+        {"kind": "list-instances", **sealed},
+        {"kind": "describe-counterset", "name": "Process"},
+        {"kind": "list-instances", "name": "Process"},
+        {"kind": "read-names", "target": None, "detail": "help texts"},
+        {"target": None, "detail": "something"},
+        {"kind": "list-countersets", "target": None},
+        {"kind": "list-countersets", "target": None, "detail": "12 of them"},
+    )):  # fmt: skip
+        yield f"activity {number}: {changes}", [(_activity_words(activity(**changes)), None)]
 
 
-def test_of_several_files_the_first_and_the_last_frame_are_named() -> None:
-    calls = [make.close_query() for make in [Calls(first_frame=frame_id(0, 5))] * 2]
-    calls += [make.close_query() for make in [Calls(first_frame=frame_id(1, 3))] * 2]
-    analysis = analysis_of(*calls, files=("a.pcap", "b.pcap"))
-    lines = images(analysis, image("a", first_call=2, last_call=3, calls=2))
-    assert lines[-1][0].endswith("  #2…#3  frame a.pcap: 7…frame b.pcap: 4")
-    only = analysis_of(*calls, files=("a.pcap",))
-    assert images(only, image("a", first_call=2, last_call=3, calls=2))[-1][0].endswith("  #2…#3   11…12")
+def of_images() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+    numbered = image("a" * 40, pid=None, instance_id=5, calls=2, first_call=2, last_call=4, frames=(11, 17))
+    found = image("b", server_ip="10.0.0.2"), image("a", instance_id=5), numbered, image("a" * 41, pid=None)
+    yield "processes are listed by server with what numbers them", images(analysis_of(), *found, forgotten=3)
+    yield "on a narrow terminal processes have fewer columns", images(analysis_of(), image("a" * 40), width=80)
+    calls = [Calls(first_frame=frame_id(*at)).close_query() for at in ((0, 5), (0, 7), (1, 3), (1, 5))]
+    for files in (("a.pcap", "b.pcap"), ("a.pcap",)):
+        seen = image("a", first_call=2, last_call=3, calls=2)
+        yield f"the first and the last frame of {len(files)} files", images(analysis_of(*calls, files=files), seen)
+
+
+TEXTS = {
+    name: f"{name}\n" + "".join(f"  {style or 'plain'}: {line}\n" for line, style in lines)
+    for of in (of_errors, of_activities, of_images)
+    for name, lines in of()
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_lines_are_as_they_were_read_through(name: str) -> None:
+    assert IS_WRITING or TEXTS[name] in TEXT.read_text("utf-8")
+
+
+def test_all_lines_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(TEXTS.values()))
