@@ -1,23 +1,32 @@
-"""Which machine an address is, and when: by what both ends state of themselves."""
+"""Who took part, by address, and which machine an address is, and when: by what both ends state of themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from analyzer.questions.statistics import machines
+from analyzer.questions.statistics.decryption import Decrypted, decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.machines import Marks, contradiction
+from analyzer.results.analysis import Analysis, Part
 from analyzer.results.capture_facts import HostRecord
 from analyzer.results.connection import FlowLink, SmbSession
 from analyzer.results.record import Endpoint
-from analyzer.results.security import Identity
-from tests.build.calls import analysis_of, logon_of, smb_session
+from analyzer.results.security import AuthLevel, Decryption, Identity
+from tests.build.calls import Calls, analysis_of, logon_of, smb_session
+from tests.questions.statistics.test_summary import as_user
+from tests.written import IS_WRITING, is_as_written, told
 
+TEXT = Path(__file__).parent / "tables" / "machines.txt"
 FILES, PRINT = Identity(server_name="FILES", server_dns_name="files.lab"), Identity(server_name="PRINT")
+WHO = Identity("ntlm", "me", "LAB", os_version="10.0.1", client_os_version="10.0.2")
 ONE, OTHER = "11111111-0000-0000-0000-000000000001", "22222222-0000-0000-0000-000000000002"
+MAC, OTHER_MAC = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 
 
 def session(number: int, server: str = "10.0.0.1", client: str = "10.0.0.2", **changes: Any) -> SmbSession:
@@ -29,114 +38,102 @@ def at(ip: str, *sessions: SmbSession) -> list[HostRecord]:
     return [one for one in host_records(analysis_of(*sessions)) if one.ip == ip]
 
 
-def test_an_address_that_is_another_machine_later_has_two_records_with_their_times_and_the_reason() -> None:
-    first, second = at("10.0.0.1", session(1, identity=FILES), session(2, identity=FILES), session(7, identity=PRINT))
-    assert (first.first_time_ns, first.last_time_ns, first.apart) == (1, 2, None)
-    assert (second.first_time_ns, second.last_time_ns) == (7, 7)
-    assert second.apart == "another NetBIOS name: PRINT, not FILES"
-    assert (first.machine, second.machine) == (1, 2)
-    assert [(one.kind, one.value, one.frames) for one in (*first.marks, *second.marks)] == [
-        ("NetBIOS name", "FILES", (1, 2)),
-        ("DNS name", "files.lab", (1, 2)),
-        ("NetBIOS name", "PRINT", (7,)),
-    ]
-    assert [[name.name for name in one.names] for one in (first, second)] == [["FILES", "files.lab"], ["PRINT"]]
+def link(number: int, mac: str | None, hops: int, *, is_client: bool = True, at: int | None = None) -> FlowLink:
+    client, server = Endpoint("10.0.0.2", 50000 + number), Endpoint("10.0.0.1", 445)
+    time_ns = at if at is not None else number
+    return FlowLink(*((client, server) if is_client else (server, client)), mac, hops, time_ns, time_ns, (number,))
 
 
-# Marks of two sessions with one server, and why it is two machines.
-PAIRS: list[tuple[dict[str, Any], dict[str, Any], str | None]] = [
-    ({}, {}, None),
-    ({"identity": FILES}, {}, None),
-    ({"server_guid": ONE}, {"server_guid": ONE}, None),
-    ({"server_guid": ONE}, {"server_guid": OTHER}, f"another server GUID: {OTHER}, not {ONE}"),
-    # It was started again: the GUID is another one, the name is not.
-    ({"server_guid": ONE, "identity": FILES}, {"server_guid": OTHER, "identity": FILES}, None),
-    # Servers of one image have one GUID.
-    (
-        {"server_guid": ONE, "identity": FILES},
-        {"server_guid": ONE, "identity": PRINT},
-        "another NetBIOS name: PRINT, not FILES",
-    ),
-    (
-        {"identity": Identity(os_version="10.0.17763")},
-        {"identity": Identity(os_version="10.0.20348")},
-        "another server OS version: 10.0.20348, not 10.0.17763",
-    ),
-    # A name that is the same and a system that was updated.
-    (
-        {"identity": Identity(server_name="FILES", os_version="10.0.17763")},
-        {"identity": Identity(server_name="FILES", os_version="10.0.20348")},
-        None,
-    ),
-    ({"server_guid": "00000000-0000-0000-0000-000000000000"}, {"server_guid": ONE}, None),
-]
+def of_pairs() -> Iterator[tuple[str, Analysis]]:
+    """Marks of two sessions with one server, which may be one machine or two."""
+    old, newer = "10.0.17763", "10.0.20348"
+    pairs: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "nothing is stated": ({}, {}),
+        "one states a name": ({"identity": FILES}, {}),
+        "one GUID": ({"server_guid": ONE}, {"server_guid": ONE}),
+        "two GUIDs": ({"server_guid": ONE}, {"server_guid": OTHER}),
+        "it was started again": ({"server_guid": ONE, "identity": FILES}, {"server_guid": OTHER, "identity": FILES}),
+        "servers of one image": ({"server_guid": ONE, "identity": FILES}, {"server_guid": ONE, "identity": PRINT}),
+        "two systems": ({"identity": Identity(os_version=old)}, {"identity": Identity(os_version=newer)}),
+        "a system that was updated": (
+            {"identity": Identity(server_name="FILES", os_version=old)},
+            {"identity": Identity(server_name="FILES", os_version=newer)},
+        ),
+        "a GUID of zeros": ({"server_guid": "00000000-0000-0000-0000-000000000000"}, {"server_guid": ONE}),
+    }
+    for name, (one, other) in pairs.items():
+        yield name, analysis_of(session(1, **one), session(2, **other))
+    # The build of a system tells clients apart, and not what programs make up.
+    for versions in (("10.0.19041", "10.0.22621"), ("0.12.4", "10.0.22621"), ("6.1", "0.12")):
+        stated = [session(at, identity=Identity(client_os_version=one)) for at, one in enumerate(versions, 1)]
+        yield f"clients of {' and '.join(versions)}", analysis_of(*stated)
 
 
-@pytest.mark.parametrize(("one", "other", "apart"), PAIRS)
-def test_what_contradicts_is_two_machines_and_what_may_be_one_is_one(
-    one: dict[str, Any], other: dict[str, Any], apart: str | None
-) -> None:
-    found = at("10.0.0.1", session(1, **one), session(2, **other))
-    assert [host.apart for host in found] == ([None] if apart is None else [None, apart])
-
-
-@pytest.mark.parametrize(
-    ("versions", "count"), [(("10.0.19041", "10.0.22621"), 2), (("0.12.4", "10.0.22621"), 1), (("6.1", "0.12"), 1)]
-)
-def test_a_client_is_told_apart_by_the_build_of_its_system_not_by_what_programs_make_up(
-    versions: tuple[str, str], count: int
-) -> None:
-    sessions = [session(at, identity=Identity(client_os_version=one)) for at, one in enumerate(versions, 1)]
-    assert len(at("10.0.0.2", *sessions)) == count
-
-
-def test_clients_behind_one_address_are_machines_of_their_own_at_the_same_time() -> None:
-    """As behind a router that translates addresses."""
-    names = ("PC1", "PC2", "PC1", "PC2")
-    sessions = [session(number, identity=Identity(workstation=name)) for number, name in enumerate(names, 1)]
-    first, second = at("10.0.0.2", *sessions)
-    assert [(one.first_time_ns, one.last_time_ns) for one in (first, second)] == [(1, 3), (2, 4)]
-    assert second.apart == "another workstation: PC2, not PC1"
-
-
-def test_addresses_with_a_mark_that_no_other_machine_has_are_one_machine() -> None:
-    sessions = [session(number, f"10.0.0.{number}", server_guid=ONE) for number in (5, 6)]
-    five, six = (at(f"10.0.0.{number}", *sessions)[0] for number in (5, 6))
-    assert five.machine == six.machine
-    assert (five.other_ips, six.other_ips) == (("10.0.0.6",), ("10.0.0.5",))
-    assert five.joined_by == six.joined_by == f"the same server GUID {ONE}"
-
-
-def test_addresses_whose_marks_contradict_are_never_one_machine() -> None:
-    sessions = [
-        session(5, "10.0.0.5", server_guid=ONE, identity=FILES),
-        session(6, "10.0.0.6", server_guid=ONE, identity=PRINT),
-    ]
-    five, six = (at(f"10.0.0.{number}", *sessions)[0] for number in (5, 6))
-    assert five.machine != six.machine
-    assert (five.other_ips, six.other_ips) == ((), ())
-
-
-def test_a_further_connection_of_a_session_shows_other_addresses_of_its_machines() -> None:
+def of_machines() -> Iterator[tuple[str, Analysis]]:
+    later = [session(number, identity=who) for number, who in ((1, FILES), (2, FILES), (7, PRINT))]
+    yield "an address that is another machine later has its times and the reason", analysis_of(*later)
+    clients = [session(at, identity=Identity(workstation=name)) for at, name in enumerate(("PC1", "PC2") * 2, 1)]
+    yield "clients behind one address, as behind a router, are machines of their own", analysis_of(*clients)
+    moved = [session(number, f"10.0.0.{number}", server_guid=ONE) for number in (5, 6)]
+    yield "addresses with a mark that no other machine has are one machine", analysis_of(*moved)
+    apart = [replace(one, identity=who) for one, who in zip(moved, (FILES, PRINT), strict=True)]
+    yield "addresses whose marks contradict are never one machine", analysis_of(*apart)
     one = session(1, server_guid=ONE)
     ends = {"client": Endpoint("10.0.9.2", 50001), "server": Endpoint("10.0.9.1", 445)}
     bound = replace(logon_of(one), number=2, is_binding=True, **ends)
-    analysis = replace(analysis_of(one), logons=(logon_of(one), bound))
-    found = {host.ip: host for host in host_records(analysis)}
-    assert found["10.0.9.1"].other_ips == ("10.0.0.1",)
-    assert found["10.0.9.1"].machine == found["10.0.0.1"].machine
-    assert found["10.0.9.1"].roles == ("SMB server",)
-
-
-def test_users_and_roles_are_those_of_the_machine() -> None:
+    further = replace(analysis_of(one), logons=(logon_of(one), bound))
+    yield "a further connection of a session shows other addresses of its machines", further
     first, second = session(1, identity=replace(FILES, user="a", granted="account")), session(2, "10.0.0.7", "10.0.0.1")
     second = replace(second, identity=Identity(user="b", workstation="WS", granted="account"))
     third = session(3, identity=replace(PRINT, granted="account"))
-    found = at("10.0.0.1", first, second, third)
-    assert [(host.roles, host.users) for host in found] == [
-        (("SMB server", "SMB client"), ("b",)),
-        (("SMB server",), ()),
-    ]
+    yield "users and roles are those of the machine", analysis_of(first, second, third)
+    for macs, hops, who in (
+        ((MAC, MAC), 64, Identity()),
+        ((MAC, OTHER_MAC), 64, Identity()),
+        ((MAC, OTHER_MAC), 63, Identity()),  # a router forwarded the packets, and the addresses are its own
+        ((MAC, None), 64, Identity()),
+        ((MAC, OTHER_MAC), 64, FILES),  # a name of its own says that it is the same
+    ):
+        links = [link(number, mac, hops, is_client=False) for number, mac in enumerate(macs, 1)]
+        both = analysis_of(*(session(number, identity=who) for number in (1, 2)))
+        named = f"packets of {macs[0]} and {macs[1]}, {hops} hops, {who.server_name}"
+        yield named, replace(both, flow_links=links)
+    one, other = session(1), session(2, client="10.0.0.3")
+    links = [link(1, MAC, 64), replace(link(2, MAC, 127), src=other.client), link(1, OTHER_MAC, 64, at=9)]
+    linked = replace(analysis_of(one, other), flow_links=links)
+    yield "a MAC joins no addresses, and frames of another time show nothing", linked
+
+
+def of_hosts() -> Iterator[tuple[str, Analysis]]:
+    users = WHO, Identity("ntlm"), Identity("ntlm", "odd", is_anonymous=True), replace(WHO, user="other")
+    sessions = [replace(smb_session(1), identity=replace(identity, granted="account")) for identity in users]
+    yield "users are those with a name: of no null session, and nobody of whom nothing is known", analysis_of(*sessions)
+    ends = {"client": Endpoint("10.0.0.1", 50000), "server": Endpoint("10.0.0.10", 445)}
+    both = smb_session(1), replace(smb_session(2), dialect=None, **ends)
+    call = as_user(Calls().open_query(), "LAB\\one")
+    yield "an address may be client and server, and they come in order", analysis_of(*both, call)
+    analysis = analysis_of(Calls().open_query(), smb_session(1))
+    named = replace(analysis, capture=replace(analysis.capture, names={"10.9.9.9": "elsewhere"}))
+    yield "an address of which only the name is known", named
+    for calls in ((), (1,)):
+        yield f"of a part only those who took part in it: {calls}", replace(named, part=Part(calls, (), "some"))
+
+
+CASES = {promise: analysis for of in (of_pairs, of_machines, of_hosts) for promise, analysis in of()}
+
+
+def text(promise: str) -> str:
+    return f"{promise}\n" + "".join(f"{line}\n" for one in host_records(CASES[promise]) for line in told(one, 2))
+
+
+@pytest.mark.parametrize("promise", CASES)
+def test_hosts_are_as_they_were_read_through(promise: str) -> None:
+    assert IS_WRITING or text(promise) in TEXT.read_text("utf-8")
+
+
+def test_all_hosts_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(map(text, CASES)))
 
 
 def test_a_machine_is_known_again_however_many_were_at_its_address_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,46 +154,27 @@ def test_a_machine_is_known_again_however_many_were_at_its_address_meanwhile(mon
     assert asked < 100 * len(seen)
 
 
-def link(number: int, mac: str | None, hops: int, *, is_client: bool = True, at: int | None = None) -> FlowLink:
-    client, server = Endpoint("10.0.0.2", 50000 + number), Endpoint("10.0.0.1", 445)
-    time_ns = at if at is not None else number
-    return FlowLink(*((client, server) if is_client else (server, client)), mac, hops, time_ns, time_ns, (number,))
+def test_keys_are_counted_for_what_they_were_tried_on() -> None:
+    def with_level(level: int, number: int, decryption: Decryption) -> object:
+        call = as_user(Calls(first_frame=10 * number).open_query(), "LAB\\one")
+        auth = replace(call.auth, level=level, decryption=decryption)
+        return replace(call, auth=auth, channel=replace(call.channel, number=number))
 
-
-MAC, OTHER_MAC = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
-SPLIT = f"another MAC address: {OTHER_MAC}, not {MAC}; or another network card of the same machine"
-
-
-@pytest.mark.parametrize(
-    ("macs", "hops", "identity", "apart"),
-    [
-        ((MAC, MAC), 64, Identity(), None),
-        ((MAC, OTHER_MAC), 64, Identity(), SPLIT),
-        # A router forwarded the packets, and the addresses are its own.
-        ((MAC, OTHER_MAC), 63, Identity(), None),
-        ((MAC, None), 64, Identity(), None),
-        # A name of its own says that it is the same.
-        ((MAC, OTHER_MAC), 64, FILES, None),
-    ],
-)
-def test_an_address_with_two_macs_is_possibly_two_machines(
-    macs: tuple[str | None, str | None], hops: int, identity: Identity, apart: str | None
-) -> None:
-    links = [link(number, mac, hops, is_client=False) for number, mac in enumerate(macs, 1)]
-    analysis = analysis_of(*(session(number, identity=identity) for number in (1, 2)))
-    found = [one for one in host_records(replace(analysis, flow_links=links)) if one.ip == "10.0.0.1"]
-    assert [one.apart for one in found] == ([None] if apart is None else [None, apart])
-    shown = {(mark.kind, mark.value, mark.frames) for one in found for mark in one.marks}
-    assert (("MAC address", MAC, (1, 2) if len(set(macs)) == 1 else (1,)) in shown) is (hops == 64)
-
-
-def test_a_mac_joins_no_addresses_and_frames_of_another_time_show_nothing() -> None:
-    one, other = session(1), session(2, client="10.0.0.3")
-    links = [link(1, MAC, 64), replace(link(2, MAC, 127), src=other.client), link(1, OTHER_MAC, 64, at=9)]
-    found = {host.ip: host for host in host_records(replace(analysis_of(one, other), flow_links=links))}
-    assert found["10.0.0.2"].machine != found["10.0.0.3"].machine
-    assert [(mark.kind, mark.value) for ip in ("10.0.0.2", "10.0.0.3") for mark in found[ip].marks] == [
-        ("MAC address", MAC),
-        ("hop limit", "64 (usual of Linux, Unix and macOS)"),
-        ("hop limit", "127 (begun with 128 perhaps, usual of Windows; then 1 router between)"),
+    levels = [
+        with_level(AuthLevel.CALL, 1, Decryption.DECRYPTED),
+        with_level(AuthLevel.PKT, 2, Decryption.DECRYPTED),
+        with_level(AuthLevel.PRIVACY, 3, Decryption.NO_KEY),
     ]
+    sessions = [
+        replace(smb_session(1), decryption=Decryption.DECRYPTED),
+        smb_session(2, 5),
+        smb_session(3, anonymous=True),
+        replace(smb_session(4), identity=Identity("ntlm")),
+        replace(smb_session(5), identity=Identity("ntlm", "user1"), decryption=Decryption.WRONG_KEY),
+    ]
+    analysis = analysis_of(*levels, *sessions)  # type: ignore[arg-type]
+    assert list(decrypted_by_account(replace(analysis, secrets_given=True))) == [
+        Decrypted("user1", "SMB sessions", 1, 2),
+        Decrypted("LAB\\one", "RPC security contexts", 1, 2),
+    ]
+    assert list(decrypted_by_account(analysis)) == []
