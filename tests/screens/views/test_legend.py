@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,9 @@ from analyzer.screens.views.call_runs import _FEWEST, find_runs
 from analyzer.screens.views.timeline_text import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short
 from tests.build.buffers import identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
+from tests.written import IS_WRITING, is_as_written
+
+TEXT = Path(__file__).parent / "texts" / "legends.txt"
 
 
 def call(
@@ -47,27 +51,43 @@ def test_names_are_short_and_pairs_a_dozen() -> None:
     assert (_MOST_CHARACTERS, _SHOWN_PAIRS) == (24, 12)
 
 
-@pytest.mark.parametrize(
-    ("one", "label"),
-    [
-        (call(), "perfmon@10.0.0.2 → srv1"),
-        (call("bob@LAB.TEST"), "bob@10.0.0.2 → srv1"),
-        (call("A\\B\\bob"), "bob@10.0.0.2 → srv1"),
-        (call(None), "10.0.0.2 → srv1"),
-        (call(""), "10.0.0.2 → srv1"),
-        (call(None, anonymous=True), "anonymous@10.0.0.2 → srv1"),
-        (call("LAB\\bob", anonymous=True), "anonymous@10.0.0.2 → srv1"),
-        (call(workstation="WS 1.lab.test"), "perfmon@WS_1 → srv1"),
-        (call(client="10.0.0.1"), "perfmon@srv1 → srv1"),
-        (call(workstation="WS1", client="10.0.0.1"), "perfmon@WS1 → srv1"),
-        (call(server="10.0.0.9"), "perfmon@10.0.0.2 → 10.0.0.9"),
-        (call(" . "), "?@10.0.0.2 → srv1"),
-    ],
-)
-def test_a_name_is_made_of_what_the_traffic_states(one: Any, label: str) -> None:
-    found, _ = made([one], {"10.0.0.1": ("srv1.lab.test", "other")})
-    assert found.label(one) == label
-    assert len(found) == 1
+NAMES = {"10.0.0.1": ("srv1.lab.test", "other")}
+BOBS = [call(f"{domain}\\bob") for domain in "ABCA"]
+CALLS: dict[str, tuple[list[Any], dict[str, tuple[str, ...]] | None]] = {
+    **{
+        f"a user {user}": ([call(user)], NAMES)
+        for user in ("LAB\\perfmon", "bob@LAB.TEST", "A\\B\\bob", None, "", " . ")
+    },
+    **{f"anonymous {user}": ([call(user, anonymous=True)], NAMES) for user in (None, "LAB\\bob")},
+    "a workstation": ([call(workstation="WS 1.lab.test")], NAMES),
+    "the server itself": ([call(client="10.0.0.1")], NAMES),
+    "a workstation at the server": ([call(workstation="WS1", client="10.0.0.1")], NAMES),
+    "a server without a name": ([call(server="10.0.0.9")], NAMES),
+    "pairs of one name are numbered": (BOBS, None),
+    # Of several ports none is named.
+    **{f"from ports {ports}": ([call(port=at) for at in ports], None) for ports in ((1, 1), (1, 5), (1, 5, 6))},
+    **{f"to ports {ports}": ([call(service=at) for at in ports], None) for ports in ((445, 139), (445, 139, 135))},
+    "many ports": ([call(port=at) for at in range(1200)], None),
+    "nobody": ([call(None, workstation="WS1")], None),
+    **{f"{count} pairs": ([call(f"u{at}") for at in range(count)], None) for count in (12, 13, 1300)},
+}
+
+
+def told(name: str) -> str:
+    calls, names = CALLS[name]
+    found, lines = made(calls, names)
+    labels = dict.fromkeys(found.label(one) for one in calls)
+    return "\n  ".join([f"{name}: {len(found)} pairs", *(f"label {label}" for label in [*labels][:5]), *lines]) + "\n"
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_legend_names_and_numbers_who_called_whom(name: str) -> None:
+    assert IS_WRITING or told(name) in TEXT.read_text("utf-8")
+
+
+def test_all_legends_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(map(told, CALLS)))
 
 
 @pytest.mark.parametrize(
@@ -86,60 +106,6 @@ def test_a_name_is_made_of_what_the_traffic_states(one: Any, label: str) -> None
 )
 def test_a_name_is_one_word(name: str | None, word: str) -> None:
     assert _short(name, "else") == word
-
-
-def test_pairs_of_one_name_are_numbered() -> None:
-    calls = [call("A\\bob"), call("B\\bob"), call("C\\bob"), call("A\\bob")]
-    found, lines = made(calls)
-    assert [found.label(one) for one in calls] == [
-        "bob@10.0.0.2 → 10.0.0.1",
-        "bob@10.0.0.2 → 10.0.0.1#2",
-        "bob@10.0.0.2 → 10.0.0.1#3",
-        "bob@10.0.0.2 → 10.0.0.1",
-    ]
-    assert lines == [
-        "bob@10.0.0.2 → 10.0.0.1: A\\bob at 10.0.0.2:49152 → 10.0.0.1:445, 2 calls",
-        "bob@10.0.0.2 → 10.0.0.1#2: B\\bob at 10.0.0.2:49152 → 10.0.0.1:445, 1 call",
-        "bob@10.0.0.2 → 10.0.0.1#3: C\\bob at 10.0.0.2:49152 → 10.0.0.1:445, 1 call",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("calls", "ends"),
-    [
-        ([call(), call()], "10.0.0.2:49152 → 10.0.0.1:445, 2 calls"),
-        # Of several ports none is named.
-        ([call(), call(port=5)], "10.0.0.2 → 10.0.0.1:445, 2 calls"),
-        ([call(), call(port=5), call(port=6)], "10.0.0.2 → 10.0.0.1:445, 3 calls"),
-        ([call(), call(service=139)], "10.0.0.2:49152 → 10.0.0.1, 2 calls"),
-        ([call(), call(service=139), call(service=135)], "10.0.0.2:49152 → 10.0.0.1, 3 calls"),
-        ([call(port=at) for at in range(1200)], "10.0.0.2 → 10.0.0.1:445, 1,200 calls"),
-    ],
-)
-def test_ports_are_named_where_there_is_one(calls: list[Any], ends: str) -> None:
-    _, lines = made(calls)
-    assert lines == [f"perfmon@10.0.0.2 → 10.0.0.1: LAB\\perfmon at {ends}"]
-
-
-def test_a_workstation_is_named_and_nobody_is_unknown() -> None:
-    assert made([call(None, workstation="WS1")])[1] == [
-        "WS1 → 10.0.0.1: unknown user on WS1 at 10.0.0.2:49152 → 10.0.0.1:445, 1 call"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("pairs", "last"),
-    [
-        (12, "u11@10.0.0.2 → 10.0.0.1: u11 at 10.0.0.2:49152 → 10.0.0.1:445, 1 call"),
-        (13, "and 1 more: pcq-analyzer stats shows who called"),
-        (1300, "and 1,288 more: pcq-analyzer stats shows who called"),
-    ],
-)
-def test_so_many_pairs_are_listed(pairs: int, last: str) -> None:
-    found, lines = made([call(f"u{number}") for number in range(pairs)])
-    assert len(found) == pairs
-    assert lines[-1] == last
-    assert len(lines) == min(pairs, 13)
 
 
 # ------------------------------------------------------------------------------------------------ runs
