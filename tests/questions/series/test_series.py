@@ -143,6 +143,55 @@ def cut_between() -> Reader:
     return reader.read(process(("a", 1, 5), ("b", 2, 4)))
 
 
+def cut_instances() -> Watch:
+    """An answer that is damaged does not prove an instance gone."""
+    watch = Watch((Info(5, BULK),)).open(one(5)).poll(instances(("a", 1), ("b", 2), values=(0, 0)))
+    cut = perf_data([instances(("a", 1), ("b", 2), values=(1, 1))], (1000 + 2 * SECOND, 5, SECOND))[:-8]
+    watch.polls += 1
+    watch.events.append(watch.make.counter_data(cut))
+    return watch.poll(instances(("a", 1), ("b", 2), values=(4, 4)))
+
+
+def of_two_clients() -> list[Point]:
+    """Each saw its own readings: q2's first is not paired with q1's."""
+    ours = Watch((Info(5, BULK),)).open(one(5))
+    theirs = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=ours.make).open(one(5))
+    for watch, value in ((ours, 100), (theirs, 130), (ours, 150)):
+        watch.poll(instances(("a", 1), values=(value,)))
+    return list(points(analysis_of(*ours.events, *theirs.events)))
+
+
+def of_two_pipes() -> list[Point]:
+    ours = Reader().read(process(("a", 1, 0)))
+    channel = replace(CHANNEL, number=7, client=Endpoint("10.0.0.3", 50000))
+    theirs = Reader(make=winreg(channel=channel, first_frame=90)).read(process(("a", 1, 4)))
+    return rates(list(points(analysis_of(*ours.events, *theirs.events))))
+
+
+def far_apart() -> list[Point]:
+    """PerfTime of a block is signed (winperf.h): from below zero to above it, the difference may take 64 bits.
+
+    2^63 ticks at 2^32 a second are 2^31 seconds.
+    """
+    reader = Reader().read(process(("a", 1, 0)))
+    blocks = [
+        winperf([process(("a", 1, 10 * turn))], clocks=(ticks, 1 << 32, 133_541_156_967_890_000))
+        for turn, ticks in enumerate((-(1 << 62), 1 << 62, (1 << 63) - 1))
+    ]
+    reader.events[1:] = [reader.make.query_value("Global", block, HANDLE) for block in blocks]
+    return rates(reader.points())
+
+
+def with_bases(*bases: int) -> list[Point]:
+    """One block for the counter, and blocks with a base each that may be its own."""
+    opened = OF_A, *(one(6, "a", at, 1) for at in range(1, len(bases) + 1))
+    return blocks(FRACTIONS, opened, (number(1), *map(number, bases))).points()
+
+
+def aggregated(rule: int, kind: int, *polls: Block, counter: int = BULK) -> list[Point]:
+    return blocks((Info(5, counter, aggregate=rule),), (one(5),), *((poll,) for poll in polls), kind=kind).points()
+
+
 CLOCKS = (
     Info(1, ELAPSED, time=2, freq=3),
     Info(2, LARGE_RAW),
@@ -154,6 +203,7 @@ BUSY = [(Block(2, ids=(1, 2, 3, 4, 5), values=((*large(40, 100, 10, busy), *smal
 BOTH = Block(6, ids=(5, 6), instances=(("a", 1), ("b", 2)), values=(small(1, 4), small(3, 4)))
 TWO_BASES = [Block(6, ids=(5, 6), instances=(("a", 1),), values=(small(1, base),)) for base in (4, 8)]
 OF_INSTANCE = [Block(4, instances=(("a", 1),), values=(small(value),)) for value in (30, 60)]
+NO_FREQ = [(Block(2, ids=(1, 2, 4), values=(large(40, 100, value),)),) for value in (1, 2)]
 GONE = (count(0),), (Block(0, status=0x1069),), (count(9),), (count(10),)
 TWICE = [(count(value), instances(("a", 1), values=(value,))) for value in (1, 3)]
 OBJECT_CLOCK = {684: (ELAPSED, 8), 6: (PRECISION_OBJECT, 8), 7: (LARGE_BASE, 8)}
@@ -235,17 +285,48 @@ CASES: dict[str, list[Point]] = {
         (Info(4, MULTI_TIMER, multi=9),), (one(4, "a"),), (count(1),), (count(2),)
     ).points(),
     "winperf: threads are those of their process": rates(reads((TWO[0], OWN_THREADS)).points()),
+    "a rate takes two readings": polled([("a", 1, 100)], [("a", 1, 150)]).points(),
+    "a clock that is missing is named": blocks(
+        (Info(1, ELAPSED, time=2, freq=3), Info(2, LARGE_RAW), Info(4, BULK, time=9)),
+        (whole(""),),
+        *NO_FREQ,
+        kind=SINGLE,
+    ).points(),
+    "two clients are two series": of_two_clients(),
+    "what the capture does not describe is not formatted": list(
+        points(analysis_of(Calls().counter_data(perf_data([number(7)]))))
+    ),
+    "a damaged answer does not prove an instance gone": cut_instances().points(),
+    "a set that asks for it is aggregated": aggregated(
+        1, AGGREGATE, Block(4, instances=(("a", 1), ("b", 2)), values=(small(3), small(4))), counter=RAW
+    ),
+    "instances without a value are left out and counted": aggregated(
+        4, MULTI_AGGREGATE, instances(("a", 1), values=(0,)), instances(("a", 1), ("b", 2), values=(9, 9))
+    ),
+    "winperf: two pipes are two series": of_two_pipes(),
+    "winperf: Samba sends small counters in 8 bytes": reads(
+        rows(4, {28: (COUNTER, 8)}, (None, NO_ID, 1), has=False)
+    ).points(),
+    "winperf: clocks further apart than a signed number holds": far_apart(),
+    **{f"bases {bases} in other blocks": with_bases(*bases) for bases in ((4, 4), (4, 8), (4, 4, 4), (4, 4, 8))},
 }
 
 
 def told(promise: str) -> Iterator[str]:
-    """A line a reading: instance, value or reason, what was missed before it, and how the series is called."""
+    """A line a reading: instance, value or reason, its pair, what was missed before it, and how the series is called."""
     yield promise
+    paths = dict.fromkeys(f"{point.series.client.ip} {point.series.local_path}" for point in CASES[promise])
+    yield from (f"  {path}" for path in paths)
     for point in CASES[promise]:
         formatted, series = point.formatted, point.series
         value = formatted.value if formatted.value is not None else formatted.why
         words = f"{value}{f' ({formatted.reason})' if formatted.reason else ''} {' '.join(formatted.flags)}".rstrip()
-        yield f"  {point.handle} series {series.number}, {series.instance}, {series.added}: {words}; {point.missed} missed"
+        pair = (
+            f"; #{point.call} and #{point.previous_call}, {point.interval_ns} ns, {point.server_interval_ns} ns there"
+        )
+        of = f"; {series.aggregate} of {point.aggregated} without {point.left_out}" if series.aggregate else ""
+        missed = f"{point.missed} missed{pair if point.previous_call is not None else ''}{of}"
+        yield f"  {point.handle} series {series.number}, {series.instance}, {series.added}: {words}; {missed}"
 
 
 @pytest.mark.parametrize("promise", CASES)
@@ -255,109 +336,6 @@ def test_a_reading_has_a_value_or_a_reason(promise: str) -> None:
 
 def test_all_readings_are_in_one_text() -> None:
     is_as_written(SERIES, "".join(f"{line}\n" for promise in CASES for line in told(promise)))
-
-
-# ------------------------------------------------------------------------------------------------ PerflibV2
-
-
-def test_a_rate_takes_two_readings() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    found = watch.poll(instances(("a", 1), values=(100,))).poll(instances(("a", 1), values=(150,))).points()
-    assert outcomes(found) == [Why.FIRST_SAMPLE, 50]
-    first, second = found
-    assert first.series is second.series
-    assert first.previous_call is None
-    assert second.previous_call == first.call
-    assert second.server_interval_ns == 1_000_000_000
-    assert second.interval_ns == second.time_ns - first.time_ns
-    assert second.missed == 0
-    assert second.series.local_path == "\\383487a6-3676-4870-a4e7-d45b30c35629(a)\\counter 5"
-
-
-def test_a_clock_that_is_missing_is_named() -> None:
-    infos = (Info(1, ELAPSED, time=2, freq=3), Info(2, LARGE_RAW), Info(4, BULK, time=9))
-    watch = Watch(infos, SINGLE).open(whole(""))
-    for value in (1, 2):
-        watch.poll(Block(2, ids=(1, 2, 4), values=(large(40, 100, value),)), freq=0)
-    reasons = [point.formatted.reason for point in watch.points() if point.formatted.why is Why.NO_CLOCK]
-    elapsed = "counter 3, its PerfFreqId, is not in the answer; inconclusive"
-    assert reasons == [elapsed, elapsed, "the clock's frequency is missing, zero or below zero"]
-
-
-def test_two_clients_are_two_series() -> None:
-    """Each saw its own readings: q2's first is not paired with q1's."""
-    ours = Watch((Info(5, BULK),)).open(one(5))
-    theirs = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=ours.make).open(one(5))
-    ours.poll(instances(("a", 1), values=(100,)))
-    theirs.poll(instances(("a", 1), values=(130,)))
-    ours.poll(instances(("a", 1), values=(150,)))
-    found = list(points(analysis_of(*ours.events, *theirs.events)))
-    assert sorted((point.handle, str(point.formatted.why), point.formatted.value) for point in found) == [
-        ("q1", "None", 50), ("q1", "first-sample", None), ("q2", "first-sample", None)
-    ]  # fmt: skip
-    assert len({point.series.number for point in found}) == 2
-
-
-def test_what_the_capture_does_not_describe_is_not_formatted() -> None:
-    (point,) = points(analysis_of(Calls().counter_data(perf_data([Block(1, values=(small(7),))]))))
-    assert (point.formatted.why, point.series.unit) == (Why.TYPE_UNKNOWN, None)
-    assert (point.formatted.reason or "").startswith("the capture does not state the counter's type: ")
-    assert point.series.local_path == "\\block 0\\unknown counter"
-
-
-def test_a_damaged_answer_does_not_prove_an_instance_gone() -> None:
-    watch = Watch((Info(5, BULK),)).open(one(5))
-    watch.poll(instances(("a", 1), ("b", 2), values=(0, 0)))
-    cut = perf_data([instances(("a", 1), ("b", 2), values=(1, 1))], (1000 + 2 * SECOND, 5, SECOND))[:-8]
-    watch.polls += 1
-    watch.events.append(watch.make.counter_data(cut))
-    found = watch.poll(instances(("a", 1), ("b", 2), values=(4, 4))).points()
-    assert outcomes(found, "a") == [Why.FIRST_SAMPLE, 1, 3]
-    assert outcomes(found, "b") == [Why.FIRST_SAMPLE, 2]
-    assert [point.missed for point in found if point.formatted.value is not None] == [0, 0, 1]
-
-
-# ------------------------------------------------------------------------------------------------ aggregates
-
-
-def test_a_set_that_asks_for_it_is_aggregated() -> None:
-    watch = Watch((Info(5, RAW, aggregate=1),), AGGREGATE).open(one(5))
-    found = watch.poll(Block(4, instances=(("a", 1), ("b", 2)), values=(small(3), small(4)))).points()
-    assert outcomes(found) == [3, 4, 7]
-    assert found[-1].series.aggregate == "total"
-    assert (found[-1].sample, found[-1].aggregated, found[-1].left_out) == (None, 2, 0)
-    assert found[-1].series.local_path.endswith("(total of all)\\counter 5")
-
-
-def test_instances_without_a_value_are_left_out_and_counted() -> None:
-    watch = Watch((Info(5, BULK, aggregate=4),), MULTI_AGGREGATE).open(one(5))
-    watch.poll(instances(("a", 1), values=(0,))).poll(instances(("a", 1), ("b", 2), values=(9, 9)))
-    totals = [point for point in watch.points() if point.series.aggregate]
-    assert outcomes(totals) == [Why.NO_INSTANCES, 9]
-    assert [(point.aggregated, point.left_out) for point in totals] == [(0, 1), (1, 1)]
-
-
-# ------------------------------------------------------------------------------------------------ winperf
-
-NO_ID, TOP = -1, (0, 0)
-
-
-def test_two_pipes_are_two_series() -> None:
-    ours = Reader().read(process(("a", 1, 0)))
-    channel = replace(CHANNEL, number=7, client=Endpoint("10.0.0.3", 50000))
-    theirs = Reader(make=winreg(channel=channel, first_frame=90)).read(process(("a", 1, 4)))
-    found = rates(list(points(analysis_of(*ours.events, *theirs.events))))
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.FIRST_SAMPLE]
-    assert [point.series.client.ip for point in found] == ["10.0.0.2", "10.0.0.3"]
-
-
-def test_samba_sends_small_counters_in_8_bytes_and_they_are_marked() -> None:
-    counters = (Counter(28, COUNTER, 8),)
-    found = Reader().read(PerfObject(4, counters, (Instance(None, NO_ID, TOP, (1,)),), has_instances=False)).points()
-    assert found[0].formatted.flags == ("data-size",)
-
-
-# ------------------------------------------------------------------------------------------------ properties
 
 
 @settings(max_examples=60)
@@ -398,34 +376,3 @@ def test_rates_are_the_growth_over_the_time_whatever_the_steps(steps: list[tuple
         for point, (_, waited) in zip(found[1:], steps[1:], strict=True)
     )
     assert grown_again == sum(grown for grown, _ in steps[1:])
-
-
-def test_clocks_further_apart_than_a_signed_number_holds() -> None:
-    """PerfTime of a block is signed (winperf.h): from below zero to above it, the difference may take 64 bits."""
-    ends = -(1 << 62), 1 << 62, (1 << 63) - 1
-    reader = Reader()
-    reader.read(process(("a", 1, 0)))
-    reader.events[1:] = [
-        reader.make.query_value(
-            "Global", winperf([process(("a", 1, 10 * turn))], clocks=(ticks, 1 << 32, 133_541_156_967_890_000)), HANDLE
-        )
-        for turn, ticks in enumerate(ends)
-    ]
-    found = rates(reader.points())
-    assert outcomes(found) == [Why.FIRST_SAMPLE, Fraction(10 << 32, 1 << 63), Fraction(10 << 32, (1 << 62) - 1)]
-    # 2^63 ticks at 2^32 a second are 2^31 seconds.
-    assert [point.server_interval_ns for point in found] == [
-        None,
-        (1 << 31) * 1_000_000_000,
-        ((1 << 62) - 1) * 1_000_000_000 >> 32,
-    ]
-
-
-def test_bases_in_other_blocks_count_where_they_agree() -> None:
-    """One for the counter, and two or three blocks with a base that may be its own."""
-    for bases, value in (((4, 4), 25), ((4, 8), Why.NO_BASE), ((4, 4, 4), 25), ((4, 4, 8), Why.NO_BASE)):
-        watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(
-            one(5, "a", 0, 1), *(one(6, "a", number, 1) for number in range(1, len(bases) + 1))
-        )
-        found = watch.poll(Block(1, values=(small(1),)), *(Block(1, values=(small(base),)) for base in bases)).points()
-        assert outcomes(found)[0] == value
