@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -26,6 +27,9 @@ from analyzer.screens.notebook.html import (
 )
 from tests.build.calls import analysis_of, smb_session
 from tests.screens.views.test_pages import broken, sessions
+from tests.written import IS_WRITING, is_as_written
+
+TEXT = Path(__file__).parent / "shown" / "html.txt"
 
 
 def field(number: int, value: Any = None, *children: Node, meaning: str | None = None) -> Node:
@@ -46,53 +50,10 @@ def test_limits_are_what_a_screen_or_two_hold() -> None:
     assert (_MOST_BYTES, _MOST_FIELDS, _MOST_LINES) == (1024, 200, 12)
 
 
-def test_a_layer_is_its_fields_beside_its_bytes() -> None:
-    tree = field(0, None, field(4, "<b>", meaning="&"), field(70000, 0))
-    whole = layer(tree, b"A<\0", steps=("joined",), runs=(Run(0, 3, 7, 0, 0, 3),))
-    assert html_of(whole) == (
-        "<details data-layer='request.stub' open><summary>request a &lt;stub&gt;: 3 bytes, frame 7, joined</summary>"
-        "<div style='display:flex;gap:2em'><div>"
-        "<li style='list-style:none'><small>0x0000+4</small> f0<ul style='margin:0'>"
-        "<li style='list-style:none'><small>0x0004+4</small> f4 = &lt;b&gt; (&amp;)</li>"
-        "<li style='list-style:none'><small>0x11170+4</small> f70000 = 0</li></ul></li></div>"
-        "<pre style='line-height:1.2;white-space:pre'>"
-        "000000  41 3c 00                                         A&lt;.</pre></div></details>"
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "opened"), [("frame", ""), ("pdu", ""), ("sealed", ""), ("stub", " open"), ("buffer", " open")]
-)
-def test_stubs_and_buffers_are_open(kind: str, opened: str) -> None:
-    assert html_of(layer(kind=kind)).startswith(f"<details data-layer='request.stub'{opened}><summary>")
-
-
-@pytest.mark.parametrize(
-    ("steps", "undone_by", "shown"),
-    [((), (), ""), (("a", "<b>"), (), ", a, &lt;b&gt;"), (("a",), ("c",), ", c"), ((), ("c", "d"), ", c, d")],
-)
-def test_what_was_undone_of_a_layer(steps: tuple[str, ...], undone_by: tuple[str, ...], shown: str) -> None:
-    assert f"a &lt;stub&gt;: 0 bytes{shown}</summary>" in html_of(layer(steps=steps, undone_by=undone_by))
-
-
-@pytest.mark.parametrize(
-    ("frames", "shown"),
-    [
-        (0, ""),
-        (1, ", frame 20"),
-        (8, ", frames 20, 21, 22, 23, 24, 25, 26, 27"),
-        (9, ", frames 20, 21, 22, 23, 24, 25, 26, 27 and 1 more"),
-    ],
-)
-def test_eight_frames_are_named_and_the_others_counted(frames: int, shown: str) -> None:
-    runs = tuple(Run(at, at + 1, 20 + at, 0, 0, 1) for at in range(frames))
-    assert f"a &lt;stub&gt;: 1 byte{shown}</summary>" in html_of(layer(data=b"x", runs=runs))
-
-
-def test_of_several_files_that_of_the_frames_is_named() -> None:
-    runs = (Run(0, 1, 2, 0, 0, 1), Run(1, 2, 3, 1, 0, 1))
-    html = _layer_html(layer(data=b"xy", runs=runs), analysis_of(files=("a.pcap", "<b>.pcap")).capture)
-    assert "a &lt;stub&gt;: 2 bytes, frames a.pcap: 2; &lt;b&gt;.pcap: 3</summary>" in html
+def capture_at(first: int | None, last: int | None) -> str:
+    whole = analysis_of()
+    facts = replace(whole.capture, first_time_ns=first, last_time_ns=last, frames=12_345, files=("<x>", "y"))
+    return capture_html(replace(whole, capture=facts))
 
 
 @pytest.mark.parametrize(
@@ -107,22 +68,6 @@ def test_of_a_long_tree_the_first_fields_are_shown_and_the_others_counted(fields
     assert re.findall(r"<div>\.\.\. ([\d,]+) more fields</div>", html) == ([more] if more else [])
 
 
-def test_a_layer_whose_layout_nothing_states_has_bytes_alone() -> None:
-    assert "<div></div><pre" in html_of(layer(None, b"x"))
-
-
-def test_bytes_are_shown_sixteen_to_a_line() -> None:
-    assert _dump(bytes(range(16))).splitlines() == [
-        "000000  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................"
-    ]
-    # 32 to 126 are the characters of ASCII that print.
-    assert _dump(b"\x1f ~\x7f\x80" + b"&" * 12).splitlines() == [
-        "000000  1f 20 7e 7f 80 26 26 26 26 26 26 26 26 26 26 26  . ~.." + "&amp;" * 11,
-        "000010  26                                               &amp;",
-    ]
-    assert _dump(b"") == ""
-
-
 @pytest.mark.parametrize(
     ("size", "lines", "last"), [(1008, 63, ""), (1024, 64, ""), (1025, 64, "1"), (9024, 64, "8,000")]
 )
@@ -132,31 +77,49 @@ def test_of_many_bytes_the_first_are_shown_and_the_others_counted(size: int, lin
     assert found[lines:] == ([f"... {last} more bytes"] if last else [])
 
 
-def test_text_is_no_markup() -> None:
-    assert text_of("<a href='x'>\x1b&") == "&lt;a href=&#x27;x&#x27;&gt;\\x1b&amp;"
-    assert table_of(("<t>", "u"), [(1, "<"), (None, "")]) == (
-        "<table><thead><tr><th style='text-align:left'>&lt;t&gt;</th><th style='text-align:left'>u</th></tr></thead><tbody>"
-        "<tr><td style='text-align:left;vertical-align:top'>1</td><td style='text-align:left;vertical-align:top'>&lt;</td></tr>"
-        "<tr><td style='text-align:left;vertical-align:top'>None</td><td style='text-align:left;vertical-align:top'></td></tr>"
-        "</tbody></table>"
-    )
+TREE = field(0, None, field(4, "<b>", meaning="&"), field(70000, 0))
+TWO = layer(data=b"xy", runs=(Run(0, 1, 2, 0, 0, 1), Run(1, 2, 3, 1, 0, 1)))
+CASES: dict[str, str] = {
+    "fields beside bytes": html_of(layer(TREE, b"A<\0", steps=("joined",), runs=(Run(0, 3, 7, 0, 0, 3),))),
+    **{f"{kind}, open or not": html_of(layer(kind=kind)) for kind in ("frame", "pdu", "sealed", "stub", "buffer")},
+    **{
+        f"what was undone: {steps}, by {undone_by}": html_of(layer(steps=steps, undone_by=undone_by))
+        for steps, undone_by in (((), ()), (("a", "<b>"), ()), (("a",), ("c",)), ((), ("c", "d")))
+    },
+    **{
+        f"{frames} frames": html_of(
+            layer(data=b"x", runs=tuple(Run(at, at + 1, 20 + at, 0, 0, 1) for at in range(frames)))
+        )
+        for frames in (0, 1, 8, 9)
+    },
+    "frames of several files": _layer_html(TWO, analysis_of(files=("a.pcap", "<b>.pcap")).capture),
+    "a layout that nothing states": html_of(layer(None, b"x")),
+    "a line of bytes": _dump(bytes(range(16))),
+    "what prints": _dump(b"\x1f ~\x7f\x80" + b"&" * 12),  # 32 to 126 are the characters of ASCII that print
+    "no bytes": _dump(b""),
+    "text": text_of("<a href='x'>\x1b&"),
+    "a table": table_of(("<t>", "u"), [(1, "<"), (None, "")]),
+    **{
+        f"a capture from {first} to {last}": capture_at(first, last)
+        for first, last in ((None, None), (1, None), (None, 1), (0, 0), (10**9, 2_235_567_000_000))
+    },
+}
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "span"),
-    [
-        (None, None, ""),
-        (1, None, ""),
-        (None, 1, ""),
-        (0, 0, ", 1970-01-01T00:00:00.000000000Z and 0.000 s on"),
-        (10**9, 2_235_567_000_000, ", 1970-01-01T00:00:01.000000000Z and 2,234.567 s on"),
-    ],
-)
-def test_a_capture_states_its_time_where_it_has_one(first: int | None, last: int | None, span: str) -> None:
-    whole = analysis_of()
-    facts = replace(whole.capture, first_time_ns=first, last_time_ns=last, frames=12_345, files=("<x>", "y"))
-    html = capture_html(replace(whole, capture=facts))
-    assert html.startswith(f"<p><b>&lt;x&gt;, y</b>: 12,345 frames{span}; 0 calls, 0 problems</p>")
+def lines_of(name: str) -> str:
+    """Each element on a line of its own."""
+    lines = re.sub(r"(?<=>)(?=<(?!/))", "\n", CASES[name]).splitlines() or [""]
+    return "\n  ".join([name, *lines]) + "\n"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_shown_is_as_it_was_read_through(name: str) -> None:
+    assert IS_WRITING or lines_of(name) in TEXT.read_text("utf-8")
+
+
+def test_all_that_is_shown_is_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(map(lines_of, CASES)))
 
 
 @pytest.mark.parametrize(("logons", "more"), [(12, []), (14, ["2 more lines"])])
