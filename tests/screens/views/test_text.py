@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Counts
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,7 +49,9 @@ from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier
 from tests.build.calls import COUNTERSET, HANDLE, NO_SECURITY, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
 from tests.rules_document import document_lines
+from tests.written import IS_WRITING, is_as_written
 
+TEXT = Path(__file__).parent / "texts" / "text.txt"
 EVIL = "[red]x[/]\x1b[2J\u202e:warning:\\"
 
 
@@ -58,15 +61,6 @@ def plain(lines: Iterable[str]) -> list[str]:
 
 def timeline(analysis: Analysis, width: int | None = None, **options: bool | str) -> list[str]:
     return plain(Timeline(analysis, **options).lines(width))  # type: ignore[arg-type]
-
-
-def calls(analysis: Analysis, **options: bool | str) -> list[str]:
-    """The lines of calls, without time and ends."""
-    found = []
-    for line in timeline(analysis, **options):
-        if match := re.match(r" *[\d.]+  #(\d+) +\S+ → \S+  (.*)", line):
-            found.append(f"#{match[1]} {match[2]}")
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -80,53 +74,7 @@ def first() -> Analysis:
 BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
 
 
-def test_metadata_is_distinguished_from_values() -> None:
-    make = winreg()
-    counters = (Counter(6, 0x20510500, 8), Counter(142, 0x20510500, 8))
-    alone = winperf([PerfObject(238, counters, (), metadata=True), PerfObject(4242, counters[:1], (), metadata=True)])
-    (line,) = calls(analysis_of(make.query_value("MetadataGlobal", alone)))
-    assert re.sub(r"  [\d.]+ ms$", "", line) == (
-        "#1 k1 winreg.BaseRegQueryValue MetadataGlobal (counter definitions, without values, of all objects that are cheap to "
-        f"collect), room for 4096 bytes ⇒ {len(alone)} bytes: 2 objects, 0 values; "
-        "the definitions of 3 counters of Processor, object 4242"
-    )
-
-
-def test_tries_of_a_read_are_shown_as_one_unless_asked_for() -> None:
-    make = winreg()
-    analysis = analysis_of(
-        make.open_key(),
-        make.query_value("238", b"", status=234, room=64, needed=900),
-        make.query_value("238", b"", status=234, room=128),
-        make.query_value("238", BLOCK),
-        make.query_value("Counter 009", name_table([("6", "% Processor Time")])),
-        make.query_value("Help 009", name_table([("7", "is how long")])),
-        make.close_key(),
-    )
-    short = [re.sub(r"  [\d.]+ ms$", "", line) for line in calls(analysis)]
-    assert short == [
-        "#1 k1 winreg.OpenPerformanceData ⇒ ok",
-        (
-            "#4 k1 winreg.BaseRegQueryValue object 238 Processor, room for 4096 bytes (after 2 tries with buffers too small) "
-            f"⇒ {len(BLOCK)} bytes: 1 object, 1 value of Processor"
-        ),
-        "#5 k1 winreg.BaseRegQueryValue counter names (language 009), room for 4096 bytes ⇒ 40 bytes: 1 name",
-        "#6 k1 winreg.BaseRegQueryValue help texts (language 009), room for 4096 bytes ⇒ 30 bytes: 1 text",
-        "#7 k1 winreg.BaseRegCloseKey ⇒ ok",
-    ]
-    every = calls(analysis, all_attempts=True)
-    assert [line.split()[0] for line in every] == [f"#{number}" for number in range(1, 8)]
-    assert "⇒ ERROR_MORE_DATA" in every[1]
-    assert "(try 3)" in every[3]
-
-
 # ------------------------------------------------------------------------------------------------ other reports
-
-
-def test_no_samples_say_why() -> None:
-    lines = plain(Samples(analysis_of(sealed(Calls().counter_data(b"")))).lines(None))
-    assert lines[0] == "no counter value could be read"
-    assert "  1 call sealed: no key" in lines
 
 
 # ------------------------------------------------------------------------------------------------ hostile text
@@ -328,48 +276,6 @@ def test_intervals_are_in_milliseconds_below_a_tenth_of_a_second(time_ns: int, w
 # ------------------------------------------------------------------------------------------------ one call, one run
 
 
-def tries(*room: int) -> Analysis:
-    make = winreg()
-    small = [make.query_value("238", b"", status=234, room=size, needed=900) for size in room]
-    return analysis_of(make.open_key(), *small, make.query_value("238", BLOCK))
-
-
-@pytest.mark.parametrize(
-    ("room", "after", "every"),
-    [
-        ((), "", ""),
-        ((64,), " (after 1 try with a buffer too small)", " (try 2)"),
-        ((64, 128), " (after 2 tries with buffers too small)", " (try 3)"),
-    ],
-)
-def test_tries_are_stated_by_number_or_as_those_before(room: tuple[int, ...], after: str, every: str) -> None:
-    analysis = tries(*room)
-    call = analysis.calls[-1]
-    ends = "    0.000000  #9     10.0.0.2:49152 → 10.0.0.1:445  "
-    asked = "k1 winreg.BaseRegQueryValue object 238 Processor, room for 4096 bytes"
-    told = f"⇒ {len(BLOCK)} bytes: 1 object, 1 value of Processor  1.000 ms"
-    shown = [plain(call_lines(9, call, analysis, None, **some))[0] for some in ({}, {"all_attempts": True})]  # type: ignore[arg-type]
-    assert [ends[12:] in line for line in shown] == [True, True]
-    assert shown[0].endswith(f"  {asked}{after} {told}")
-    assert shown[1].endswith(f"  {asked}{every} {told}")
-
-
-def test_a_line_has_time_and_ends_unless_others_are_given() -> None:
-    analysis = analysis_of(Calls().open_query())
-    call = analysis.calls[0]
-    said = "q1 OpenQueryHandle \\\\SRV1 ⇒ ok  1.000 ms"
-    start = f"{(call.time_ns - (analysis.capture.first_time_ns or 0)) / 1e9:12.6f}"
-    assert plain(call_lines(1, call, analysis, None)) == [f"{start}  #1     10.0.0.2:49152 → 10.0.0.1:445  {said}"]
-    assert plain(call_lines(123456, call, analysis, None, time="now", ends="a → b")) == [f"now  #123456 a → b  {said}"]
-    assert plain(call_lines(12, call, analysis, None, time="now", ends="")) == [f"now  #12     {said}"]
-    # Later lines stand below what follows time and number.
-    assert plain(call_lines(1, call, analysis, 36, time="now", ends="a → b")) == [
-        "now  #1     a → b  q1",
-        "             OpenQueryHandle \\\\SRV1",
-        "             ⇒ ok  1.000 ms",
-    ]
-
-
 def test_what_is_wrong_with_a_buffer_is_noted_once() -> None:
     """Of an empty or absent side nothing needs to be decoded again; what is damaged is kept."""
     make = Calls()
@@ -400,104 +306,12 @@ def run_of(
     return plain(lines)
 
 
-@pytest.mark.parametrize(
-    ("times", "spread"),
-    [
-        ((0, 10, 20, 30), "every 10.000 ms over 30.000 ms"),
-        # The median; from a tenth of it on, also the least and the most.
-        ((0, 100, 210, 310), "every 0.100 s over 0.310 s"),
-        ((0, 100, 211, 311), "every 0.100 s (0.100 s to 0.111 s) over 0.311 s"),
-        ((0, 10, 30, 80), "every 20.000 ms (10.000 ms to 50.000 ms) over 80.000 ms"),
-        ((0, 50, 70, 80, 120), "every 40.000 ms (10.000 ms to 50.000 ms) over 0.120 s"),
-        ((0, 1000, 2000, 3000), "every 1.000 s over 3.000 s"),
-        ((0, 0, 0), "every 0.000 ms over 0.000 ms"),
-        ((0, 100, 199), "every 0.100 s over 0.199 s"),
-    ],
-)
-def test_a_run_states_how_often(times: tuple[int, ...], spread: str) -> None:
-    asked = "q1 QueryCounterData room for 4096 bytes"
-    first = "80 bytes: 1 block, 1 value"
-    last = "96 bytes: 2 blocks, some failed: ERROR_WMI_INSTANCE_NOT_FOUND, 1 value"
-    count = len(times)
-    where = f"now  #2…{count + 1}  a → b  {asked}, {count}"
-    assert run_of(times) == [f"{where} polls {spread} ⇒ {first}; last: {last}"]
-    assert run_of(times, polls=False) == [f"{where} times {spread} ⇒ {first}"]
-
-
-def test_a_run_folds_below_its_words_and_notes_damages() -> None:
-    damages = Damages()
-    lines = run_of((0, 10, 20), damages=damages, width=60)
-    assert [len(line) - len(line.lstrip()) for line in lines] == [0, *[13] * (len(lines) - 1)]
-    assert len(lines) > 2
-    assert " ".join(" ".join(lines).split()) == run_of((0, 10, 20))[0].replace("  ", " ")
-
-
 # ------------------------------------------------------------------------------------------------ what is shown, and what is not
-
-
-def test_what_is_selected_is_stated() -> None:
-    make = Calls()
-    analysis = analysis_of(make.open_query(), *(make.close_query() for _ in range(1200)))
-    some = Selection(handle="q1").of(analysis)
-    assert list(part_lines(some, None)) == ["[bold]shown: 1,201 of 1,201 calls (handle q1)[/]"]
-    assert list(part_lines(some, 26)) == ["[bold]shown: 1,201 of 1,201[/]", "[bold]    calls (handle q1)[/]"]
-    assert list(part_lines(analysis, None)) == []
-    none = Selection(handle="q9").of(analysis)
-    assert nothing_passes(none) == ("no call passes: handle q9; without that all calls are shown",)
-    assert [
-        nothing_passes(one) for one in (some, analysis, analysis_of(), Selection(handle="q9").of(analysis_of()))
-    ] == [()] * 4
-
-
-def test_calls_without_a_session_state_their_ends() -> None:
-    make = Calls(channel=replace(CHANNEL, session=None))
-    analysis = analysis_of(make.open_query(), make.close_query(), make.exchange(None, None, b"\0"))
-    header = plain(header_lines(analysis, None))
-    assert "PerflibV2 over TCP, 10.0.0.2 → 10.0.0.1, without RPC security: 3 calls" in header
-    unknown = Calls("99999999-1111-2222-3333-444444444444")
-    assert "99999999-1111-2222-3333-444444444444 without RPC security: 1 call" in plain(
-        header_lines(analysis_of(unknown.exchange(1, b"", b"")), None)
-    )
 
 
 def problems(count: int, alike: int = 1) -> Analysis:
     made = [Problem(f"kind{kind:02}", "tcp", (1,), f"text {kind}") for kind in range(count) for _ in range(alike)]
     return analysis_of(Calls().open_query(), *made)
-
-
-@pytest.mark.parametrize(("count", "last"), [(24, "  kind23 (tcp, frame 1): text 23"), (25, None)])
-def test_so_many_kinds_of_problems_are_listed(count: int, last: str | None) -> None:
-    lines = plain(problem_lines(problems(count), None))
-    assert lines[:3] == ["", "What could not be read, and why", "  kind00 (tcp, frame 1): text 0"]
-    assert len(lines) == 2 + count
-    assert (
-        lines[-1] == last
-        or lines[-1] == "  and 1 more kinds of problems: pcq-analyzer timeline made.pcap --format jsonl"
-    )
-
-
-@pytest.mark.parametrize(
-    ("alike", "more"), [(1, ""), (2, " (and 1 more like it)"), (1500, " (and 1,499 more like it)")]
-)
-def test_problems_that_are_alike_are_counted(alike: int, more: str) -> None:
-    assert plain(problem_lines(problems(1, alike), None))[2:] == [f"  kind00 (tcp, frame 1): text 0{more}"]
-
-
-def test_problems_fold_and_are_yellow() -> None:
-    unread = sealed(Calls().open_query())
-    unread = replace(unread, auth=replace(unread.auth, level=6, mechanism="ntlm", decryption=Decryption.NO_KEY))
-    analysis = analysis_of(unread, Problem("gap", "tcp", (1,), "100 bytes were not captured"))
-    lines = list(problem_lines(analysis, 30))
-    assert lines[2:] == [
-        "[yellow]  1 call sealed: no key[/]",
-        "[yellow]  to decrypt what is sealed,[/]",
-        "[yellow]    give the password or NT[/]",
-        "[yellow]    hash (--password, --nt-[/]",
-        "[yellow]    hash), or --secrets with[/]",
-        "[yellow]    them[/]",
-        "[yellow]  gap (tcp, frame 1): 100[/]",
-        "[yellow]    bytes were not captured[/]",
-    ]
 
 
 def test_items_of_a_list_stand_on_lines_of_their_own() -> None:
@@ -506,3 +320,79 @@ def test_items_of_a_list_stand_on_lines_of_their_own() -> None:
     assert list(page_lines(page, None)) == unwrapped
     assert list(page_lines(page, 24))[2:5] == ["- a size that leads to", "  nothing", "- a dash - inside"]
     assert list(document_lines(page)) == unwrapped
+
+
+# ------------------------------------------------------------------------------------------------ whole lines
+
+
+def of_reads() -> Iterator[tuple[str, Iterable[str]]]:
+    make = winreg()
+    counters = (Counter(6, 0x20510500, 8), Counter(142, 0x20510500, 8))
+    alone = winperf([PerfObject(238, counters, (), metadata=True), PerfObject(4242, counters[:1], (), metadata=True)])
+    read = analysis_of(make.query_value("MetadataGlobal", alone))
+    yield "metadata is distinguished from values", Timeline(read).lines(None)
+    make = winreg()
+    opened = make.open_key()
+    texts = ("Counter 009", ("6", "% Processor Time")), ("Help 009", ("7", "is how long"))
+    small = [make.query_value("238", b"", status=234, room=room, needed=900) for room in (64, 128)]
+    whole = make.query_value("238", BLOCK), *(make.query_value(name, name_table([one])) for name, one in texts)
+    tried = analysis_of(opened, *small, *whole, make.close_key())
+    for every in (False, True):
+        yield f"tries of a read, every one: {every}", Timeline(tried, all_attempts=every).lines(None)
+        for count in (0, 1, 2):
+            make = winreg()
+            opened = make.open_key()
+            before = [make.query_value("238", b"", status=234, room=64, needed=900) for _ in range(count)]
+            one = analysis_of(opened, *before, make.query_value("238", BLOCK))
+            yield f"{count} tries, every one: {every}", call_lines(9, one.calls[-1], one, None, all_attempts=every)
+    yield "no samples say why", Samples(analysis_of(sealed(Calls().counter_data(b"")))).lines(None)
+
+
+def of_lines() -> Iterator[tuple[str, Iterable[str]]]:
+    analysis = analysis_of(Calls().open_query())
+    for number, given in ((1, {}), (123456, {"time": "now", "ends": "a → b"}), (12, {"time": "now", "ends": ""})):
+        yield f"call {number} with {given}", call_lines(number, analysis.calls[0], analysis, None, **given)  # type: ignore[arg-type]
+    yield "a line folds", call_lines(1, analysis.calls[0], analysis, 36, time="now", ends="a → b")
+    # The median; from a tenth of it on, also the least and the most.
+    for times in (
+        (0, 10, 20, 30), (0, 100, 210, 310), (0, 100, 211, 311), (0, 10, 30, 80), (0, 50, 70, 80, 120),
+        (0, 1000, 2000, 3000), (0, 0, 0), (0, 100, 199),
+    ):  # fmt: skip
+        for polls in (True, False):
+            yield f"a run at {times}, {polls}", run_of(times, polls=polls)
+    yield "a run folds", run_of((0, 10, 20), width=60)
+
+
+def of_parts() -> Iterator[tuple[str, Iterable[str]]]:
+    make = Calls()
+    analysis = analysis_of(make.open_query(), *(make.close_query() for _ in range(1200)))
+    some, none = (Selection(handle=handle).of(analysis) for handle in ("q1", "q9"))
+    for width in (None, 26):
+        yield f"a part, {width}", part_lines(some, width)
+    yield "the whole", part_lines(analysis, None)
+    yield "nothing of it", nothing_passes(none)
+    for one in (some, analysis, analysis_of(), Selection(handle="q9").of(analysis_of())):
+        yield f"nothing passes: {len(one.calls)} calls, {one.part and one.part.words}", nothing_passes(one)
+    make, unknown = Calls(channel=replace(CHANNEL, session=None)), Calls("99999999-1111-2222-3333-444444444444")
+    lone = analysis_of(make.open_query(), make.close_query(), make.exchange(None, None, b"\0"))
+    yield "calls without a session state their ends", header_lines(lone, None)
+    yield "calls of an unknown interface", header_lines(analysis_of(unknown.exchange(1, b"", b"")), None)
+    for count, alike in ((24, 1), (25, 1), (1, 2), (1, 1500)):
+        yield f"{count} kinds of problems, {alike} alike", problem_lines(problems(count, alike), None)
+    unread = sealed(Calls().open_query())
+    unread = replace(unread, auth=replace(unread.auth, level=6, mechanism="ntlm", decryption=Decryption.NO_KEY))
+    lost = analysis_of(unread, Problem("gap", "tcp", (1,), "100 bytes were not captured"))
+    yield "problems fold and are yellow", problem_lines(lost, 30)
+
+
+TEXTS = {name: "\n  ".join([name, *lines]) + "\n" for of in (of_reads, of_lines, of_parts) for name, lines in of()}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_lines_are_as_they_were_read_through(name: str) -> None:
+    assert IS_WRITING or TEXTS[name] in TEXT.read_text("utf-8")
+
+
+def test_all_lines_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(TEXTS.values()))
