@@ -7,7 +7,7 @@ told of a field is checked besides: one pair of calls differs, in that field, or
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -64,64 +64,56 @@ def faulted(at: int) -> list[Exchange]:
     return found
 
 
-# What is done to the conversation as a whole, and the words that are told of it.
-HAPPENED: dict[str, Callable[[], list[Exchange]]] = {
-    "a poll more": lambda: twice(everything(), 14),
-    "a poll less": lambda: without(everything(), 14),
-    "the first call was not made": lambda: without(everything(), 0),
-    "the handle was not closed": lambda: without(everything(), 16),
-    "a name was not asked for": lambda: without(everything(), 7),
-    "no registry": lambda: [*perflib(), *services()],
-    "no services": lambda: [*perflib(), *registry()],
-    "only services": services,
-    "a fault in place of an answer": lambda: faulted(9),
-    "a process more": lambda: [*perflib(("System", "lsass", "calc")), *registry(), *services()],
-    "a process less": lambda: [*perflib(("System",)), *registry(), *services()],
-    "a process of another name": lambda: [*perflib(("System", "lsasss")), *registry(), *services()],
-    "processes in another order": lambda: [*perflib(("lsass", "System")), *registry(), *services()],
-    "a process more in the registry": lambda: [*perflib(), *registry(("System", "lsass", "calc")), *services()],
-    "a service runs something else": lambda: [*perflib(), *registry(), *services("C:\\y.exe")],
-    "the change of a service is refused": lambda: [*perflib(), *registry(), *services(status=5)],
-    "another handle of the query": lambda: [
-        *perflib(handle="12345678-9b1d-4f3c-8a55-0d2b7c9e1f10"),
-        *everything()[17:],
-    ],
-    "another handle of the key": lambda: [
-        *perflib(),
-        *registry(handle="12345678-9b1d-4f3c-8a55-0d2b7c9e1f10"),
-        *services(),
-    ],
-    "other values": lambda: [*perflib(first=1000), *registry(), *services()],
-    "another account": lambda: with_identity(everything(), Identity("ntlm", "alice", "LAB", granted="account")),
-    "another account of the registry": lambda: [
-        *perflib(),
-        *with_identity(registry(), Identity("ntlm", "alice", "LAB", granted="account")),
-        *services(),
-    ],
-    "another address of the server": lambda: of_server(everything(), "10.9.9.9"),
-    "another server besides": lambda: [
-        *everything(),
-        *(replace(one, channel=replace(REGISTRY, number=7, server=Endpoint("10.9.9.9", 445))) for one in registry()),
-    ],
-    "another client besides": lambda: [
-        *everything(),
-        *(replace(one, channel=replace(REGISTRY, number=7, client=Endpoint("10.9.9.8", 445))) for one in registry()),
-    ],
-    "a call that is sealed": lambda: [*everything()[:8], sealed(everything()[8]), *everything()[9:]],
-    "a call that is sealed, of other bytes": lambda: [*everything()[:7], sealed(everything()[8]), *everything()[8:]],
-    "an answer that was not captured": lambda: [
-        *everything()[:8],
-        replace(everything()[8], response=None, state="request-only", reason="the test says so"),
-        *everything()[9:],
-    ],
-    "a method of no known layout": lambda: [*everything(), *_unknown(b"12345678")],
-    "the connections in another order": lambda: [*registry(), *services(), *perflib()],
+def whole(**given: list[Exchange]) -> list[Exchange]:
+    """The conversation with other parts in the place of its own."""
+    parts = {"polls": perflib(), "keys": registry(), "controls": services(), **given}
+    return [exchange for part in parts.values() for exchange in part]
+
+
+def at_eight(*given: Exchange) -> list[Exchange]:
+    return [*everything()[:8], *given, *everything()[9:]]
+
+
+def besides(**ends: Endpoint) -> list[Exchange]:
+    return [*everything(), *(replace(one, channel=replace(REGISTRY, number=7, **ends)) for one in registry())]  # type: ignore[arg-type]
+
+
+HANDLE, MORE = "12345678-9b1d-4f3c-8a55-0d2b7c9e1f10", ("System", "lsass", "calc")
+ALICE, EIGHTH = Identity("ntlm", "alice", "LAB", granted="account"), everything()[8]
+LOST = replace(EIGHTH, response=None, state="request-only", reason="the test says so")
+UNKNOWN = winreg(channel=REGISTRY, first_frame=300).exchange(99, b"question", b"12345678")
+# What is done to the conversation as a whole.
+HAPPENED: dict[str, list[Exchange]] = {
+    "a poll more": twice(everything(), 14),
+    "a poll less": without(everything(), 14),
+    "the first call was not made": without(everything(), 0),
+    "the handle was not closed": without(everything(), 16),
+    "a name was not asked for": without(everything(), 7),
+    "no registry": whole(keys=[]),
+    "no services": whole(controls=[]),
+    "only services": services(),
+    "a fault in place of an answer": faulted(9),
+    "a process more": whole(polls=perflib(MORE)),
+    "a process less": whole(polls=perflib(("System",))),
+    "a process of another name": whole(polls=perflib(("System", "lsasss"))),
+    "processes in another order": whole(polls=perflib(("lsass", "System"))),
+    "a process more in the registry": whole(keys=registry(MORE)),
+    "a service runs something else": whole(controls=services("C:\\y.exe")),
+    "the change of a service is refused": whole(controls=services(status=5)),
+    "another handle of the query": whole(polls=perflib(handle=HANDLE)),
+    "another handle of the key": whole(keys=registry(handle=HANDLE)),
+    "other values": whole(polls=perflib(first=1000)),
+    "another account": with_identity(everything(), ALICE),
+    "another account of the registry": whole(keys=with_identity(registry(), ALICE)),
+    "another address of the server": of_server(everything(), "10.9.9.9"),
+    "another server besides": besides(server=Endpoint("10.9.9.9", 445)),
+    "another client besides": besides(client=Endpoint("10.9.9.8", 445)),
+    "a call that is sealed": at_eight(sealed(EIGHTH)),
+    "a call that is sealed, of other bytes": [*everything()[:7], sealed(EIGHTH), *everything()[8:]],
+    "an answer that was not captured": at_eight(LOST),
+    "a method of no known layout": [*everything(), UNKNOWN],
+    "the connections in another order": [*registry(), *services(), *perflib()],
 }
-
-
-def _unknown(answer: bytes) -> list[Exchange]:
-    make = winreg(channel=REGISTRY, first_frame=300)
-    return [make.exchange(99, b"question", answer)]
 
 
 @cache
@@ -153,7 +145,7 @@ def changed(one: Leaf) -> list[Exchange]:
 @cache
 def of(name: str) -> Differences:
     """What differs where a field is changed, or where something happened."""
-    changes = changed(fields()[name]) if name in fields() else HAPPENED[name]()
+    changes = changed(fields()[name]) if name in fields() else HAPPENED[name]
     return Differences(base(), analysis_of(*changes, files=("other.pcap",)))
 
 
