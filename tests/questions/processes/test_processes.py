@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.times import NS_PER_S
 from analyzer.questions.processes import process_records as process_records_module
 from analyzer.questions.processes.process_marks import name_marks, parent_marks
 from analyzer.questions.processes.process_records import process_records, process_table
@@ -24,9 +23,11 @@ from analyzer.questions.statistics.activity import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.process import Course, ProcessRecord
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
-from tests.build.calls import COUNTERSET, MS, Calls, analysis_of, winreg
+from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.questions.statistics.test_activity import ANY, PROCESS_ID, process_set, processes
+from tests.written import IS_WRITING, is_as_written, told
 
+TEXT = Path(__file__).parent / "processes.txt"
 PROCESS, PID, PARENT, ELAPSED, CPU, MEMORY = 230, 784, 1410, 684, 6, 180
 COUNTERS = (
     Counter(PID, 0x10000, 4),
@@ -54,16 +55,6 @@ def polled(*answers: bytes) -> list[ProcessRecord]:
     return process_records(analysis_of(make.open_key(), *(make.query_value(str(PROCESS), data) for data in answers)))
 
 
-def test_a_process_has_its_parent_start_and_memory() -> None:
-    services, shell = polled(answer(("services", 724, 680, 500, 0, 4096), ("cmd", 460, 724, 60, 0, 1024)))
-    assert (services.pid, services.parent_pid, services.parent_name) == (724, 680, None)
-    assert (shell.name, shell.pid, shell.parent_pid, shell.parent_name) == ("cmd", 460, 724, "services")
-    # The answer came a millisecond after the request.
-    assert shell.started_ns == shell.first_time_ns + MS - 60 * NS_PER_S
-    assert shell.memory == Course(1, 1024.0, 1024.0, 1024.0, 1024.0, 1024.0)
-    assert (shell.cpu, shell.answers, shell.sources, shell.oddities) == (None, 1, ("winperf",), ())
-
-
 @pytest.mark.parametrize("others", [1, 40])
 def test_no_series_is_made_of_what_says_nothing_of_processes(others: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what a long list of processes takes does not grow with the counters that come with it."""
@@ -82,33 +73,6 @@ def test_no_series_is_made_of_what_says_nothing_of_processes(others: int, monkey
     assert len(made) == len(COUNTERS) * len(found)
 
 
-def test_a_parent_that_is_younger_is_none() -> None:
-    old, young = polled(answer(("old", 8, 460, 500, 0, 0), ("young", 460, 8, 60, 0, 0)))
-    assert (old.parent_pid, old.parent_name) == (460, None)
-    assert young.parent_name == "old"
-
-
-def test_processor_time_is_the_displayed_value_of_pairs_of_answers() -> None:
-    first = answer(("cmd", 460, 4, 60, 0, 10))
-    second = answer(("cmd", 460, 4, 62, TICKS_PER_S, 30), at=NOW + 2 * TICKS_PER_S)
-    (shell,) = polled(first, second)
-    assert shell.cpu == Course(1, 50.0, 50.0, 50.0, 50.0, 50.0)
-    assert shell.memory == Course(2, 10.0, 30.0, 10.0, 20.0, 30.0)
-
-
-def test_what_starts_and_ends_between_two_answers_is_told_by_those_that_list_it_not() -> None:
-    stays, ends, starts = ("services", 724, 4, 900, 0, 0), ("cmd", 460, 4, 60, 0, 0), ("calc", 480, 4, 1, 0, 0)
-    lasting, ended, started = polled(answer(stays, ends), answer(stays, starts))
-    assert (lasting.started_after_ns, lasting.ended_before_ns) == (None, None)
-    assert (ended.name, ended.started_after_ns, ended.ended_before_ns) == ("cmd", None, lasting.last_time_ns)
-    assert (started.name, started.started_after_ns, started.ended_before_ns) == ("calc", lasting.first_time_ns, None)
-
-
-def test_a_process_id_that_another_program_has_now_is_another_process() -> None:
-    found = polled(answer(("cmd", 460, 4, 60, 0, 1)), answer(("cmd", 480, 4, 5, 0, 2)))
-    assert [(one.pid, one.memory and one.memory.count, one.answers) for one in found] == [(460, 1, 1), (480, 1, 1)]
-
-
 def asked_for(name: str, data: Sequence[bytes]) -> list[ProcessRecord]:
     make = Calls()
     query = identifier(COUNTERSET, counter=ANY, instance=ANY, name=name)
@@ -117,17 +81,43 @@ def asked_for(name: str, data: Sequence[bytes]) -> list[ProcessRecord]:
     )
 
 
-def test_of_a_query_for_some_instances_nothing_follows_for_others() -> None:
-    answers = processes(("cmd", 3, 30), ("calc", 4, 40)), processes(("cmd", 3, 30))
-    assert [one.ended_before_ns is not None for one in asked_for("*", answers)] == [False, True]
-    assert [one.ended_before_ns for one in asked_for("c*", answers)] == [None, None]
+BOTH, ONE = processes(("cmd", 3, 30), ("calc", 4, 40)), processes(("cmd", 3, 30))
+CMD, STAYS = ("cmd", 460, 4, 60, 0, 10), ("services", 724, 4, 900, 0, 0)
+LATER = answer(("cmd", 460, 4, 62, TICKS_PER_S, 30), at=NOW + 2 * TICKS_PER_S)
+CASES: dict[str, list[ProcessRecord]] = {
+    # The answer came a millisecond after the request.
+    "a process has its parent, start and memory": polled(
+        answer(("services", 724, 680, 500, 0, 4096), ("cmd", 460, 724, 60, 0, 1024))
+    ),
+    "a parent that is younger is none": polled(answer(("old", 8, 460, 500, 0, 0), ("young", 460, 8, 60, 0, 0))),
+    "processor time is the displayed value of pairs of answers": polled(answer(CMD), LATER),
+    "what starts and ends is told by the answers that list it not": polled(
+        answer(STAYS, CMD), answer(STAYS, ("calc", 480, 4, 1, 0, 0))
+    ),
+    "a process id that another program has now": polled(
+        answer(("cmd", 460, 4, 60, 0, 1)), answer(("cmd", 480, 4, 5, 0, 2))
+    ),
+    **{f"a query for {name}": asked_for(name, (BOTH, ONE)) for name in ("*", "c*")},
+    **{f"an instance {name}": asked_for("*", [processes((name, 3, 30))]) for name in ("chrome:30", "chrome:31")},
+    "a damaged answer lists nothing whole": asked_for("*", [BOTH, ONE[:-3]]),
+    "answers about something else": process_records(
+        analysis_of(Calls().open_query(), Calls(first_frame=9).counter_data(perf_data([])))
+    ),
+}
 
 
-def test_instances_that_are_called_by_name_and_process_id_are_processes_of_that_name() -> None:
-    (found,) = asked_for("*", [processes(("chrome:30", 3, 30))])
-    assert (found.name, found.pid) == ("chrome", 30)
-    (found,) = asked_for("*", [processes(("chrome:31", 3, 30))])
-    assert (found.name, found.pid) == ("chrome:31", 30)
+def text(promise: str) -> str:
+    return f"{promise}\n" + "".join(f"{line}\n" for one in CASES[promise] for line in told(one, 2))
+
+
+@pytest.mark.parametrize("promise", CASES)
+def test_processes_are_as_they_were_read_through(promise: str) -> None:
+    assert IS_WRITING or text(promise) in TEXT.read_text("utf-8")
+
+
+def test_all_processes_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    is_as_written(TEXT, "".join(map(text, CASES)))
 
 
 @pytest.mark.parametrize("is_described", [False, True])
@@ -158,16 +148,6 @@ def test_values_are_read_first_where_a_parent_may_be_stated(
     assert (len(asked), list(table.parent_pids)) == (int(is_described), [parent, parent])
     assert [table.record(row).parent_pid for row in range(2)] == [parent, parent]
     assert len(asked) == 1
-
-
-def test_a_damaged_answer_lists_nothing_whole() -> None:
-    whole = processes(("cmd", 3, 30), ("calc", 4, 40))
-    assert [one.ended_before_ns for one in asked_for("*", [whole, processes(("cmd", 3, 30))[:-3]])] == [None, None]
-
-
-def test_answers_about_something_else_show_no_process() -> None:
-    make = Calls()
-    assert process_records(analysis_of(make.open_query(), make.counter_data(perf_data([])))) == []
 
 
 # Names
