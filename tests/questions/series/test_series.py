@@ -383,3 +383,12 @@ def test_rates_are_the_growth_over_the_time_whatever_the_steps(steps: list[tuple
         for point, (_, waited) in zip(found[1:], steps[1:], strict=True)
     )
     assert grown_again == sum(grown for grown, _ in steps[1:])
+
+
+def test_a_clock_without_a_frequency_is_named() -> None:
+    watch = Watch((Info(4, BULK, time=9),), SINGLE).open(whole(""))
+    for value in (1, 2):
+        watch.poll(Block(2, ids=(4,), values=(large(value),)), freq=0)
+    assert [point.formatted.reason for point in watch.points()][1:] == [
+        "the clock's frequency is missing, zero or below zero"
+    ]
