@@ -50,6 +50,9 @@ def run_process() -> None:
     code = _supervised(arguments) if _address_space() is not None and hasattr(os, "fork") else guarded(arguments)
     # The interpreter looks for cycles once more when it ends, in all that was read, which goes with it anyway.
     gc.freeze()
+    # Where a signal came while Python ran source text (it makes named tuples so), it notes that nobody caught the interrupt, and
+    # ends by SIGINT after all. Whenever it runs text, it begins with another note.
+    exec("")
     sys.exit(code)
 
 

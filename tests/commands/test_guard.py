@@ -205,6 +205,25 @@ def test_a_signal_while_reading_ends_in_good_order(number: signal.Signals, code:
     assert list(tmp_path.iterdir()) == []
 
 
+IN_TEXT = """
+from analyzer.commands import guard
+def interrupted(arguments):
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return 143
+guard.guarded = interrupted
+guard.run_process()
+"""
+
+
+def test_an_interrupt_in_source_text_that_was_caught_is_no_end_by_sigint(tmp_path: Path) -> None:
+    (tmp_path / "ended_in_text.py").write_text(IN_TEXT)
+    # Python looks at its note behind a module that `-m` names, and behind no other program.
+    done = subprocess.run([sys.executable, "-m", "ended_in_text"], cwd=tmp_path, timeout=600, check=False)
+    assert done.returncode == 143
+
+
 def test_a_signal_while_writing_removes_what_is_not_whole(tmp_path: Path) -> None:
     code = INTERRUPTING.format(
         module="analyzer.screens.formats.sample_lines",  # which is loaded when the file has been opened
