@@ -76,7 +76,7 @@ def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
     return utf16_text(value, big_endian=big_endian)
 
 
-def v1_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
+def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
     """A value of winperf.h: text where the counter's type is of the text class, else an unsigned integer; None for no bytes."""
     kind = int(definition.counter_type)
     if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
@@ -223,7 +223,7 @@ class TreeFiller:
             return
         if type_of(value).path == "winperf.counter_value":
             try:
-                items.append(v1_value(value.definition, value.value, reading))
+                items.append(winperf_value(value.definition, value.value, reading))
             except PARSER_ERRORS as error:
                 raise LazyError(value, "value") from error
             return

@@ -35,7 +35,7 @@ from analyzer.interfaces.buffers.compiled_values import (
     reading_of,
     scalar_of,
     unfinished_in,
-    v1_value,
+    winperf_value,
 )
 from analyzer.interfaces.buffers.instance_shapes import InstancePlace, one_of_each_shape
 from analyzer.interfaces.buffers.layout import CLOCK, WINPERF_LENGTH, spans
@@ -370,7 +370,7 @@ class _Mapper:
             raw = self._demand(value, "value")
             at = value._debug.get("_m_value")
             if raw is not None and at is not None:
-                shown = v1_value(value.definition, raw, reading)
+                shown = winperf_value(value.definition, raw, reading)
                 index = f"counter {value.definition.counter_name_title_index}"
                 start, stop = base + at["start"], base + at["end"]
                 leaf = self._leaf(spec, name, start, stop, shown, reading, kind="winperf.counter_value")

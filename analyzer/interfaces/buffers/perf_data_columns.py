@@ -220,8 +220,8 @@ class PerfColumns(Struct, frozen=True, eq=False, dict=True):
         return np.array([*(numbers[name] for name in self.instance_names), -1], np.int64)[self.instance]
 
 
-def columns_of_perf_data(data: bytes, counters: Collection[int] | None = None) -> PerfColumns | None:
-    """The columns of a regular buffer. With `counters`, of instances what may be values of these, and the first value of each."""
+def regular_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns | None:
+    """The columns of a regular buffer. With `counters`, instances have no values but their first and those that may be of these."""
     read = PERF_DATA.read(data)
     if read is None:
         return None

@@ -24,10 +24,10 @@ from analyzer.interfaces.buffers.compiled_values import (
     contained,
     counter_value,
     damage_of,
-    v1_value,
+    winperf_value,
 )
 from analyzer.interfaces.buffers.layout import DATA_HEADER
-from analyzer.interfaces.buffers.perf_data_columns import PerfColumns, RawRow, columns_of_perf_data, rows_of
+from analyzer.interfaces.buffers.perf_data_columns import PerfColumns, RawRow, regular_columns, rows_of
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
 from analyzer.interfaces.buffers.winperf_objects import CounterDefinition, WinPerfInstance, WinPerfObject
@@ -93,9 +93,9 @@ def perf_data_rows(data: bytes) -> PerfData:
 
 
 def perf_data_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns:
-    """The values of a performance data buffer as columns; of a damaged one, those before the damage. With `counters`, other values
-    of instances may be left out than those of these counters, those of no stated counter, and the first of each instance."""
-    columns = columns_of_perf_data(data, counters)
+    """The values of a performance data buffer as columns; of a damaged one, those before the damage. With `counters`, an
+    instance may lack values, but not its first, nor those that may be of these counters."""
+    columns = regular_columns(data, counters)
     if columns is not None:
         return columns
     read = perf_data_rows(data)
@@ -338,7 +338,7 @@ def _values(block: Any, reading: Encoding) -> tuple[int | str | None, ...]:
     values = []
     for item in body.values:
         try:
-            values.append(v1_value(item.definition, item.value, reading))
+            values.append(winperf_value(item.definition, item.value, reading))
         except PARSER_ERRORS as error:
             raise LazyError(item, "value") from error
     return tuple(values)

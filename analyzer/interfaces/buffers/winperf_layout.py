@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.cached import cached_property
-from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, v1_value
+from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, winperf_value
 from analyzer.interfaces.buffers.layout import (
     WINPERF_CLOCKS,
     WINPERF_DEFINITION,
@@ -248,7 +248,7 @@ def counter_values(data: bytes, layout: WinperfLayout, number: int, column: int)
 
 def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str | None:
     at = start + definition.offset
-    return v1_value(definition, data[at : at + definition.size] if definition.size else None, Encoding())
+    return winperf_value(definition, data[at : at + definition.size] if definition.size else None, Encoding())
 
 
 class WinperfReader:

@@ -63,13 +63,14 @@ def recognise(calls: CallTable, learner: CatalogLearner, follower: KeyFollower) 
     is_bound = np.ones(len(calls), np.bool_)
     is_bound[unbound] = False
     taken = array("I", np.flatnonzero(is_bound).astype(np.uint32).tobytes())
-    first_times = calls.column("first_time") if unbound else None
+    if not unbound:
+        return taken, notes
+    first_times = calls.column("first_time")
     for positions in list(calls.unbound.values()):
         guess = _only_reading(_Some(calls, positions))
         if guess is None:
             taken.extend(positions)
             continue
-        assert first_times is not None
         frames: set[int] = set()
         in_order = sorted(positions, key=first_times.__getitem__)
         for at in in_order:

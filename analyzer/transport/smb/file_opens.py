@@ -60,12 +60,13 @@ class Sent(NamedTuple):
 
     def server(self, *, is_response: bool) -> Endpoint:
         """The end that answers."""
-        return self.connection.sender(self.direction if is_response else 0 if self.direction else 1)
+        end = self.connection.sender if is_response else self.connection.receiver
+        return end(self.direction)
 
     def carried(self, session_id: int, *, is_response: bool) -> Carried:
         """Where it was, of the session with this id."""
-        server, connection = self.server(is_response=is_response), self.connection
-        client = connection.b if server is connection.a else connection.a
+        ends = self.connection.sender(self.direction), self.connection.receiver(self.direction)
+        client, server = reversed(ends) if is_response else ends
         return Carried(client, server, session_id, self.message.time_ns, self.message.frames)
 
 

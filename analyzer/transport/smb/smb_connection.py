@@ -163,7 +163,7 @@ class SmbConnection:
         connection = self._state.connection
         self._state.name_host(connection.sender(direction).ip, names.calling, "NetBIOS session request")
         if names.called != "*SMBSERVER":
-            other = connection.sender(0 if direction else 1)
+            other = connection.receiver(direction)
             self._state.name_host(other.ip, names.called, "NetBIOS session request")
 
     def _leave_crowded_out(self) -> None:

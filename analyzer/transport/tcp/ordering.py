@@ -312,7 +312,7 @@ class Ordering:
 
     def report(self, half: Half, kind: ProblemKind, frames: tuple[int, ...], text: str, out: list[Event]) -> None:
         connection, direction = half.flow.connection, half.direction
-        where = f"stream {connection.sender(direction)} to {connection.sender(0 if direction else 1)}"
+        where = f"stream {connection.sender(direction)} to {connection.receiver(direction)}"
         out.append(Problem(kind, "tcp", tuple(sorted(set(frames))), f"{where}: {text}"))
 
     # Letting go

@@ -33,6 +33,9 @@ class Connection(Struct, frozen=True):
     def sender(self, direction: Direction) -> Endpoint:
         return self.a if direction == 0 else self.b
 
+    def receiver(self, direction: Direction) -> Endpoint:
+        return self.b if direction == 0 else self.a
+
 
 class Recognised(Event, frozen=True):
     """What a connection carries; the first event of every connection of ours. `client_direction` is that of requests, as far as
