@@ -226,15 +226,16 @@ def _peers() -> list[Contestant]:
 def _group(name: str, slow: int) -> list[Contestant]:
     """Who is measured on a capture."""
     peers, tshark = _peers(), [contestants.TSHARK] if shutil.which("tshark") else []
+    decoders = [one for one in peers if one not in (contestants.CAT, contestants.TCPDUMP)]
     match name:
         case "recorded" | "handles":
-            return [OURS, *contestants.WHOLE]
+            return [OURS, *contestants.WHOLE, *decoders]
         case "tiny":
             return [OURS, *contestants.WHOLE, *peers]
         case "thousand" | "hundred thousand":
-            return [OURS, *(one for one in peers if one not in (contestants.CAT, contestants.TCPDUMP))]
+            return [OURS, *decoders]
         case "watched":
-            return [OURS, contestants.REPORT, contestants.CAT]
+            return [OURS, contestants.REPORT, *decoders]
         case "winperf":
             return [OURS, contestants.AUDIT, *peers]
         case "blocks":
