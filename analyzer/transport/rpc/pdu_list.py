@@ -15,7 +15,7 @@ from analyzer.results.pdus import Fragments, Pdus, Plain, fragment_of, stub_plac
 # in the log), and what opened it.
 _Row = tuple[TracedBytes, int, int, int, int, Plain | tuple[int, int], str]
 # So many bytes of a message stay in memory.
-_ROOM = 1 << 20
+_ROOM = 1 << 22
 
 
 class PduList:

@@ -74,9 +74,9 @@ def test_reasons_stand_in_the_order_of_their_weight() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "spilled", "later"), [(1 << 20, [], [1 << 20, 40]), ((1 << 20) + 1, [(1 << 20) + 1], [(1 << 20) + 1])]
+    ("length", "spilled", "later"), [(4 << 20, [], [4 << 20, 40]), ((4 << 20) + 1, [(4 << 20) + 1], [(4 << 20) + 1])]
 )
-def test_a_megabyte_of_a_message_stays_in_memory(
+def test_four_megabytes_of_a_message_stays_in_memory(
     length: int, spilled: list[int], later: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     appended: list[int] = []
