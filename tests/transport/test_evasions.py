@@ -189,7 +189,3 @@ TOLD = Told(Path(__file__).parent / "evasions.txt", said)
 @pytest.mark.parametrize("name", TOLD.words)
 def test_what_comes_of_an_evasion_is_what_was_read_through(name: str) -> None:
     TOLD.holds(name)
-
-
-def test_the_evasions_are_written_as_they_are() -> None:
-    TOLD.is_as_written()

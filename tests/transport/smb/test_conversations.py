@@ -213,7 +213,3 @@ TOLD = Told(Path(__file__).parent / "conversations.txt", said)
 @pytest.mark.parametrize("name", TOLD.words)
 def test_all_that_is_said_of_a_conversation_is_what_was_read_through(name: str) -> None:
     TOLD.holds(name)
-
-
-def test_the_conversations_are_written_as_they_are() -> None:
-    TOLD.is_as_written()

@@ -93,7 +93,3 @@ TOLD = Told(Path(__file__).parent / "streams.txt", said)
 @pytest.mark.parametrize("name", TOLD.words)
 def test_the_streams_of_a_connection_are_what_was_read_through(name: str) -> None:
     TOLD.holds(name)
-
-
-def test_the_streams_are_written_as_they_are() -> None:
-    TOLD.is_as_written()
