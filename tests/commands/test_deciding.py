@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,12 +34,11 @@ from analyzer.commands.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.screens.views.limit_pages import amount
 from tests.commands.test_collect_progress import Terminal
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
+from tests.commands.test_commands import CLEAR, run
 
 READING = CaptureReading(Keyring(), EngineName.own, DEFAULTS)
 
@@ -339,26 +336,6 @@ def test_tables_of_bytes_are_not_for_terminals(monkeypatch: pytest.MonkeyPatch, 
     assert options._output(parquet, Path("-")) == Path("-")
 
 
-def test_a_buffer_begins_within_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "x"
-    file.write_bytes(b"\0" * 3 + b"a\0b\0\0\0")
-    assert run("decode", file, "--as", "string", "--at", "3").exit_code == 0
-    assert run("decode", file, "--as", "string", "--at", "0x3").exit_code == 0
-    for offset in ("9", "-1", "10"):
-        result = run("decode", file, "--as", "string", f"--at={offset}")
-        assert isinstance(result.exception, InputError)
-        assert str(result.exception) == f"offset {offset} is outside the 9 bytes of {file}"
-    assert run("decode", file, "--as", "string", "--at", "8").exit_code in (0, 1)
-
-
-def test_triage_states_files_that_could_not_be_read_where_it_states_any(tmp_path: Path) -> None:
-    lost = tmp_path / "lost.pcap"
-    lost.write_bytes(b"no capture")
-    for words, named in (((), []), (("--hash",), [CLEAR, lost])):
-        first = json.loads(run("triage", CLEAR, lost, "--format", "jsonl", *words).stdout.splitlines()[0])
-        assert [one["name"] for one in first.get("inputs", [])] == list(map(str, named))
-
-
 def test_what_a_command_cannot_do_is_refused_where_it_was_asked_for(tmp_path: Path) -> None:
     READING.refuse_redaction("no")
     READING.refuse_bounds("no")
@@ -423,46 +400,6 @@ def test_a_password_is_asked_for_at_a_terminal_with_the_name_of_its_owner(monkey
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="there is no standard input to read the password from"):
         capture_reading.asked_password(None)
-
-
-def test_what_a_result_is_made_of_is_stated_without_secrets_and_places(tmp_path: Path) -> None:
-    """Options are stated by their names on the command line, those that were left as they are not."""
-    base = ["timeline", PCQ, "--secrets", SECRETS, "--format", "json", "--hash", "--force", "-o", tmp_path / "x"]
-    stated = ["--tail", "2", "--time", "absolute", "--max-stub", "5000", "--unfold"]
-    assert run(*base, *stated, "--password", "other", "--nt-hash", "ab" * 16).exit_code == 0
-    record = json.loads((tmp_path / "x").read_bytes())[0]
-    assert record["options"] == {
-        "format": "json",
-        "max-stub": "5000",
-        "nt-hash": "(given)",
-        "password": "(given)",
-        "secrets": str(SECRETS),
-        "tail": "2",
-        "time": "absolute",
-        "unfold": "",
-    }
-    assert record["command"] == "timeline"
-    assert [(one["role"], one["name"], one["size"]) for one in record["inputs"]] == [
-        ("capture", str(PCQ), PCQ.stat().st_size)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("words", "is_stated"),
-    [
-        ("audit --format sarif", True),
-        ("audit --format sarif --no-hash", False),
-        ("audit --format junit", False),
-        ("audit --format junit --hash", True),
-        ("timeline --format jsonl", False),
-        ("timeline --format jsonl --hash", True),
-        ("timeline --format jsonl --no-hash", False),
-    ],
-)
-def test_what_a_result_is_made_of_is_stated_on_request_and_in_sarif(words: str, is_stated: bool) -> None:
-    command, *options = words.split()
-    result = run(command, CLEAR, *options)
-    assert (sha256(CLEAR.read_bytes()).hexdigest() in result.stdout.lower()) is is_stated
 
 
 def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
@@ -587,39 +524,6 @@ def test_accounts_are_completed_from_calls_and_sessions_with_and_without_their_d
         ("bob", ""),
     ]
     assert list(completion.complete_account(on_the_line(), "a")) == found[:1]
-
-
-def test_what_an_export_wrote_is_said_with_its_numbers(tmp_path: Path) -> None:
-    def said(*words: object) -> list[str]:
-        result = run("export", CLEAR, *words)
-        assert result.exit_code in (0, 3), result.output
-        return result.stderr.splitlines()
-
-    calls = len(analyze([CLEAR]).calls)
-    everything = said("--pcapng", "-")
-    assert everything == [f"{calls} calls in {everything[0].split()[3]} packets"]
-    assert said("--pcapng", tmp_path / "one", "--tail", "1")[0].startswith("1 call in ")
-    assert said("--pcapng", tmp_path / "two", "--tail", "1")[0].endswith(f" packets, written to {tmp_path / 'two'}")
-    (sliced,) = said("--slice", tmp_path / "three")
-    frames = analyze([CLEAR]).capture.frames
-    assert sliced.startswith(f"{calls} calls in ")
-    assert sliced.endswith(f" packets of {frames}, written to {tmp_path / 'three'}")
-
-
-def test_keys_for_other_tools_are_for_their_owner_alone_and_say_what_is_missing(tmp_path: Path) -> None:
-    lost = tmp_path / "lost.pcap"
-    lost.write_bytes(b"no capture")
-    files = [tmp_path / "lines", tmp_path / "keytab"]
-    result = run("keys", "wireshark", PCQ, lost, "--secrets", SECRETS, "-o", files[0], "--keytab-output", files[1])
-    assert result.exit_code == 6
-    assert result.stderr.startswith(f"{lost}")
-    assert "warning: what follows is as good as the password" in result.stderr
-    assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600, 0o600]
-    nothing = run("keys", "wireshark", PCQ)
-    assert (nothing.exit_code, nothing.stdout) == (0, "")
-    assert nothing.stderr.endswith("no SMB2 session of this capture could be opened with the keys given\n")
-    known = run("keys", "nt-hash", "--password", "password")
-    assert known.stdout == "8846f7eaee8fb117ad06bdd830b7586c\n"
 
 
 def test_progress_is_watched_unless_somebody_else_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -825,11 +729,3 @@ def test_a_collection_on_a_cluster_is_asked_for_as_the_options_say(
     assert given == {"keys": request.keys, "insecure": bool(words)}
     assert executor == ("those", 3, None)
     assert (request.retries, request.profile) == (3, "windows")
-
-
-@pytest.mark.parametrize(("words", "option"), [(("--workers", "1"), "--workers"), (("--memory", "1GB"), "--memory")])
-def test_a_cluster_has_workers_of_its_own(words: tuple[str, ...], option: str, tmp_path: Path) -> None:
-    result = run("collect", CLEAR, "-o", tmp_path / "set", "--scheduler", "tcp://host:1", *words)
-    assert result.exit_code == 2
-    said = " ".join(result.output.replace("│", " ").split())
-    assert f"Invalid value for {option}: the cluster has workers of its own" in said

@@ -24,7 +24,7 @@ from analyzer.screens.formats.conversation import Unwritten, write_conversation
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, here, run
+from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 LUA = truth.CAPTURES.parent / "wireshark" / "pcq.lua"
@@ -147,46 +147,12 @@ def test_no_secret_is_in_what_is_written(tmp_path: Path) -> None:
             assert secret not in data
 
 
-def test_sealed_messages_are_written_as_they_are_and_counted(tmp_path: Path) -> None:
-    path = tmp_path / "sealed.pcapng"
-    result = run("export", PCQ, "--pcapng", path)
-    assert "could not be decrypted" in result.stderr
-    again = analyze([path]).calls
-    assert len(again) == len(analysis_of_file(PCQ.name).calls)
-
-
 def test_messages_that_were_not_kept_are_counted(tmp_path: Path) -> None:
     analysis = analyze([CLEAR], limits=DEFAULTS.__class__(stub=100))
     unwritten = Unwritten()
     with Destination(tmp_path / "x").opened() as out:
         write_conversation(Selection().shown(analysis), out, files=["x"], names={}, unwritten=unwritten)
     assert unwritten.dropped > 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (("export", CLEAR), 2, "--pcapng OUT"),
-        (("export", CLEAR, "--slice", "x", "--engine", "tshark"), 2, "gives no packets"),
-        (("export", "-", "--slice", "x"), 2, "read twice"),
-        (("export", CLEAR, "--slice", "x", "--pcapng", "x"), 2, "--pcapng writes to this file already"),
-        (("export", CLEAR, "--slice", "x", "-Y", "opnum == 999"), 3, "nothing is written"),
-    ],
-)
-def test_what_cannot_be_written_is_a_sentence(arguments: tuple[object, ...], code: int, sentence: str) -> None:
-    ran = here(*arguments)
-    assert ran.returncode == code
-    assert sentence in " ".join(ran.stderr.decode().split())
-    assert not Path("x").exists()
-
-
-def test_captures_are_not_written_over(tmp_path: Path) -> None:
-    copy = tmp_path / "copy.pcap"
-    copy.write_bytes(CLEAR.read_bytes())
-    ran = here("export", copy, "--slice", copy, "--force")
-    assert ran.returncode == 1
-    assert b"it is not written over" in ran.stderr
-    assert copy.read_bytes() == CLEAR.read_bytes()
 
 
 # ------------------------------------------------------------------------------------------------------- --dsb
@@ -212,27 +178,6 @@ def test_a_slice_with_a_key_needs_no_other(file: str, name: str | None, tmp_path
     assert states_of(path) == states_of(capture.path, "--secrets", capture.secrets_path)
     assert "sealed" in states_of(capture.path)
     assert not [problem.text for problem in analyze([path]).problems if "secrets" in problem.text]
-
-
-def test_without_dsb_no_key_is_in_the_slice(tmp_path: Path) -> None:
-    path = tmp_path / "slice.pcapng"
-    assert run("export", PCQ, "--secrets", SECRETS, "--slice", path).exit_code == 0
-    assert "sealed" in states_of(path)
-    assert b"PCQS"[::-1] not in path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--slice", "x", "--dsb", "LAB\\nobody"), "there are keys of: LAB\\perfmon"),
-        (("--pcapng", "x", "--dsb", "LAB\\perfmon"), "only a slice needs keys"),
-    ],
-)
-def test_only_keys_that_are_there_can_be_named(options: tuple[str, ...], sentence: str) -> None:
-    ran = here("export", PCQ, "--secrets", SECRETS, *options)
-    assert ran.returncode == 2
-    assert sentence in " ".join(ran.stderr.decode().split())
-    assert not Path("x").exists()
 
 
 def test_files_that_a_capture_names_as_keytabs_are_not_read(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +27,6 @@ def layer_kinds(path: Path) -> tuple[set[str], set[str | None]]:
                 lacking.add(outlines[outline][-1])
                 kinds |= {outlines[layer[0]][1] for layer in layers}
     return kinds, lacking
-
-
-def test_show_prints_them_when_asked() -> None:
-    plain, asked = (run("show", CLEAR, "--call", 5, *more) for more in ((), ("--packets",)))
-    assert "SMB2 header" not in plain.stdout
-    assert "Ethernet header" in asked.stdout
-    assert "SMB2 WRITE request" in asked.stdout
-    record = json.loads(run("show", CLEAR, "--call", 5, "--packets", "--format", "jsonl").stdout)
-    ids = [layer["id"] for layer in record["layers"]["response"]["carriers"]]
-    assert ids == ["response.frame1", "response.tcp1", "response.smb1"]
-    assert (
-        "carriers" not in json.loads(run("show", CLEAR, "--call", 5, "--format", "jsonl").stdout)["layers"]["request"]
-    )
-
-
-def test_a_pipe_is_read_once_and_says_so() -> None:
-    shown = run("show", "-", "--call", 5, "--packets", stdin=CLEAR.read_bytes())
-    assert "not shown: the capture came through a pipe, which is read once" in " ".join(shown.stdout.split())
 
 
 def test_a_page_has_them_and_that_of_a_case_says_what_it_lacks(tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ from analyzer.collect.manifest import Manifest, SkippedEntry, TableEntry
 from analyzer.commands import completion
 from analyzer.commands.collect import _report
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.probe import _credentials
-from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
 
@@ -50,22 +48,6 @@ def test_a_collection_names_ten_problems_and_counts_the_others(capsys: pytest.Ca
     assert said[9:11] == ["9.pcap is no capture", "and 2 more problems of this kind"]
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (("nowhere.pcap",), "nowhere.pcap: there is no such file"),
-        ((CLEAR, "--profile", "lenient"), "there are spec, windows, strict"),
-    ],
-)
-def test_a_collection_of_nothing_or_by_an_unknown_profile_is_refused(
-    tmp_path: Path, options: tuple[object, ...], why: str
-) -> None:
-    result = run("collect", *options, "-o", tmp_path / "set")
-    assert result.exit_code != 0
-    said = result.output + str(result.exception or "")
-    assert why in " ".join(said.replace("│", " ").split())
-
-
 def test_without_a_capture_there_is_no_machine_or_account_to_offer_and_the_objects_of_windows(tmp_path: Path) -> None:
     large = tmp_path / "large.pcap"
     with large.open("wb") as file:
@@ -75,13 +57,6 @@ def test_without_a_capture_there_is_no_machine_or_account_to_offer_and_the_objec
         assert list(completion.complete_machine(context, "")) == []
         assert list(completion.complete_account(context, "")) == []
         assert ("\\Processor(*)\\*", "") in completion.complete_counter(context, "\\proc")
-
-
-def test_an_nt_hash_has_thirty_two_digits() -> None:
-    assert _credentials("LAB\\u", None, "AB" * 16).nt_hash == "AB" * 16
-    for given in ("AB" * 15, "XY" * 16):
-        with pytest.raises(InputError, match="32 hexadecimal digits"):
-            _credentials("u", None, given)
 
 
 def test_nt_hashes_go_into_a_keytab_beside_the_session_keys(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from analyzer.commands.commands import command_line
-from tests.commands.test_commands import CAPTURES, CLEAR, run
+from tests.commands.test_commands import CAPTURES, run
 from tests.commands.test_commands import records as lines
 from tests.corpus import CORPUS
 
@@ -80,12 +80,6 @@ def test_findings_of_a_time(middle: tuple[str, list[int]]) -> None:
     assert [one for one in everything if one in found] == found
 
 
-def test_counters_by_their_values() -> None:
-    found = records("counters", "--filter", "value > 100 && unit == ''")
-    everything = records("counters")
-    assert found == [one for one in everything if (one["value"] or 0) > 100 and one["unit"] == ""] != []
-
-
 def test_users_of_commands(calls: list[dict[str, Any]]) -> None:
     users = sorted({one["auth"]["user"] for one in calls if one["auth"]["user"]})
     assert users
@@ -98,41 +92,6 @@ def test_users_of_commands(calls: list[dict[str, Any]]) -> None:
         for handle in records("handles", "--user", user):
             assert {event["call"] for event in handle["events"]} <= set(numbers)
         assert {one["user"] for one in records("sessions", "--user", user)} == {user}
-
-
-def test_what_nobody_did_is_said_to_be_so() -> None:
-    for command in ("stats", "handles", "timeline", "triage"):
-        result = run(command, POLLS, *KEYS, "--user", "nobody")
-        assert result.exit_code in (0, 3)
-        assert "no call passes: user nobody" in result.stdout.lower()
-
-
-def test_text_says_that_it_is_of_a_part() -> None:
-    shown = run("stats", POLLS, *KEYS, "--interface", "PerflibV2", "--since", "100ms").stdout
-    assert " (since 100ms, interface PerflibV2)" in shown.replace("\n    ", " ")
-    assert "Only calls" not in shown
-
-
-def test_one_call_is_shown_by_what_selects_it() -> None:
-    by_number = run("show", POLLS, *KEYS, "--call", "7")
-    assert run("show", POLLS, *KEYS, "--filter", "number == 7").stdout == by_number.stdout
-    assert run("show", POLLS, *KEYS).exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "sentence"),
-    [
-        ("--since", "yesterday", "yesterday is no time"),
-        ("--server", "10.0.0.1/99", "10.0.0.1/99 is no machine"),
-        ("--interface", "nonsense", "nonsense is no interface that is known by name"),
-        ("--filter", "number ==", "column"),
-    ],
-)
-def test_what_cannot_select_is_wrong_usage(option: str, value: str, sentence: str) -> None:
-    for command in ("stats", "counters", "audit"):
-        result = run(command, POLLS, option, value)
-        assert result.exit_code == 2
-        assert sentence in " ".join(result.stderr.replace("│", " ").split()) + str(result.exception)
 
 
 def test_options_are_completed_from_the_capture() -> None:
@@ -159,11 +118,3 @@ def test_calls_that_are_asked_for_are_enough_whatever_they_are_about() -> None:
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert 'svcctl.RCreateServiceWOW64W "PSEXESVC"' in shown.stdout
     assert run("timeline", path, "--interface", "winreg").exit_code == 3
-
-
-@pytest.mark.parametrize("command", ["timeline", "stats"])
-def test_where_no_account_passes_those_there_are_are_named(command: str) -> None:
-    accounts = "accounts of this capture: LAB\\perfmon; a filter needs the domain too, or contains"
-    assert accounts in run(command, CLEAR, "-Y", "user == perfmon").stdout
-    assert "accounts of" not in run(command, CLEAR, "-Y", "opnum == 99").stdout
-    assert "accounts of" not in run(command, CLEAR, "-Y", r"user == LAB\perfmon").stdout

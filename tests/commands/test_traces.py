@@ -220,25 +220,6 @@ def test_tshark_numbers_what_was_written_as_we_do(trace: Path, tmp_path: Path) -
     assert all(row[3].startswith("PID=") for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("x.etl", "y.etl", "--frames", "OUT"), "name one capture"),
-        (("x.etl", "--frames", "OUT", "--slice", "OUT2"), "frames are written alone"),
-        (("-", "--frames", "OUT"), "cannot be read twice"),
-        (("x.etl", "--frames", "OUT", "--redact"), "frames are written as they were captured"),
-    ],
-)
-def test_frames_are_refused_in_one_sentence(
-    trace: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
-) -> None:
-    paths = {"x.etl": str(trace), "y.etl": str(CAPTURE), "OUT": str(tmp_path / "a"), "OUT2": str(tmp_path / "b")}
-    code, text = said("export", *(paths.get(each, each) for each in arguments))
-    assert code == 2
-    assert words in " ".join(text.split())
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.needs("tshark", "pyshark")
 def test_the_second_engine_refuses_a_trace_in_one_sentence(trace: Path) -> None:
     code, words = said("timeline", str(trace), "--engine", "tshark")

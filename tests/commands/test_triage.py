@@ -17,9 +17,8 @@ from analyzer.pipeline.verify import stated_by
 from analyzer.results.evidence import FileDigest
 from tests.build.buffers import identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, Calls, winreg, write_capture
-from tests.build.capture import pcap
 from tests.build.rpc import CHANNEL
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, frame, here, run
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, here, run
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
 
@@ -34,50 +33,6 @@ def triaged(*arguments: object) -> tuple[int, list[dict[str, object]]]:
 
 def of(records: list[dict[str, object]], kind: str) -> list[dict[str, object]]:
     return [record for record in records if record["record"] == kind]
-
-
-def test_files_that_hold_nothing_cost_one_line(tmp_path: Path) -> None:
-    dns, text = tmp_path / "dns.pcap", tmp_path / "notes.txt"
-    dns.write_bytes(pcap([(1_700_000_000_000_000_000, frame())]))
-    text.write_text("It was a dark and stormy night. " * 9)
-    result = run("triage", dns)
-    assert result.exit_code == 3
-    assert result.stdout == f"{dns} holds 1 frame, but neither SMB nor DCERPC among them.\n"
-    both = run("triage", dns, text, tmp_path / "gone.pcap")
-    assert both.exit_code == 6
-    first, second, gone, empty, last = both.stdout.splitlines()
-    assert "there is no such file" in gone
-    assert first == result.stdout.rstrip()
-    assert "is not a capture" in second
-    assert (empty, last) == ("", "3 files: 0 with performance traffic, 2 unreadable; findings: none")
-
-
-def test_findings_are_ranked_with_frames_and_the_command_that_shows_more() -> None:
-    code, records = triaged(TWO, "--secrets", TWO_KEYS)
-    (file,) = of(records, "triage-file")
-    assert (file["outcome"], file["performance_calls"], file["encrypted_calls"]) == ("performance traffic", 210, 0)
-    assert {who["user"] for who in file["who"]} == {"LAB\\perfmon", "LAB\\monitor2"}  # type: ignore[attr-defined]
-    found = of(records, "triage-finding")
-    assert [finding["rank"] for finding in found] == list(range(1, len(found) + 1))
-    severities = ["high", "medium", "info"]
-    assert [finding["severity"] for finding in found] == sorted(
-        (str(finding["severity"]) for finding in found), key=severities.index
-    )
-    for finding in found:
-        assert finding["frames"]
-        assert str(finding["command"]).startswith("pcq-analyzer ")
-    assert code == (11 if file["findings"].get("high") else 10 if file["findings"].get("medium") else 0)  # type: ignore[attr-defined]
-    assert triaged(TWO, "--secrets", TWO_KEYS, "--fail-on", "never")[0] == 0
-
-
-def test_what_stayed_encrypted_says_what_would_decrypt_it() -> None:
-    code, records = triaged(PCQ)
-    assert code == 10
-    (file,) = of(records, "triage-file")
-    assert file["encrypted_calls"] == file["performance_calls"]
-    assert file["decrypted_with"] == ["the password or NT hash of LAB\\perfmon (--secrets, --password, --nt-hash)"]
-    (finding,) = (one for one in of(records, "triage-finding") if one["kind"] == "encrypted")
-    assert finding["count"] == file["encrypted_calls"]
 
 
 NTLM = CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.pcap"
@@ -123,33 +78,11 @@ def test_each_command_that_is_printed_works_where_it_is_pasted(
             assert set(finding["call_numbers"]) <= numbers, command  # type: ignore[call-overload]
 
 
-def test_secrets_are_read_of_the_file_that_the_environment_names(tmp_path: Path) -> None:
-    environment = {"PCQ_SECRETS": str(NTLM_KEYS)}
-    for command in ("triage", "timeline", "stats", "audit", "samples"):
-        named = run(command, NTLM, "--format", "jsonl", env=environment)
-        assert named.stdout == run(command, NTLM, "--secrets", NTLM_KEYS, "--format", "jsonl").stdout.replace(
-            f" --secrets {NTLM_KEYS}", ""
-        )
-    # What is given is read in its place.
-    gone = {"PCQ_SECRETS": str(tmp_path / "gone.toml")}
-    assert run("stats", NTLM, "--secrets", NTLM_KEYS, env=gone).exit_code == 0
-    missing = run("stats", NTLM, env=gone)
-    assert "cannot read the secrets file" in str(missing.exception)
-
-
 def test_a_command_printed_in_a_notebook_names_the_keys() -> None:
     from_file = analyze(NTLM, NTLM_KEYS).triage["command"].to_list()
     assert all(f"--secrets {NTLM_KEYS}" in command for command in from_file)
     from_memory = analyze(NTLM, json.loads(NTLM_KEYS.read_text())).triage["command"].to_list()
     assert all("--secrets SECRETS_FILE" in command for command in from_memory)
-
-
-def test_the_table_holds_the_findings(tmp_path: Path) -> None:
-    path = tmp_path / "findings.csv"
-    assert run("triage", PCQ, "--format", "csv", "-o", path).exit_code == 10
-    header, *rows = path.read_text().splitlines()
-    assert header.startswith("file,rank,severity,kind,text")
-    assert len(rows) == len(of(triaged(PCQ)[1], "triage-finding"))
 
 
 @pytest.mark.parametrize(

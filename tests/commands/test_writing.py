@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import shutil
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -114,39 +112,6 @@ def test_parquet_goes_into_pipes_when_asked_for(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout[:4]) == (0, b"PAR1")
 
 
-def test_no_file_of_the_command_is_written_over(tmp_path: Path) -> None:
-    keytab = tmp_path / "k.keytab"
-    assert run("keys", "keytab", "host/s.example@EXAMPLE", "--password", "x", "-o", keytab).exit_code == 0
-    secrets = tmp_path / "s.json"
-    secrets.write_text(json.dumps({"keytabs": ["k.keytab"]}))
-    metadata, baseline = tmp_path / "m.json", tmp_path / "b.json"
-    assert run("export-metadata", PCQ, "--secrets", SECRETS, "-o", metadata).exit_code == 0
-    assert run("audit", CLEAR, "--write-baseline", baseline).exit_code == 0
-    read = ["--secrets", secrets, "--metadata", metadata]
-    for path in (secrets, keytab, metadata):
-        result = run("timeline", CLEAR, *read, "-o", path, "--force")
-        assert "is read by this command" in str(result.exception), path
-    for options in (["-o", baseline], ["--write-baseline", baseline], ["--write-baseline", secrets]):
-        result = run("audit", CLEAR, *read, "--baseline", baseline, *options, "--force")
-        assert "is read by this command" in str(result.exception), options
-    result = run("keys", "wireshark", CLEAR, "--keytab", keytab, "--keytab-output", keytab, "--force")
-    assert "is read by this command" in str(result.exception)
-
-
-def test_an_output_that_cannot_be_written_is_said_before_anything_is_read(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"mine")
-    result = run("timeline", tmp_path / "no such capture", "-o", tmp_path / "x")
-    assert "exists already" in str(result.exception)
-
-
-def test_a_keytab_is_private_also_in_the_place_of_another_file(tmp_path: Path) -> None:
-    path = tmp_path / "k"
-    path.write_bytes(b"")
-    path.chmod(0o644)
-    assert run("keys", "keytab", "host/s.example@EXAMPLE", "--password", "x", "-o", path, "--force").exit_code == 0
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
 @pytest.mark.parametrize("form", ["text", "jsonl", "csv"])
 def test_a_closed_standard_output_is_a_sentence_and_70(form: str) -> None:
     words = [sys.executable, "-m", "analyzer", "timeline", str(CLEAR), "--format", form]
@@ -175,50 +140,8 @@ def given(folder: Path) -> list[object]:
     return [*sorted(folder.iterdir()), folder / "gone.pcap", folder / "*.nothing"]
 
 
-def test_files_that_cannot_be_read_are_problems_and_the_rest_is_read(folder: Path) -> None:
-    result = run("timeline", *given(folder), "--format", "jsonl")
-    assert result.exit_code == 6
-    found = records(result.stdout)
-    assert found[0]["files"] == [str(folder / "other.pcap"), str(folder / "good.pcap")]  # by time
-    assert len([one for one in found if one["record"] == "call"]) > 15
-    lost = {str(one["text"]) for one in found if one["record"] == "problem" and one["kind"] == "unreadable"}
-    for name in ("empty", "paper", "folder", "gone"):
-        assert any(f"{name}.pcap" in text for text in lost), name
-    assert len(lost) == 5
-    assert set(result.stderr.splitlines()) == lost
-
-
-def test_every_command_goes_on_without_files_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
-    for words in (
-        ["samples"],
-        ["counters"],
-        ["handles"],
-        ["stats"],
-        ["processes"],
-        ["sessions"],
-        ["hosts"],
-        ["keys", "wireshark"],
-    ):
-        assert run(*words, *given(folder)).exit_code == 6, words
-    assert run("show", *given(folder), "--call", "1").exit_code == 6
-    assert run("export-metadata", *given(folder)).exit_code == 6
-    assert run("audit", *given(folder), "--select", "PCQ210").exit_code == 6
-    matrix = run("audit", "--matrix", *given(folder), "--select", "PCQ210", "--format", "jsonl")
-    assert matrix.exit_code == 6
-    assert set(records(matrix.stdout)[0]["verdicts"]) == {  # type: ignore[call-overload]
-        str(folder / "good.pcap"),
-        str(folder / "other.pcap"),
-    }
-
-
 @pytest.mark.needs("tshark")
 def test_one_good_file_among_bad_ones_is_read_by_tshark_as_well(folder: Path) -> None:
     result = run("timeline", *given(folder), "--engine", "tshark", "--format", "jsonl")
     assert result.exit_code == 6
     assert len([one for one in records(result.stdout) if one["record"] == "call"]) > 15
-
-
-def test_where_no_file_can_be_read_there_is_no_result(folder: Path) -> None:
-    result = run("timeline", folder / "empty.pcap", folder / "gone.pcap")
-    assert isinstance(result.exception, InputError)
-    assert str(result.exception).startswith("None of 2 files can be read. ")

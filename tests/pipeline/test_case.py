@@ -135,19 +135,6 @@ def test_the_command_saves_and_all_commands_open(tmp_path: Path) -> None:
         assert any("privacy.pcap" in note for note in getattr(result.exception, "__notes__", ()))
 
 
-def test_a_case_states_which_captures_it_is_of(tmp_path: Path) -> None:
-    case, result, other = tmp_path / "x.pcq", tmp_path / "x.jsonl", CAPTURES / NAMES[1]
-    run("save", PCQ, "--secrets", SECRETS, "-o", case)
-    assert run("verify", case, PCQ).exit_code == 0
-    assert run("verify", case, other).exit_code == 7
-    run("sessions", case, "--hash", "--format", "jsonl", "-o", result)
-    assert run("verify", result, PCQ).exit_code == 0
-    assert run("verify", result, case).exit_code == 0
-    by_notebook = pcq.analyze(PCQ, secrets=SECRETS).save(tmp_path / "y.pcq")
-    assert run("verify", by_notebook, PCQ).exit_code == 0
-    assert run("verify", KEPT, PCQ).exit_code == 1
-
-
 def test_the_manifest_counts_calls_and_what_could_not_be_read(tmp_path: Path) -> None:
     case = tmp_path / "x.pcq"
     run("save", CAPTURES / "n_pcq_dropseg.pcap", "-o", case)
