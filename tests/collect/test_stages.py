@@ -185,6 +185,7 @@ def test_a_conversation_is_read_from_its_pieces_and_from_those_of_the_kdcs_its_h
         ("a.pcap", True),
         ("in/a.PCAPNG", True),
         ("a.cap", True),
+        ("net.etl", True),
         ("a.pcap.gz", True),
         ("ring.pcap12", True),
         ("ring.pcapng1", True),

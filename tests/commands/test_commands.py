@@ -80,12 +80,6 @@ def frame(text: bytes = b"hello") -> bytes:
 # ------------------------------------------------------------------------------------------------ formats
 
 
-def test_json_lines_go_out_and_messages_go_aside() -> None:
-    done = process("samples", CLEAR, "--format", "jsonl")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert {record["record"] for record in records(done.stdout.decode())} == {"sample"}
-
-
 @pytest.mark.parametrize("command", ["timeline", "samples", "sessions", "hosts"])
 def test_tables_read_back(command: str, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"

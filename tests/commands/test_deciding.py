@@ -336,20 +336,6 @@ def test_tables_of_bytes_are_not_for_terminals(monkeypatch: pytest.MonkeyPatch, 
     assert options._output(parquet, Path("-")) == Path("-")
 
 
-def test_what_a_command_cannot_do_is_refused_where_it_was_asked_for(tmp_path: Path) -> None:
-    READING.refuse_redaction("no")
-    READING.refuse_bounds("no")
-    READING.refuse_cases([str(CLEAR)], "no")
-    with pytest.raises(typer.BadParameter, match="no names"):
-        reading(redact=True).refuse_redaction("no names")
-    with pytest.raises(typer.BadParameter, match="as a whole"):
-        reading(read_frames=1).refuse_bounds("as a whole")
-    assert run("save", CLEAR, "-o", tmp_path / "x.pcq").exit_code == 0
-    with pytest.raises(InputError, match=r"x\.pcq is a case, and no packets are in it") as refused:
-        READING.refuse_cases([str(CLEAR), str(tmp_path / "x.pcq")], "no packets are in it")
-    assert refused.value.hint == f"The case was saved of {CLEAR}."
-
-
 def test_files_of_patterns_are_found_below_directories(tmp_path: Path) -> None:
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)

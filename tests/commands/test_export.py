@@ -25,6 +25,7 @@ from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
+from tests.secrets import leaks
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 LUA = truth.CAPTURES.parent / "wireshark" / "pcq.lua"
@@ -137,14 +138,10 @@ def test_names_of_addresses_go_with_it(tmp_path: Path) -> None:
         assert set(shown.stdout.split()) <= {"PERFSRV", "perfsrv.lab.test", "vm"}
 
 
-def test_no_secret_is_in_what_is_written(tmp_path: Path) -> None:
-    user = json.loads(SECRETS.read_bytes())["users"][0]
-    for option in ("--pcapng", "--slice"):
-        path = tmp_path / f"{option[2:]}.pcapng"
-        run("export", PCQ, "--secrets", SECRETS, option, path)
-        data = path.read_bytes()
-        for secret in (user["password"].encode(), user["password"].encode("utf-16-le")):
-            assert secret not in data
+@pytest.mark.parametrize("option", ["--pcapng", "--slice"])
+def test_no_secret_is_in_what_is_written(option: str, tmp_path: Path) -> None:
+    assert run("export", PCQ, "--secrets", SECRETS, option, tmp_path / "x").exit_code == 0
+    assert not leaks((tmp_path / "x").read_bytes())
 
 
 def test_messages_that_were_not_kept_are_counted(tmp_path: Path) -> None:

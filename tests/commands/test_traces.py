@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import lz4.frame
 import pytest
-import zstandard
 
 from analyzer.capture.reader import CaptureReader
 from tests.build.capture import Pcapng, read
-from tests.build.etl import NDIS, PKTMON, T0, Etl, ndis_packet, pktmon_component, pktmon_packet
+from tests.build.etl import PKTMON, T0, Etl, pktmon_component, pktmon_packet
 from tests.commands.test_commands import here
+from tests.commands.typed import trace_data
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = ROOT / "captures" / "n_v1_pcapng.pcapng"
@@ -34,59 +30,14 @@ def said(*arguments: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The frames of a capture of ours as `netsh trace` writes them."""
-    frames, _, _ = read(CAPTURE)
-    etl = Etl(buffer_size=16384, started_ns=frames[0].time_ns).computer(frames[0].time_ns, "WIN-PC7")
-    for number, frame in enumerate(frames):
-        etl.event(
-            frame.time_ns, NDIS, 1001, ndis_packet(frame.data), processor=number % 3, process=(4, 4, 812)[number % 3]
-        )
     path = tmp_path_factory.mktemp("trace") / "net.etl"
-    path.write_bytes(etl.data())
+    path.write_bytes(trace_data())
     return path
-
-
-COMPRESSED = {
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zst": zstandard.compress,
-    "lz4": lz4.frame.compress,
-}
 
 
 def calls_of(output: str) -> list[dict[str, Any]]:
     records = [json.loads(line) for line in output.splitlines()]
     return [record for record in records if record["record"] in ("call", "session", "problem")]
-
-
-def test_the_calls_of_a_trace_are_those_of_the_same_frames_in_pcapng(trace: Path, tmp_path: Path) -> None:
-    wanted = calls_of(text("timeline", str(CAPTURE), "--format", "jsonl"))
-    assert len(wanted) > 10
-    assert calls_of(text("timeline", str(trace), "--format", "jsonl")) == wanted
-    assert text("timeline", str(trace)).splitlines()[2] == "trace of WIN-PC7, Windows build 19045"
-    assert calls_of(text("timeline", "-", "--format", "jsonl", stdin=trace.read_bytes())) == wanted
-    for name, compress in COMPRESSED.items():
-        packed = tmp_path / f"net.etl.{name}"
-        packed.write_bytes(compress(trace.read_bytes()))
-        assert calls_of(text("timeline", str(packed), "--format", "jsonl")) == wanted
-
-
-@pytest.mark.parametrize("name", ["triage", "sessions", "hosts", "processes", "handles", "stats", "counters", "audit"])
-def test_every_command_says_of_a_trace_what_it_says_of_pcapng(name: str, trace: Path, tmp_path: Path) -> None:
-    same = tmp_path / trace.name
-    same.write_bytes(CAPTURE.read_bytes())
-
-    def said_of(path: Path) -> tuple[int, str]:
-        ran = here(name, str(path), "--format", "jsonl")
-        records = [json.loads(line) for line in ran.stdout.decode().replace(str(path), "FILE").splitlines()]
-        for record in records:
-            record.pop("traces", None)
-        return ran.returncode, json.dumps(records, indent=1)
-
-    code, wanted = said_of(same)
-    assert code in (0, 3, 10, 11, 12)
-    assert said_of(trace) == (code, wanted)
 
 
 def test_a_trace_and_pcapng_of_one_conversation_are_read_in_the_order_of_their_times(
@@ -120,44 +71,6 @@ def test_a_trace_and_pcapng_of_one_conversation_are_read_in_the_order_of_their_t
     page = tmp_path / "both.html"
     assert here("report", *pair, "-o", str(page)).returncode == 0
     assert b"a.etl" in page.read_bytes()
-
-
-def test_what_a_trace_says_beside_packets_is_in_the_capture_record_and_in_a_case(trace: Path, tmp_path: Path) -> None:
-    first = json.loads(text("timeline", str(trace), "--format", "jsonl").splitlines()[0])
-    (facts,) = first["traces"]
-    assert (facts["file"], facts["computer"], facts["os_build"]) == (str(trace), "WIN-PC7", 19045)
-    assert facts["process_hints"] == [{"process": 4, "frames": 72}, {"process": 812, "frames": 36}]
-    assert [each["name"] for each in facts["interfaces"]] == ["eth:12:0"]
-    assert facts["started_ns"] == first["first_time_ns"]
-    case = tmp_path / "net.pcq"
-    text("save", str(trace), "-o", str(case))
-    assert json.loads(text("timeline", str(case), "--format", "jsonl").splitlines()[0]) == first
-    (hidden,) = json.loads(text("timeline", str(trace), "--format", "jsonl", "--redact").splitlines()[0])["traces"]
-    assert "WIN-PC7" not in json.dumps(hidden)
-    assert hidden["interfaces"][0]["name"] == ""
-    assert "traces" not in json.loads(text("timeline", str(CAPTURE), "--format", "jsonl").splitlines()[0])
-
-
-def test_a_directory_is_searched_for_traces(trace: Path, tmp_path: Path) -> None:
-    out = tmp_path / "dataset"
-    assert here("collect", str(trace.parent), "-o", str(out)).returncode in (0, 3)
-    assert "net.etl" in (out / "manifest.json").read_text("utf-8")
-
-
-def test_frames_written_for_wireshark_have_the_numbers_of_here(trace: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.pcapng"
-    code, words = said("export", str(trace), "--frames", str(out))
-    assert (code, words) == (0, f"108 frames, written to {out}\n")
-    frames, problems, _ = read(out)
-    assert (frames, problems) == read(trace)[:2]
-    assert calls_of(text("timeline", str(out), "--format", "jsonl")) == calls_of(
-        text("timeline", str(trace), "--format", "jsonl")
-    )
-    same = here("diff", str(trace), str(out))
-    assert (same.returncode, same.stdout.decode().splitlines()[-1]) == (
-        0,
-        "17 pairs of calls compared: no difference: all calls were compared",
-    )
 
 
 @pytest.mark.needs("tshark")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.errors import InputError
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, VECTORS, here, process, records, run
+from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, VECTORS, here, records, run
 
 # As long as `_Total`, which it replaces in a capture: an escape sequence, a mark that turns letters round, a formula.
 NAME = "=\x1b[J\u202e\x9b"
@@ -105,11 +105,6 @@ def test_minus_is_standard_output_and_a_file_gets_the_same(
     assert Path("x").read_bytes() == b"mine"
     run(*WRITERS[name], "-o", "x", "--force")
     assert Path("x").read_bytes() == shown
-
-
-def test_parquet_goes_into_pipes_when_asked_for(tmp_path: Path) -> None:
-    done = process("samples", CLEAR, "--format", "parquet", "-o", "-")
-    assert (done.returncode, done.stdout[:4]) == (0, b"PAR1")
 
 
 @pytest.mark.parametrize("form", ["text", "jsonl", "csv"])

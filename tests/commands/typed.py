@@ -12,7 +12,10 @@ the end, the files that are there now, and which of them are for their owner alo
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import re
 import shlex
 import zipfile
@@ -25,14 +28,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import lz4.frame
 import polars as pl
+import zstandard
+from msgspec.structs import replace
 
 from analyzer import __version__
 from analyzer.auth.ntlm import nt_hash
-from tests.build.buffers import Block, perf_data
-from tests.build.calls import write_capture
-from tests.build.capture import frames_of, pcap, pcapng
+from analyzer.core.events import Event
+from tests.build.buffers import Block, identifier, perf_data, wide
+from tests.build.calls import COUNTERSET, Calls, winreg, write_capture
+from tests.build.capture import frames_of, pcap, pcapng, read
 from tests.build.cases import contents
+from tests.build.etl import NDIS, Etl, ndis_packet
+from tests.build.rpc import CHANNEL
 from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, USER, VECTORS, frame, here
 from tests.questions.differences.script import everything, perflib, services
 
@@ -56,6 +65,8 @@ THERE = {
     "counterset.bin": BUFFER,
     "winperf.bin": VECTORS / "v1_perf_data_block.bin",
     "identifiers.bin": VECTORS / "ident_add_reply.bin",
+    "net.pcapng": CAPTURES / "n_v1_pcapng.pcapng",
+    "kept.pcq": KEPT,
     "damaged.bin": VECTORS / "bad_data_count_mismatch.bin",
 }
 MADE: dict[str, bytes | Callable[[], bytes]] = {
@@ -86,6 +97,16 @@ MADE: dict[str, bytes | Callable[[], bytes]] = {
     "odd.pcq": lambda: _case(version="1"),
     "other.pcq": lambda: _case(format="other"),
     "dataset.pcq": lambda: _case(format="pcq-dataset"),
+    "net.etl": lambda: trace_data(),
+    "net.etl.gz": lambda: gzip.compress(_content("net.etl")),
+    "net.etl.bz2": lambda: bz2.compress(_content("net.etl")),
+    "net.etl.xz": lambda: lzma.compress(_content("net.etl")),
+    "net.etl.zst": lambda: zstandard.compress(_content("net.etl")),
+    "net.etl.lz4": lambda: lz4.frame.compress(_content("net.etl")),
+    "refused.pcapng": lambda: _capture(*_asked(5)),
+    "small.pcapng": lambda: _capture(*_asked(8)),
+    "none.pcapng": lambda: _capture(*_asked(0)),
+    "denied.pcapng": lambda: _capture(*_denied()),
     "everything.pcapng": lambda: _capture(*everything()),
     "everything2.pcapng": lambda: _capture(*everything()),
     "less.pcapng": lambda: _capture(*perflib(), *services()),
@@ -102,6 +123,38 @@ _CHANCE = re.compile(
 def _capture(*made: Any) -> bytes:
     with TemporaryDirectory() as folder:
         return write_capture(Path(folder) / "x", *made).read_bytes()
+
+
+def _asked(status: int) -> Iterator[Event]:
+    """A client asks for processes and gets none."""
+    make = Calls()
+    asked = make.stub().string("\\\\SRV1").uuid(COUNTERSET).uint(4096)
+    yield make.registration(9, wide("Process"))
+    yield make.exchange(2, asked, make.sized(b"", status, needed=4096 if status else 0))
+    yield make.open_query()
+    yield make.validate(identifier(COUNTERSET, counter=1, name="a"))
+    yield make.counter_data(perf_data([]) if status == 0 else b"", status=status, needed=4096)
+
+
+def _denied() -> Iterator[Event]:
+    """All answers are ERROR_ACCESS_DENIED, of both interfaces."""
+    make, registry = Calls(), winreg(channel=replace(CHANNEL, number=1), first_frame=40)
+    yield make.exchange(0, make.stub().string("\\\\S").uint(256), make.sized(b"", 5, element=16, room=256))
+    yield make.registration(9, b"", status=5)
+    yield make.exchange(2, make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096), make.sized(b"", 5))
+    yield make.open_query(status=5)
+    yield registry.open_key()
+    yield from (registry.query_value(name, None, status=5) for name in ("230", "Counter 009"))
+
+
+def trace_data() -> bytes:
+    """The frames of `net.pcapng` as `netsh trace` writes them."""
+    frames, _, _ = read(THERE["net.pcapng"])
+    etl = Etl(buffer_size=16384, started_ns=frames[0].time_ns).computer(frames[0].time_ns, "WIN-PC7")
+    for number, one in enumerate(frames):
+        process = (4, 4, 812)[number % 3]
+        etl.event(one.time_ns, NDIS, 1001, ndis_packet(one.data), processor=number % 3, process=process)
+    return etl.data()
 
 
 def _case(**manifest: object) -> bytes:
