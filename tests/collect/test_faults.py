@@ -9,7 +9,6 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
-import polars as pl
 import pytest
 
 import analyzer as pcq
@@ -24,7 +23,6 @@ from tests.collect.sets import (
     collected,
     frames_of,
     keyring_of,
-    moved,
     of_dataset,
     readdressed,
     rotated,
@@ -347,44 +345,3 @@ def test_a_dataset_that_would_lose_what_was_decrypted_stays_as_it_was(name: str,
     (given / "3.pcap").write_bytes(pcap(frames[-9:], magic=NANO, network=link_type))
     collected(given, out, Keyring(), fewer_rows=True)
     assert of_dataset(out)[0]["samples"].height < rows
-
-
-def test_other_programs_open_the_tables_and_a_notebook_has_them_lazily(tmp_path: Path) -> None:
-    import duckdb
-    import pandas as pd
-
-    _, frames = frames_of(CAPTURES / CLEAR)
-    day = 86_400 * 10**9
-    (tmp_path / "in").mkdir()
-    for number in range(2):
-        talk = moved(readdressed(frames, "10.0.0.1", f"10.0.1.{number}"), number * day)
-        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(talk, magic=NANO))
-    out = tmp_path / "out"
-    collected(tmp_path / "in", out, Keyring())
-    ds = pcq.open(out)
-    rows = ds.manifest.tables["samples"].rows
-    assert isinstance(ds.samples, pl.LazyFrame)
-    counts = ds.samples.group_by("day", "server").len().collect()
-    assert counts.height == 2
-    assert counts["len"].sum() == rows
-    of_samples, of_problems = (
-        f"read_parquet('{out}/{table}/**/*.parquet', hive_partitioning=true)" for table in ("samples", "problems")
-    )
-    found = duckdb.sql(f"SELECT count(*), count(DISTINCT day), count(DISTINCT server) FROM {of_samples}")
-    assert found.fetchall() == [(rows, 2, 2)]
-    nobody = duckdb.sql(f"SELECT count(*) FROM {of_problems} WHERE server = 'none'").fetchall()
-    assert nobody == [(ds.problems.filter(pl.col("server") == "none").collect().height,)]
-    assert len(pd.read_parquet(out / "samples")) == rows
-    table = ds.calls.collect()
-    number = table["call"][-1]
-    cap = ds.conversation(number >> 32)
-    assert cap.call(number & 0xFFFFFFFF)["number"] == number & 0xFFFFFFFF
-    assert sum(ds.conversations()["calls"]) == table.height
-    assert ds.counters().collect().height == ds.manifest.tables["counters"].rows
-    assert ds.audit()["coverage"].collect().height > 300
-    assert "samples" in repr(ds)
-    assert "<table>" in ds._repr_html_()
-    with pytest.raises(InputError, match="there is no table"):
-        ds.table("call")
-    with pytest.raises(InputError, match="there is no conversation"):
-        ds.conversation(77)

@@ -11,10 +11,10 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect.lacking import may_open, names_given
 from analyzer.collect.manifest import Facts, read_facts, read_manifest
 from analyzer.collect.stage_facts import ConversationFacts
+from analyzer.commands.collect import _report
 from analyzer.core.output.store import Store
 from tests.collect.sets import CAPTURES, Here, collected, keyring_of, of_dataset, unlike
 from tests.collect.test_run import run_of
-from tests.commands.test_commands import run
 
 NAMES = (
     "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap",
@@ -83,15 +83,12 @@ def test_keys_that_open_nothing_write_no_row_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("distributed")
-def test_what_stayed_sealed_is_said_with_what_would_open_it(tmp_path: Path) -> None:
-    put(tmp_path / "in", NAMES[0])
-
-    def said(*more: str) -> str:
-        return run("collect", tmp_path / "in", "-o", tmp_path / "out", "--workers", "1", *more).stderr
-
-    words = "sealed, at least in part: 1 of 1 conversation. Another run with --secrets"
-    assert words in said()
-    assert words not in said("--secrets", str((CAPTURES / NAMES[0]).with_suffix(".secrets.json")))
+def test_what_stayed_sealed_is_said_with_what_would_open_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keyring = put(tmp_path / "in", NAMES[0])
+    for given, is_said in ((Keyring(), True), (keyring, False)):
+        _report(collected(tmp_path / "in", tmp_path / "out", given), "here")
+        words = "sealed, at least in part: 1 of 1 conversation. Another run with --secrets"
+        assert (words in capsys.readouterr().err) is is_said
 
 
 def facts(readable: int, *lacking: str, failure: str | None = None) -> ConversationFacts:

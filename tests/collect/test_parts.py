@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from hashlib import sha256
 from io import SEEK_SET, BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,6 +42,7 @@ from analyzer.collect.sources import FIRST_WAIT_S, RetriedFile, SourceFile, _rea
 from analyzer.collect.stage_facts import (
     AnalyseTask,
     CutTask,
+    FileFacts,
     FilePart,
     Job,
     Judged,
@@ -64,6 +66,7 @@ from tests.build.calls import Calls, analysis_of, sealed
 from tests.build.capture import NANO, frames_of, pcap
 from tests.build.rpc import CHANNEL
 from tests.collect.test_stages import A, B, blocks, conversation, file_facts, placed
+from tests.written import is_as_written
 
 pytestmark = pytest.mark.needs("distributed")
 # An interface that nobody looks at.
@@ -211,6 +214,10 @@ def test_a_pattern_stands_for_files_and_not_for_directories(tmp_path: Path) -> N
 JOB_OF = {"run": "abc", "limits": DEFAULTS, "retries": 0}
 
 
+DATA = pcap(frames_of(5, size=60), magic=NANO)
+TIMES = blocks(5).times_ns.tolist()
+
+
 def cut_of(tmp_path: Path, data: bytes | None, number: int = 3, window: Any = (None, None), wanted: Any = ()) -> Any:
     path = tmp_path / "in.pcap"
     if data is not None:
@@ -220,62 +227,80 @@ def cut_of(tmp_path: Path, data: bytes | None, number: int = 3, window: Any = (N
     return cut_file(CutTask(job, number, source, window, frozenset(wanted)))
 
 
-def test_a_file_is_cut_into_pieces_and_facts(tmp_path: Path) -> None:
-    from hashlib import sha256
-
-    data = pcap(frames_of(5), magic=NANO)
-    facts = cut_of(tmp_path, data, wanted={9, 4})
-    times = blocks(5).times_ns.tolist()
-    assert (facts.number, facts.status, facts.frames, facts.bytes) == (
-        3,
-        "read",
-        5,
-        sum(len(frame[1]) for frame in frames_of(5)),
-    )
-    assert (facts.opens_ns, facts.first_time_ns, facts.last_time_ns) == (times[0], times[0], times[-1])
-    assert facts.sha256 == sha256(data).hexdigest()
-    assert (facts.wanted, facts.problems, facts.has_secrets) == ([4, 9], [], False)
-    assert facts.pieces is not None
+def test_pieces_of_a_file_are_named_by_their_content(tmp_path: Path) -> None:
+    facts = cut_of(tmp_path, DATA, wanted={9, 4})
     pieces = (tmp_path / "out" / facts.pieces).read_bytes()
     assert facts.pieces == f"_pieces/{sha256(pieces).hexdigest()[:32]}"
     assert facts.pieces_bytes == len(pieces) == sum(place.length for one in facts.kinds for place in one.places)
     for one in facts.kinds:
         parts = [pieces[place.start : place.start + place.length] for place in one.places]
         assert one.digest == sha256(b"".join(parts)).digest()
-    assert facts.met == (len(pieces), 0)
+    assert (facts.met, facts.seconds > 0) == ((len(pieces), 0), True)
     # The same frames, whatever their file is called, have the same name.
-    assert cut_of(tmp_path, data, number=8, wanted={9, 4}).pieces == facts.pieces
-    assert facts.seconds > 0
+    assert cut_of(tmp_path, DATA, number=8, wanted={9, 4}).pieces == facts.pieces
 
 
-def test_of_a_time_only_its_frames_are_taken(tmp_path: Path) -> None:
-    data = pcap(frames_of(5), magic=NANO)
-    times = blocks(5).times_ns.tolist()
-    facts = cut_of(tmp_path, data, window=(times[1], times[3]))
-    assert (facts.frames, facts.opens_ns, facts.first_time_ns, facts.last_time_ns) == (2, times[1], times[1], times[2])
-    assert facts.window == (times[1], times[3])
-    none = cut_of(tmp_path, data, window=(times[4] + 1, None))
-    assert (none.frames, none.opens_ns, none.first_time_ns, none.status) == (0, None, None, "read")
+def happening(*, opened: Any = None, ended: str | None = None, sought: str | None = None) -> type[RetriedFile]:
+    """A file to which something happens as soon as it was opened, or which fails at its end, or when it is read again."""
+
+    class Happening(RetriedFile):
+        def __init__(self, source: SourceFile, retries: int) -> None:
+            super().__init__(source, retries)
+            if opened is not None:
+                opened(Path(source.url))
+
+        def read(self, size: int = -1) -> bytes:
+            found = super().read(size)
+            self.failure = self.failure or (None if found else ended)
+            return found
+
+        def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+            self.failure = self.failure or (sought if self.tell() else None)
+            return super().seek(offset, whence)
+
+    return Happening
 
 
-def test_times_that_run_back_are_of_both_ends(tmp_path: Path) -> None:
-    frames = frames_of(4)
-    later = [frames[2], frames[0], frames[3], frames[1]]
-    times = blocks(4).times_ns.tolist()
-    facts = cut_of(tmp_path, pcap(later, magic=NANO))
-    assert (facts.opens_ns, facts.first_time_ns, facts.last_time_ns) == (times[2], times[0], times[3])
+# What is cut, and what happens meanwhile.
+CUTS: list[tuple[str, bytes | None, dict[str, Any]]] = [
+    ("a whole file", DATA, {"wanted": {9, 4}}),
+    ("of a time only its frames are taken", DATA, {"window": (TIMES[1], TIMES[3])}),
+    ("of a time without frames none are taken", DATA, {"window": (TIMES[4] + 1, None)}),
+    ("times that run back are of both ends", pcap([frames_of(4)[at] for at in (2, 0, 3, 1)], magic=NANO), {}),
+    ("a file that is not there", None, {}),
+    ("text is no capture", b"no capture", {}),
+    ("an empty file is no capture", b"", {}),
+    ("frames of a link type that nobody knows", pcap(frames_of(2), magic=NANO, network=147), {}),  # LINKTYPE_USER0
+    ("a file that ends within a frame", pcap(frames_of(3), magic=NANO)[:-5], {}),
+    ("of one that cannot be read to its end the beginning stands", DATA, {"ended": "the line broke"}),
+    ("one that cannot be searched for secrets is read again", DATA, {"sought": "the line broke"}),
+    ("one that grows meanwhile", DATA, {"opened": lambda path: path.write_bytes(DATA + b"more")}),
+    ("one that is written meanwhile", DATA, {"opened": lambda path: os.utime(path, (1, 1))}),
+    ("one that is cut off meanwhile", DATA, {"opened": lambda path: path.write_bytes(DATA[:-4])}),
+    ("one that is gone when it was opened", DATA, {"opened": lambda path: path.unlink()}),
+]
 
 
-@pytest.mark.parametrize(
-    ("data", "words"), [(None, "there is no such file"), (b"no capture", ""), (b"", "")], ids=["lost", "text", "empty"]
-)
-def test_a_file_that_is_no_capture_is_a_problem(data: bytes | None, words: str, tmp_path: Path) -> None:
-    facts = cut_of(tmp_path, data)
-    assert (facts.status, facts.pieces, facts.frames, facts.sha256) == ("unreadable", None, 0, None)
-    (problem,) = facts.problems
-    assert (problem.kind, problem.frames) == ("unreadable", ())
-    assert "in.pcap" in problem.text or words in problem.text
-    assert not (tmp_path / "out").exists()
+def cut_lines(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """What is known of each file, but for what depends on the compression."""
+    hidden = {"number", "source", "pieces", "pieces_bytes", "met", "seconds", "known_as"}
+    for at, (promise, data, given) in enumerate(CUTS):
+        (folder / str(at)).mkdir()
+        happens = {name: given[name] for name in given if name in ("opened", "ended", "sought")}
+        monkeypatch.setattr(cut, "RetriedFile", happening(**happens))
+        facts = cut_of(folder / str(at), data, **{name: given[name] for name in given if name not in happens})
+        facts.kinds = [(one.kind.pair, one.has_data, sum(place.frames for place in one.places)) for one in facts.kinds]
+        links = {link: tally.frames for link, tally in facts.tallies.unknown_links.items()}
+        yield f"{promise}: {'pieces' if facts.pieces else 'nothing is written'}\n"
+        plain = FileFacts(3, facts.source, (None, None), "read", [], tallies=facts.tallies)
+        for name in facts.__struct_fields__:
+            if name not in hidden and getattr(facts, name) != getattr(plain, name):
+                yield f"  {name}: {getattr(facts, name)}\n".replace(str(folder / str(at)), ".")
+        yield f"  unknown links: {links}\n" if links else ""
+
+
+def test_what_is_known_of_a_file_is_what_was_read_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_as_written(Path(__file__).with_name("cut.txt"), "".join(cut_lines(tmp_path, monkeypatch)))
 
 
 def test_a_url_that_nothing_reads_is_a_problem(tmp_path: Path) -> None:
@@ -286,94 +311,6 @@ def test_a_url_that_nothing_reads_is_a_problem(tmp_path: Path) -> None:
     for url, words in (("nosuch://x", "cannot be used"), (str(tmp_path / "none"), "No such file")):
         with pytest.raises(InputError, match=words):
             cut.secrets_in(SourceFile(url, 1, ""), 0)
-
-
-def test_of_a_file_that_cannot_be_read_to_its_end_the_beginning_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = pcap(frames_of(5), magic=NANO)
-    opened = []
-
-    class Ends(RetriedFile):
-        def __init__(self, source: SourceFile, retries: int) -> None:
-            super().__init__(source, retries)
-            opened.append(self)
-
-        def read(self, size: int = -1) -> bytes:
-            found = super().read(size)
-            self.failure = None if found else "the line broke"
-            return found
-
-        def close(self) -> None:
-            opened.remove(self)
-            super().close()
-
-    monkeypatch.setattr(cut, "RetriedFile", Ends)
-    facts = cut_of(tmp_path, data)
-    assert (facts.status, facts.frames, facts.sha256) == ("partial", 5, None)
-    assert [(one.kind, one.layer) for one in facts.problems] == [("unreadable", "capture")]
-    assert facts.problems[0].text == (f"{tmp_path}/in.pcap could be read up to byte {len(data)} only: the line broke")
-    assert opened == []
-
-
-def appended(path: Path, data: bytes) -> None:
-    path.write_bytes(path.read_bytes() + data)
-
-
-@pytest.mark.parametrize(
-    ("change", "is_other", "frames", "words"),
-    [
-        (lambda path, _: appended(path, b"more"), True, 5, "has 412 bytes by now: read were the 408 that it had "),
-        (lambda path, _: os.utime(path, (1, 1)), True, 5, "was changed while it was read"),
-        (lambda path, data: path.write_bytes(data[:-4]), True, 4, "could be read up to byte 404 only: it ends there"),
-        # It was read before.
-        (lambda path, _: path.unlink(), False, 5, ""),
-    ],
-    ids=["grown", "written", "cut off", "gone"],
-)
-def test_what_becomes_of_a_file_while_it_is_read_is_a_problem_of_that_file(
-    change: Any, is_other: bool, frames: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = pcap(frames_of(5, size=60), magic=NANO)
-    path = tmp_path / "in.pcap"
-
-    class Changing(RetriedFile):
-        def __init__(self, source: SourceFile, retries: int) -> None:
-            super().__init__(source, retries)
-            change(path, data)
-
-    monkeypatch.setattr(cut, "RetriedFile", Changing)
-    facts = cut_of(tmp_path, data)
-    assert (facts.frames, facts.status, facts.sha256 is None) == (frames, "partial" if is_other else "read", is_other)
-    texts = [one.text for one in facts.problems if one.kind == "unreadable"]
-    assert [text.startswith(f"{path} {words}") for text in texts] == [True] * is_other
-
-
-def test_a_file_whose_secrets_cannot_be_looked_for_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Ends(RetriedFile):
-        def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-            self.failure = "the line broke" if self.tell() else None
-            return super().seek(offset, whence)
-
-    monkeypatch.setattr(cut, "RetriedFile", Ends)
-    facts = cut_of(tmp_path, pcap(frames_of(5), magic=NANO))
-    assert (facts.status, facts.frames) == ("partial", 5)
-    assert [one.text for one in facts.problems] == [
-        f"{tmp_path}/in.pcap could not be searched for secrets: the line broke"
-    ]
-
-
-def test_frames_that_are_named_have_the_number_of_their_file(tmp_path: Path) -> None:
-    facts = cut_of(tmp_path, pcap(frames_of(2), magic=NANO, network=147))  # LINKTYPE_USER0
-    assert {link: tally.frames for link, tally in facts.tallies.unknown_links.items()} == {
-        147: (frame_id(3, 1), frame_id(3, 2))
-    }
-    whole = pcap(frames_of(3), magic=NANO)
-    facts = cut_of(tmp_path, whole[:-5])
-    assert (facts.frames, facts.status) == (2, "read")
-    assert [(one.kind, one.frames) for one in facts.problems] == [("truncated", (frame_id(3, 2),))]
 
 
 def test_secrets_that_a_file_carries_are_found_and_the_file_is_closed(

@@ -10,6 +10,7 @@ import pytest
 
 import analyzer as pcq
 from analyzer.collect.schemas import RECORDS, STORED, TABLES, restored, stored
+from analyzer.core.errors import InputError
 from tests.collect.sets import dataset_of_two_servers
 
 pytestmark = pytest.mark.needs("distributed")
@@ -79,3 +80,22 @@ def test_duckdb_and_pandas_read_what_polars_reads(table: str, dataset: Path) -> 
             plain = expected[column].cast(pl.String) if isinstance(kind, pl.Enum) else expected[column]
             wanted = sorted(map(repr, plain.to_list()))
             assert sorted(map(repr, found[column].cast(plain.dtype).to_list())) == wanted, column
+
+
+def test_a_notebook_has_the_tables_lazily_and_each_call_by_its_number(dataset: Path) -> None:
+    ds = pcq.open(dataset)
+    assert isinstance(ds.samples, pl.LazyFrame)
+    counts = ds.samples.group_by("day", "server").len().collect()
+    assert (counts.height, counts["len"].sum()) == (2, ds.manifest.tables["samples"].rows)
+    table = ds.calls.collect()
+    number = table["call"][-1]
+    cap = ds.conversation(number >> 32)
+    assert cap.call(number & 0xFFFFFFFF)["number"] == number & 0xFFFFFFFF
+    assert sum(ds.conversations()["calls"]) == table.height
+    assert ds.counters().collect().height == ds.manifest.tables["counters"].rows
+    assert ds.audit()["coverage"].collect().height > 300
+    assert "samples" in repr(ds)
+    assert "<table>" in ds._repr_html_()
+    for ask, words in ((lambda: ds.table("call"), "no table"), (lambda: ds.conversation(77), "no conversation")):
+        with pytest.raises(InputError, match=f"there is {words}"):
+            ask()

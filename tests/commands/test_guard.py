@@ -137,8 +137,7 @@ def test_panics_of_native_code_are_failures_too() -> None:
     assert "PanicException" in sentence_of(PanicException("index out of bounds"))
 
 
-@pytest.mark.parametrize("mebibytes", [135, 250, 400, 900])
-@pytest.mark.parametrize("form", ["jsonl", "csv"])
+@pytest.mark.parametrize(("mebibytes", "form"), [(135, "csv"), (250, "jsonl"), (400, "csv"), (900, "jsonl")])
 def test_short_address_space_is_a_sentence_whoever_runs_out_of_it(mebibytes: int, form: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "analyzer", "samples", str(PCQ), "--secrets", str(SECRETS), "--format", form]
     words += ["-o", str(tmp_path / "out")]
@@ -173,10 +172,7 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["analyzer.commands.guard", "typer", "analyzer.commands.timeline", "numpy", "analyzer.pipeline.run", "orjson"],
-)
+@pytest.mark.parametrize("module", ["analyzer.commands.guard", "typer", "numpy", "orjson"])
 def test_ctrl_c_while_modules_are_loaded_is_130(module: str) -> None:
     code = INTERRUPTING.format(module=module, number=signal.SIGINT.value, arguments=["timeline", str(CLEAR)])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
@@ -197,11 +193,10 @@ main()
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_while_reading_ends_in_good_order(number: signal.Signals, code: int, tmp_path: Path) -> None:
-    script = READING.format(number=number.value, arguments=["timeline", str(CLEAR), "-o", str(tmp_path / "out")])
+def test_a_signal_while_reading_ends_in_good_order(tmp_path: Path) -> None:
+    script = READING.format(number=signal.SIGTERM.value, arguments=["timeline", str(CLEAR), "-o", str(tmp_path / "out")])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
-    assert (done.returncode, done.stderr) == (code, "")
+    assert (done.returncode, done.stderr) == (143, "")
     assert list(tmp_path.iterdir()) == []
 
 

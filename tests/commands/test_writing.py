@@ -107,7 +107,7 @@ def test_minus_is_standard_output_and_a_file_gets_the_same(
     assert Path("x").read_bytes() == shown
 
 
-@pytest.mark.parametrize("form", ["text", "jsonl", "csv"])
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_a_closed_standard_output_is_a_sentence_and_70(form: str) -> None:
     words = [sys.executable, "-m", "analyzer", "timeline", str(CLEAR), "--format", form]
     done = subprocess.run(
