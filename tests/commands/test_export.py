@@ -28,6 +28,8 @@ from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
 from tests.secrets import leaks
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
+# Of these all calls are cut out too: one of each way to be sealed, and one that lacks segments.
+WHOLE = [file for file in CAPTURES if "2clients" in file or "krb5aes256" in file or "ccm" in file or "dropseg" in file]
 LUA = truth.CAPTURES.parent / "wireshark" / "pcq.lua"
 
 
@@ -66,8 +68,7 @@ def test_decrypted_calls_are_read_again_without_keys(file: str, tmp_path: Path) 
     assert all(call.auth.level == "none" for call in again if call.state == "complete")
 
 
-@pytest.mark.parametrize("file", CAPTURES)
-@pytest.mark.parametrize("some", [False, True])
+@pytest.mark.parametrize(("file", "some"), [*((file, True) for file in CAPTURES), *((file, False) for file in WHOLE)])
 def test_a_slice_gives_the_same_calls_with_the_same_keys(file: str, some: bool) -> None:
     analysis, keyring = analysis_of_file(file), Keyring.load(CAPTURES[file].secrets_path)
     sources = [CAPTURES[file].path]

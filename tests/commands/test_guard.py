@@ -194,7 +194,9 @@ main()
 
 
 def test_a_signal_while_reading_ends_in_good_order(tmp_path: Path) -> None:
-    script = READING.format(number=signal.SIGTERM.value, arguments=["timeline", str(CLEAR), "-o", str(tmp_path / "out")])
+    script = READING.format(
+        number=signal.SIGTERM.value, arguments=["timeline", str(CLEAR), "-o", str(tmp_path / "out")]
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (143, "")
     assert list(tmp_path.iterdir()) == []

@@ -23,12 +23,14 @@ RAW, SHOWN, PLAIN = os.fsdecode(b"B\xfcro.pcap"), "B\\xfcro.pcap", "Bxxfcro.pcap
 TABLES = ("text", "jsonl", "json", "csv")
 ENTRIES = (*TABLES, "timesketch", "ecs", "zeek")
 COMMANDS = (
-    *(f"{command} --format {form}" for command in ("timeline", "sessions") for form in ENTRIES),
-    *(f"audit --format {form}" for form in (*ENTRIES, "sarif", "junit")),
+    *(f"timeline --format {form}" for form in ENTRIES),
+    *(f"audit --format {form}" for form in ("text", "sarif", "junit")),
     # Each as text, whose lines are its own, and in one of the forms, which have one writer for all.
     *(
         f"{command} --hash --format {form}"
-        for at, command in enumerate(("triage", "stats", "samples", "counters", "hosts", "handles", "processes"))
+        for at, command in enumerate(
+            ("triage", "stats", "samples", "counters", "sessions", "hosts", "handles", "processes")
+        )
         for form in ("text", TABLES[1 + at % 3])
     ),
     "timeline --engine tshark",

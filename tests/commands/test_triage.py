@@ -41,7 +41,7 @@ _ACCOUNT = f"{_USER['domain']}\\{_USER['username']}"
     ("files", "options", "typed"),
     [
         ((PCQ, CLEAR), (), ""),
-        ((TWO,), ("--secrets", TWO_KEYS), ""),
+        ((NTLM,), ("--secrets", NTLM_KEYS), ""),
         ((TWO,), ("--secrets", TWO_KEYS, "-Y", "opnum == 6 || opnum == 2", "--user", "LAB\\monitor2"), ""),
         ((NTLM,), ("--password", _USER["password"]), _USER["password"]),
         ((NTLM,), ("--password-of", _ACCOUNT, "--password", _USER["password"]), _USER["password"]),
