@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Pdu
 from analyzer.transport.packet.tshark import Complaint
 from analyzer.transport.rpc.pdu import Ptype
+from tests.written import is_as_written, told
 
 CAPTURE = Path(__file__).parents[2] / "captures" / "v1_samba_impacket_smb311_noauth.pcap"
 PLAIN = "eth:ip:tcp:nbss:smb2:dcerpc"
-NOT_SHOWN = "tshark shows no DCERPC in this frame and says nothing about it"
 
 
 @pytest.fixture(scope="module")
@@ -46,24 +47,17 @@ def shown(
 
 
 def checked(
-    monkeypatch: pytest.MonkeyPatch,
     analysis: Analysis,
-    theirs: Sequence[module._ShownFrame | Complaint],
-    *,
+    *theirs: module._ShownFrame | Complaint,
+    pdus: Sequence[Pdu],
+    calls: Sequence[Any] = (),
     bound: bool = True,
     out_of_order: bool = False,
-    calls: Any = None,
-    pdus: Any = None,
 ) -> CrosscheckResult:
-    monkeypatch.setattr(module, "in_thread", lambda _: iter(theirs))
-    found = calls if calls is not None else list(analysis.calls)
-    return crosscheck(
-        CAPTURE,
-        analysis.pdus if pdus is None else pdus,
-        found,
-        analysis.bounds if bound else (),
-        out_of_order=out_of_order,
-    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "in_thread", lambda _: iter(theirs))
+        bounds = analysis.bounds if bound else ()
+        return crosscheck(CAPTURE, pdus, calls, bounds, out_of_order=out_of_order)
 
 
 def of_a_call(analysis: Analysis) -> tuple[Any, Pdu, Pdu]:
@@ -77,151 +71,82 @@ def of_a_call(analysis: Analysis) -> tuple[Any, Pdu, Pdu]:
     return call, asked, answered
 
 
-@pytest.mark.parametrize(
-    ("there", "bound", "out_of_order", "reason", "contradicts"),
-    [
-        ({"remarks": ("This frame is a (suspected) retransmission",)}, True, True, "suspected", False),
-        ({"remarks": ("Out-Of-Order segment",)}, True, False, "(tcp.reassemble_out_of_order is off)", False),
-        ({"remarks": ("Malformed Packet",)}, True, True, "tshark says: Malformed Packet", True),
-        ({"protocols": "eth:ip:tcp:nbss:smb2"}, True, True, "inside SMB3 encryption, for which", False),
-        ({}, True, True, "tshark shows other DCERPC in this frame", True),
-        (None, False, True, "the bind is not in the capture", False),
-        (None, True, True, NOT_SHOWN, True),
-    ],
-)
-def test_why_tshark_does_not_show_a_pdu(
-    there: dict[str, Any] | None,
-    bound: bool,
-    out_of_order: bool,
-    reason: str,
-    contradicts: bool,
-    analysis: Analysis,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    _, pdu, _ = of_a_call(analysis)
-    theirs: list[Any] = [shown(pdu.frames[0], **there)] if there is not None else []
-    result = checked(monkeypatch, analysis, theirs, bound=bound, out_of_order=out_of_order, calls=[], pdus=[pdu])
-    (difference,) = result.only_ours
-    assert reason in difference.reason
-    assert difference.contradicts is contradicts
-    assert result.agrees is not contradicts
+RETRANSMISSION = ("This frame is a (suspected) retransmission",)
 
 
-@pytest.mark.parametrize("out_of_order", [True, False])
-def test_a_lost_segment_before_may_be_what_tshark_waits_for(
-    out_of_order: bool, analysis: Analysis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only where it was asked to sort segments: else it goes on behind the hole."""
-    _, pdu, _ = of_a_call(analysis)
-    before = shown(pdu.frames[0] - 1, remarks=("Previous segment(s) not captured",))
-    result = checked(monkeypatch, analysis, [before], out_of_order=out_of_order, calls=[], pdus=[pdu])
-    (difference,) = result.only_ours
-    assert difference.contradicts is not out_of_order
-    if out_of_order:
-        assert difference.reason.endswith(f"waiting since frame {pdu.frames[0] - 1} for a lost segment")
-    else:
-        assert difference.reason == NOT_SHOWN
-
-
-@pytest.mark.parametrize(("away", "is_same"), [(0, True), (64, True), (-64, True), (65, False)])
-def test_a_copy_of_a_frame_stands_near_by(
-    away: int, is_same: bool, analysis: Analysis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pdu = replace(of_a_call(analysis)[1], frames=(100,))
-    result = checked(monkeypatch, analysis, [shown(100 + away, layer(pdu))], calls=[], pdus=[pdu])
-    assert result.same == is_same
-    assert len(result.only_ours) == len(result.only_tshark) == (not is_same)
-    if not is_same:
-        assert result.only_tshark[0].reason == "no remark"
-        assert result.only_tshark[0].contradicts
-
-
-def test_what_is_no_pdu_of_a_connection_is_passed_over(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Version 4 is the connectionless protocol, and a fragment that tshark did not put together has no type."""
-    _, pdu, _ = of_a_call(analysis)
-    connectionless = layer(pdu) | {"dcerpc.ver": "4"}
-    fragment = {name: value for name, value in layer(pdu).items() if name != "dcerpc.pkt_type"}
-    result = checked(monkeypatch, analysis, [shown(9, connectionless, fragment)], calls=[], pdus=[])
-    assert result.only_tshark == ()
-    assert result.agrees
-
-
-@pytest.mark.parametrize("ptype", [Ptype.RESPONSE, Ptype.FAULT])
-def test_both_ends_of_a_pair_name_the_other(ptype: Ptype, analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Either name is enough, and one that is given twice counts once."""
-    call, asked, answered = of_a_call(analysis)
-    answered = replace(answered, ptype=ptype.value)
-    one, two = asked.frames[0], answered.frames[0]
-    names_answer = shown(one, layer(asked, **{"dcerpc.response_in": [str(two), "4000"]}))
-    names_request = shown(two, layer(answered, **{"dcerpc.request_in": str(one)}))
-    nothing = shown(two, layer(answered, **{"dcerpc.request_in": []}))
-    for theirs in ([names_answer, nothing], [shown(one, layer(asked)), names_request], [names_answer, names_request]):
-        result = checked(monkeypatch, analysis, theirs, calls=[call], pdus=[asked, answered])
-        assert (result.pairings_same, result.pairings_different) == (1, ())
-        assert result.agrees
-
-
-def test_a_pair_of_tsharks_alone_contradicts(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
+def of_pdus(analysis: Analysis) -> Iterator[tuple[str, CrosscheckResult]]:
+    """What tshark shows of a PDU, and what is made of it."""
     _, asked, _ = of_a_call(analysis)
-    theirs = [shown(asked.frames[0], layer(asked, **{"dcerpc.response_in": "4000"}))]
-    result = checked(monkeypatch, analysis, theirs, calls=[], pdus=[asked])
-    (difference,) = result.pairings_different
-    assert str(difference) == f"call {asked.call_id}: ours none -> none, tshark pairs {asked.frames[0]} -> 4000"
-    assert difference.contradicts
+    at = asked.frames[0]
 
+    def alone(*theirs: module._ShownFrame, **given: Any) -> CrosscheckResult:
+        return checked(analysis, *theirs, **{"pdus": [asked], **given})
 
-@pytest.mark.parametrize("what", ["unbound", "ndr64", "hidden", "remark", "nothing"])
-def test_what_tshark_lacks_to_pair_a_call(what: str, analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    call, asked, answered = of_a_call(analysis)
-    remarks = ("This frame is a (suspected) retransmission",) if what == "remark" else ()
-    theirs = [shown(asked.frames[0], layer(asked)), shown(answered.frames[0], layer(answered), remarks=remarks)]
-    if what == "hidden":
-        theirs.pop()
-    if what == "ndr64":
-        call = replace(call, syntax="ndr64")
-    result = checked(monkeypatch, analysis, theirs, bound=what != "unbound", calls=[call], pdus=[asked, answered])
-    (difference,) = result.pairings_different
-    assert (
-        difference.lacks
-        == {
-            "unbound": "the bind is not in the capture, without which tshark pairs nothing",
-            "ndr64": "tshark does not pair calls in NDR64",
-            "hidden": "tshark does not show one of the two",
-            "remark": "tshark says: This frame is a (suspected) retransmission",
-            "nothing": None,
-        }[what]
-    )
-    assert difference.contradicts is (what == "nothing")
-
-
-def test_a_call_that_is_not_whole_is_no_pair(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    call, asked, _ = of_a_call(analysis)
-    result = checked(
-        monkeypatch,
-        analysis,
-        [shown(asked.frames[0], layer(asked))],
-        calls=[replace(call, response=None)],
-        pdus=[asked],
-    )
-    assert (result.pairings_same, result.pairings_different) == (0, ())
-
-
-def test_a_complaint_is_an_error_only_where_nothing_was_shown(
-    analysis: Analysis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, pdu, _ = of_a_call(analysis)
+    yield "suspected to be sent once more", alone(shown(at, remarks=RETRANSMISSION), out_of_order=True)
+    yield "not in order, and tshark does not sort", alone(shown(at, remarks=("Out-Of-Order segment",)))
+    yield "damaged, says tshark", alone(shown(at, remarks=("Malformed Packet",)), out_of_order=True)
+    yield "inside encryption", alone(shown(at, protocols="eth:ip:tcp:nbss:smb2"), out_of_order=True)
+    yield "other DCERPC is shown in its frame", alone(shown(at), out_of_order=True)
+    yield "its bind is not in the capture", alone(bound=False, out_of_order=True)
+    yield "nothing is said of its frame", alone(out_of_order=True)
+    # Only where tshark was asked to sort segments does it wait: else it goes on behind the hole.
+    lost = shown(at - 1, remarks=("Previous segment(s) not captured",))
+    yield "a lost segment is waited for", alone(lost, out_of_order=True)
+    yield "a lost segment is not waited for", alone(lost)
+    for away in (0, 64, -64, 65):
+        far = replace(asked, frames=(100,))
+        yield f"a copy of a frame {away} frames away", alone(shown(100 + away, layer(far)), pdus=[far])
+    # Version 4 is the connectionless protocol, and a fragment that tshark did not put together has no type.
+    fragment = {name: value for name, value in layer(asked).items() if name != "dcerpc.pkt_type"}
+    yield "no PDUs of a connection", alone(shown(9, layer(asked) | {"dcerpc.ver": "4"}, fragment), pdus=[])
+    yield "what tshark does not state is zero", alone(shown(9, {"dcerpc.ver": "5", "dcerpc.pkt_type": "2"}), pdus=[])
     complaint = Complaint("The file appears to have been cut short")
-    result = checked(monkeypatch, analysis, [shown(pdu.frames[0], layer(pdu)), complaint], calls=[], pdus=[pdu])
-    assert result.complaint == complaint.text
-    assert result.to_text().endswith(f"tshark: {complaint.text}\n")
+    yield "a complaint behind what was shown", checked(analysis, shown(at, layer(asked)), complaint, pdus=[asked])
+
+
+def of_pairs(analysis: Analysis) -> Iterator[tuple[str, CrosscheckResult]]:
+    """What tshark shows of a request and its answer, and what is made of it."""
+    call, asked, answered = of_a_call(analysis)
+    at, to = asked.frames[0], answered.frames[0]
+
+    def pair(*theirs: module._ShownFrame, **given: Any) -> CrosscheckResult:
+        return checked(analysis, *theirs, **{"pdus": [asked, answered], "calls": [call], **given})
+
+    # Either name is enough, and one that is given twice counts once.
+    names_answer = shown(at, layer(asked, **{"dcerpc.response_in": [str(to), "4000"]}))
+    ask = shown(at, layer(asked))
+    for kind in (Ptype.RESPONSE, Ptype.FAULT):
+        ended = replace(answered, ptype=kind.value)
+        names_request = shown(to, layer(ended, **{"dcerpc.request_in": str(at)}))
+        nothing, both = shown(to, layer(ended, **{"dcerpc.request_in": []})), [asked, ended]
+        yield f"the request names the {kind.name}", pair(names_answer, nothing, pdus=both)
+        yield f"the {kind.name} names the request", pair(ask, names_request, pdus=both)
+        yield f"request and {kind.name} name each other", pair(names_answer, names_request, pdus=both)
+    alone_theirs = shown(at, layer(asked, **{"dcerpc.response_in": "4000"}))
+    yield "a pair of tshark's alone", pair(alone_theirs, pdus=[asked], calls=[])
+    answer = shown(to, layer(answered))
+    yield "tshark pairs nothing without a bind", pair(ask, answer, bound=False)
+    yield "tshark does not pair NDR64", pair(ask, answer, calls=[replace(call, syntax="ndr64")])
+    yield "tshark does not show one of a pair", pair(ask)
+    yield "tshark has a remark on one of a pair", pair(ask, shown(to, layer(answered), remarks=RETRANSMISSION))
+    yield "tshark does not pair what it shows", pair(ask, answer)
+    yield "a call that is not whole is no pair", pair(ask, calls=[replace(call, response=None)], pdus=[asked])
+
+
+def lines(analysis: Analysis) -> Iterator[str]:
+    for promise, result in chain(of_pdus(analysis), of_pairs(analysis)):
+        yield f"{promise}: {'agrees' if result.agrees else 'contradicts'}\n"
+        yield from (f"  {line}\n" for line in told(result))
+
+
+def test_what_is_made_of_what_tshark_shows_is_what_was_read_through(analysis: Analysis) -> None:
+    is_as_written(Path(__file__).with_name("crosscheck.txt"), "".join(lines(analysis)))
+
+
+def test_a_complaint_is_an_error_where_nothing_was_shown(analysis: Analysis) -> None:
+    complaint = Complaint("The file appears to have been cut short")
     with pytest.raises(InputError, match="tshark: The file appears to have been cut short"):
-        checked(monkeypatch, analysis, [complaint], calls=[], pdus=[pdu])
-
-
-def test_what_tshark_does_not_state_of_a_pdu_is_zero(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = shown(9, {"dcerpc.ver": "5", "dcerpc.pkt_type": "2"})
-    result = checked(monkeypatch, analysis, [bare], calls=[], pdus=[])
-    assert [one.pdu for one in result.only_tshark] == [module.SeenPdu(2, 0, 0, 0, (9,))]
+        checked(analysis, complaint, pdus=[])
 
 
 def seen(*frames: int, call_id: int = 7) -> module.SeenPdu:
@@ -259,9 +184,7 @@ def test_the_nearest_of_several_copies_is_matched() -> None:
     assert left == [seen(120), seen(150)]
 
 
-def test_a_pdu_of_several_segments_is_paired_by_any_of_its_frames(
-    analysis: Analysis, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pdu_of_several_segments_is_paired_by_any_of_its_frames(analysis: Analysis) -> None:
     """tshark names the frame in which it had the whole, which may be one that we do not count to it."""
     call, asked, answered = of_a_call(analysis)
     one, two = asked.frames[0], answered.frames[0]
