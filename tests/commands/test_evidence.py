@@ -19,19 +19,6 @@ from tests.commands.test_commands import CAPTURES, CLEAR, here, records, run
 
 OTHER = CAPTURES / "n_v1_midstream.pcap"
 SHA256 = hashlib.sha256(CLEAR.read_bytes()).hexdigest()
-COMMANDS: dict[str, list[object]] = {
-    "timeline": ["timeline"],
-    "samples": ["samples"],
-    "counters": ["counters"],
-    "handles": ["handles"],
-    "processes": ["processes"],
-    "stats": ["stats"],
-    "sessions": ["sessions"],
-    "hosts": ["hosts"],
-    "audit": ["audit"],
-    "show": ["show", "--call", "2"],
-}
-FORMS = ("text", "jsonl", "json", "csv", "parquet")
 
 
 def made(tmp_path: Path, *arguments: object) -> Path:
@@ -39,14 +26,6 @@ def made(tmp_path: Path, *arguments: object) -> Path:
     result = run(*arguments, "-o", path, "--force")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return path
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_form_of_every_result_says_what_it_was_made_from(command: str, tmp_path: Path) -> None:
-    for form in FORMS if command != "audit" else (*FORMS, "sarif", "junit"):
-        path = made(tmp_path, *COMMANDS[command], CLEAR, "--format", form, "--hash")
-        (digest,) = stated_by(path)[0]
-        assert (digest.name, digest.size, digest.sha256) == (str(CLEAR), CLEAR.stat().st_size, SHA256), form
 
 
 def test_standard_input_compressed_and_damaged_files_are_hashed_whole(tmp_path: Path) -> None:
@@ -90,12 +69,6 @@ def test_a_step_back_counts_nothing_twice(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ verify
 
 
-def test_the_end_of_a_long_text_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = made(tmp_path, "timeline", CLEAR, "--hash")
-    monkeypatch.setattr("analyzer.pipeline.verify._HEAD_BYTES", 100)
-    assert [digest.sha256 for digest in stated_by(path)[0]] == [SHA256]
-
-
 def test_a_hostile_result_takes_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "result.xml"
     for body in ("<a>" * 400_000, '<a b="1"/>' * 300_000):
@@ -112,27 +85,6 @@ def test_names_in_a_capture_cannot_pass_for_evidence(tmp_path: Path) -> None:
     forged = f"evidence: pcq-analyzer\\n  capture  sha256 {'0' * 64}  1 bytes  x\n"
     path.write_text(forged + path.read_text())
     assert [digest.sha256 for digest in stated_by(path)[0]] == [SHA256]
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_result_without_evidence_is_a_sentence(form: str, tmp_path: Path) -> None:
-    done = run("verify", made(tmp_path, "timeline", CLEAR, "--format", form), CLEAR)
-    assert isinstance(done.exception, InputError)
-    assert "does not say which captures" in str(done.exception)
-    for text in (
-        b"",
-        b"{",
-        b"[\n",
-        b"# {",
-        b'<?xml version="1.0"?>',
-        b"PAR1",
-        b'{"record":"evidence"}\n',
-        b'{"record":"evidence","inputs":[{"role":"capture","name":1,"size":"2","sha256":[]}]}\n',
-        b"[" * 100_000,
-    ):
-        (tmp_path / "odd").write_bytes(text)
-        assert isinstance(run("verify", tmp_path / "odd", CLEAR).exception, InputError), text
-    assert isinstance(run("verify", tmp_path / "gone", CLEAR).exception, InputError)
 
 
 def test_tables_with_evidence_read_back(tmp_path: Path) -> None:

@@ -250,23 +250,6 @@ def test_nothing_is_waited_for_longer_than_the_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (("--tail", "3"), "--tail needs the whole capture"),
-        (("--follow-session", "3"), "--follow-session with the number of a call"),
-        (("--server", "fileserver"), "the name fileserver"),
-        (("--format", "csv"), "it prints text and jsonl"),
-        (("--engine", "tshark"), "tshark reads captures as a whole"),
-        (("--redact",), "names that come later"),
-    ],
-)
-def test_what_needs_the_whole_capture_is_refused(options: tuple[str, ...], why: str) -> None:
-    result = run("timeline", CLEAR, "--names-from", "now", *options)
-    assert result.exit_code == 2
-    assert why in " ".join(result.output.replace("│", " ").split())
-
-
-@pytest.mark.parametrize(
     "path", [CLEAR, *(path for path in FILES if path.name.startswith("n_"))], ids=lambda path: path.name
 )
 @pytest.mark.parametrize("strict", [(), ("--strict",)], ids=["", "strict"])
@@ -276,30 +259,11 @@ def test_the_exit_code_is_the_same(path: Path, strict: tuple[str, ...]) -> None:
     assert now.stderr == before.stderr
 
 
-def test_text_has_a_line_for_each_call_and_the_totals() -> None:
-    result = run("timeline", CLEAR, "--names-from", "now")
-    assert result.exit_code == 0
-    count = len(of_kind("call", whole(CLEAR)))
-    assert [line.split()[1] for line in result.stdout.splitlines() if " #" in line] == [
-        f"#{number}" for number in range(1, count + 1)
-    ]
-    assert f"{count} calls: {count} complete" in result.stdout
-
-
 def test_what_selects_by_one_call_selects_while_it_is_read() -> None:
     options = ("timeline", PCQ, "--secrets", SECRETS, "--format", "jsonl", "-Y", "opnum == 6", "--follow-handle", "q1")
     before, now = (lines(run(*options, "--names-from", names).stdout) for names in ("capture", "now"))
     assert of_kind("call", now) == [{**call, "program": None} for call in of_kind("call", before)] != []
     assert of_kind("summary", now) == of_kind("summary", before)
-
-
-def test_what_it_was_made_from_is_stated_last() -> None:
-    printed = lines(run("timeline", CLEAR, "--format", "jsonl", "--names-from", "now", "--hash").stdout)
-    (evidence,) = of_kind("evidence", printed)
-    assert printed[-1] == evidence
-    (before,) = of_kind("evidence", lines(run("timeline", CLEAR, "--format", "jsonl", "--hash").stdout))
-    assert evidence["inputs"] == before["inputs"]
-    assert evidence["options"] == {**before["options"], "names-from": "now"}
 
 
 def test_a_failure_states_itself_behind_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,12 @@ def test_a_result_that_does_not_say_so_is_refused(form: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "content", ["", "text", "[\n]\n", "{}\n", "[]", '{"record": "call"}\n', "# {}\n", "<?xml", "PAR1", "{"]
+    "content",
+    [
+        *("", "text", "[\n]\n", "{}\n", "[]", "[\n", "# {}\n", "# {", "<?xml", '<?xml version="1.0"?>', "PAR1", "{"),
+        *('{"record": "call"}\n', '{"record":"evidence"}\n', "[" * 100_000),
+        '{"record":"evidence","inputs":[{"role":"capture","name":1,"size":"2","sha256":[]}]}\n',
+    ],
 )
 def test_what_is_no_result_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "result").write_text(content)
