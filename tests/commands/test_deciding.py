@@ -213,7 +213,7 @@ def test_what_was_asked_of_an_audit_decides_its_exit_code(
     ],
 )
 def test_a_matrix_ends_with_the_gravest_of_its_captures(
-    codes: tuple[int, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    codes: tuple[int, ...], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = iter(codes)
     written: list[tuple[Any, str]] = []
@@ -229,21 +229,6 @@ def test_a_matrix_ends_with_the_gravest_of_its_captures(
     assert audit._matrix(*given) == code
     names = tuple(given[1])
     assert written == [((names, [[name] for name in names]), "csv")]
-
-    # Captures that cannot be read are named and left out; none at all is an error.
-    def analysis(files: list[str]) -> list[str]:
-        if files[0] in lost:
-            raise InputError(f"{files[0]} is no capture")
-        return files
-
-    lost = {given[1][0]}
-    given[0] = SimpleNamespace(analysis=analysis)
-    given[3] = SimpleNamespace(exit_of=lambda judged: 0)
-    assert audit._matrix(*given) == 6
-    assert capsys.readouterr().err == f"{given[1][0]} is no capture\n"
-    lost = set(given[1])
-    with pytest.raises(InputError, match=f"^{given[1][0]} is no capture$"):
-        audit._matrix(*given)
 
 
 # ------------------------------------------------------------------------------------------------ options
