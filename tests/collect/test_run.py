@@ -36,6 +36,7 @@ from analyzer.core.output.store import StoreError
 from analyzer.results.metadata import Metadata
 from analyzer.transport.packet.frame_sorter import FrameKind
 from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
+from tests.written import is_as_written
 
 pytestmark = pytest.mark.needs("distributed")
 JOB = Job("out", "abc", DEFAULTS, 3)
@@ -289,108 +290,81 @@ def file_of(*pairs: tuple[str, str], number: int = 0, digest: bytes = b"", **cha
     return with_places(file_facts(number, f"f{number}", **given), *pairs, digest=digest)
 
 
-def ran(stages: Stages) -> list[tuple[str, int, tuple[Any, ...]]]:
-    done = [(stage, task.number, task.pairs) for stage, task in stages.ran]
-    stages.ran.clear()
-    return done
+class Analysing:
+    """A run that is given files; each time, what was asked of workers, what it cost, and which conversations there are then."""
+
+    def __init__(self, facts: Facts | None = None, answer: Callable[[Any], Any] = analysed, **more: Any) -> None:
+        self.stages, self.facts = Stages(analyse=answer, joined=answer), facts or Facts()
+        self.run = run_of(self.stages, self.facts, **more)
+
+    def of(self, *files: FileFacts) -> str:
+        sites, count = self.run._analyse(list(files))
+        asked = ", ".join(f"{stage} {task.number} {named(task.pairs)}" for stage, task in self.stages.ran)
+        secret = sorted({one.url for _, task in self.stages.ran for one in task.secret_files})
+        cost = [(one.stage, one.cpu_s, one.bytes_in, one.bytes_out) for one in self.run._stages]
+        self.stages.ran.clear()
+        self.run._stages.clear()
+        there = [(one.number, named(one.pairs), one.files, one.failure) for one in self.facts.conversations]
+        then = f"then {there}, next {self.facts.next_conversation}"
+        return f"  sites {sites}, {count} analysed: {asked or 'nothing'} with {secret}; {cost}; {then}\n"
 
 
-def test_only_conversations_that_new_files_touch_are_analysed() -> None:
-    stages = Stages(analyse=analysed, joined=analysed)
+def named(pairs: Sequence[tuple[str, str]]) -> str:
+    return "".join({A: "A", B: "B", C: "C", D: "D"}[pair] for pair in pairs)
+
+
+def conversations() -> Iterator[tuple[str, Iterator[str]]]:
+    """What files are given in turn, and what becomes of their conversations."""
+    run, first, second = Analysing(), file_of(A, B, has_secrets=True), file_of(B, C, number=1)
+    given: list[tuple[FileFacts, ...]] = [(first,), (first,), (first, second), (file_of(B, C, number=1, digest=b"x"),)]
+    yield "only those that new files touch, or of which there are other frames", (run.of(*one) for one in given)
+    every = file_of(A, B, C)
     facts = Facts()
-    run = run_of(stages, facts)
-    first = file_of(A, B, has_secrets=True)
-    sites, count = run._analyse([first])
-    assert (sites, count, stages.functions) == ({0: 0}, 2, analyse)
-    assert stages.ran[0][1].secret_files == (first.source,)
-    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].bytes_in) == (4.0, 10, 14)
-    assert ran(stages) == [("analyse", 1, (A,)), ("analyse", 2, (B,))]
-    assert run._analyse([first])[1] == 0
-    second = file_of(B, C, number=1)
-    assert run._analyse([first, second]) == ({0: 0, 1: 0}, 2)
-    assert ran(stages) == [("analyse", 2, (B,)), ("analyse", 3, (C,))]
-    # One that no file has any more is none; one of which a file has other frames is analysed.
-    assert run._analyse([file_of(B, C, number=1, digest=b"other")])[1] == 2
-    assert [(one.number, one.pairs) for one in facts.conversations] == [(2, (B,)), (3, (C,))]
-    assert facts.next_conversation == 4
-
-
-def test_what_failed_or_is_damaged_is_analysed_again() -> None:
-    stages = Stages(analyse=analysed, joined=analysed)
-    facts = Facts()
-    run_of(stages, facts)._analyse([file_of(A, B, C)])
-    ran(stages)
-    facts.conversations[0].failure = "memory ran out"
-    facts.conversations[2].state = "_state/3"
-    assert run_of(stages, facts, damaged={"_state/3"})._analyse([file_of(A, B, C)])[1] == 2
-    assert ran(stages) == [("analyse", 1, (A,)), ("analyse", 3, (C,))]
-
-
-def test_a_conversation_whose_host_asked_a_kdc_is_analysed_again() -> None:
-    stages = Stages(analyse=analysed, joined=analysed)
-    run = run_of(stages)
-    run._analyse([file_of(A, B)])
-    ran(stages)
-    for number, (client, expected) in enumerate((("10.0.0.9", []), ("10.0.0.3", [2]), ("10.0.0.1", [1, 2])), 1):
+    before = Analysing(facts).of(every)
+    facts.conversations[0].failure, facts.conversations[2].state = "memory ran out", "_state/3"
+    yield "what failed or is damaged", iter([before, Analysing(facts, damaged={"_state/3"}).of(every)])
+    asking, asked = Analysing(), [file_of(A, B)]
+    for number, client in enumerate(("10.0.0.9", "10.0.0.3", "10.0.0.1"), 1):
         kdc = with_places(file_of(number=number), (client, "10.0.0.53"), client=client, digest=b"kdc")
         kdc.kinds = [replace(one, has_data=False) for one in kdc.kinds]
-        run._analyse([file_of(A, B), kdc])
-        assert [number for _, number, _ in ran(stages)] == expected
-
-
-def test_pairs_that_files_or_earlier_runs_link_are_one_conversation() -> None:
-    stages = Stages(analyse=analysed, joined=analysed)
-    facts = Facts(conversations=[ConversationFacts(3, (A, B), [0]), conversation(5, C)], next_conversation=6)
+        asked.append(kdc)
+    of_kdc = (asking.of(asked[0], *kdc) for kdc in ([], *([one] for one in asked[1:])))
+    yield "one whose host asked a KDC: nobody's, of B, of both", of_kdc
+    linked = Facts(conversations=[ConversationFacts(3, (A, B), [0]), conversation(5, C)], next_conversation=6)
     # A link to a pair that sent no data is none.
-    run = run_of(stages, facts)
-    assert run._analyse([file_of(A, B, C, links=[(A, C), (B, D)])])[1] == 1
-    assert ran(stages) == [("analyse", 3, (A, B, C))]
-    assert facts.next_conversation == 6
+    links = iter([Analysing(linked).of(file_of(A, B, C, links=[(A, C), (B, D)]))])
+    yield "pairs that files or earlier runs link are one", links
 
-
-def test_conversations_that_turn_out_to_belong_together_are_analysed_once_more() -> None:
-    def answer(task: Any) -> ConversationFacts:
+    def linking(task: Any) -> ConversationFacts:
         return replace(analysed(task), links=[7] if len(task.pairs) > 1 or task.pairs[0] in (A, C) else [8])
 
-    stages = Stages(analyse=answer, joined=answer)
-    facts = Facts()
-    run = run_of(stages, facts)
-    assert run._analyse([file_of(A, B, C)])[1] == 4
-    assert ran(stages) == [
-        ("analyse", 1, (A,)),
-        ("analyse", 2, (B,)),
-        ("analyse", 3, (C,)),
-        # It has the number of one of which it has all pairs.
-        ("joined", 1, (A, C)),
-    ]
-    assert [(one.number, one.pairs) for one in facts.conversations] == [(1, (A, C)), (2, (B,))]
-    assert [entry.stage for entry in run._stages] == ["analyse", "joined"]
-    assert run._analyse([file_of(A, B, C)])[1] == 0
+    joining = Analysing(answer=linking)
+    # It has the number of one of which it has all pairs.
+    yield "those that turn out to belong together are analysed once more", iter([joining.of(every), joining.of(every)])
 
-
-def test_servers_that_state_other_guids_in_two_files_are_two() -> None:
-    def answer(task: Any) -> ConversationFacts:
+    def stating(task: Any) -> ConversationFacts:
         guids = {part.number: {"guid 10.0.0.2": [f"guid {part.number}"]} for part in task.parts}
         return replace(analysed(task), known_as=guids)
 
-    stages = Stages(analyse=answer, joined=answer)
-    facts = Facts()
-    files = [file_of(A), file_of(A, number=1)]
-    assert run_of(stages, facts)._analyse(files) == ({0: 0, 1: 1}, 3)
-    assert ran(stages) == [("analyse", 1, (A,)), ("joined", 1, (A,)), ("joined", 2, (A,))]
-    assert [one.files for one in facts.conversations] == [[0], [1]]
-    # That stays so.
-    assert run_of(stages, facts)._analyse(files) == ({0: 0, 1: 1}, 0)
+    facts, two = Facts(), [file_of(A), file_of(A, number=1)]
+    apart = (Analysing(facts, stating).of(*two) for _ in range(2))
+    yield "servers that state other GUIDs in two files are two, and stay so", apart
+    failed = iter([Analysing(answer=lambda task: MemoryError()).of(file_of(A))])
+    yield "one that cannot be analysed", failed
 
 
-def test_a_conversation_that_cannot_be_analysed_is_stated() -> None:
-    facts = Facts()
-    run = run_of(Stages(analyse=lambda task: MemoryError()), facts)
-    assert run._analyse([file_of(A)])[1] == 1
-    (one,) = facts.conversations
-    assert (one.number, one.pairs, one.files, one.server, one.state) == (1, (A,), [0], "10.0.0.2", None)
-    assert one.failure == "the conversation between 10.0.0.1 and 10.0.0.2 could not be analysed: memory ran out"
+def test_what_becomes_of_conversations_is_what_was_read_through() -> None:
+    text = "".join(f"{promise}\n{''.join(lines)}" for promise, lines in conversations())
+    is_as_written(Path(__file__).with_name("conversations.txt"), text)
+
+
+def test_the_stage_is_that_of_conversations_and_several_pairs_are_named() -> None:
+    stages = Stages(analyse=analysed)
+    run = run_of(stages)
+    run._analyse([file_of(A)])
+    assert stages.functions is analyse
     both = run._failed(replace_pairs(run, (A, B)), InputError("odd"))
+    assert (both.server, both.state) == ("10.0.0.2", None)
     assert both.failure == (
         "the conversation between 10.0.0.1 and 10.0.0.2, 10.0.0.1 and 10.0.0.3 could not be analysed: odd"
     )
