@@ -30,7 +30,7 @@ from tests.collect.test_stages import A, file_facts
 pytestmark = pytest.mark.needs("fsspec")
 CLEAR = "v1_samba_impacket_smb311_noauth.pcap"
 S = NS_PER_S
-COUNT = 5
+COUNT = 4
 SAME, APART = {0: 0, 1: 0}, {0: 0, 1: 1}
 
 
