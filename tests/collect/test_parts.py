@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from io import SEEK_SET, BytesIO
+from io import SEEK_SET
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,7 +38,7 @@ from analyzer.collect.render import (
     partition,
 )
 from analyzer.collect.schemas import STORED, TABLES, restored, stored
-from analyzer.collect.sources import FIRST_WAIT_S, RetriedFile, SourceFile, _reason, find_sources
+from analyzer.collect.sources import RetriedFile, SourceFile, _reason, find_sources
 from analyzer.collect.stage_facts import (
     AnalyseTask,
     CutTask,
@@ -89,35 +89,6 @@ EPM = "e1af8308-5d1f-11c9-91a4-08002b14a0fa"
 )
 def test_why_a_file_cannot_be_read(error: Exception, words: str) -> None:
     assert _reason(error) == words
-
-
-def test_what_is_tried_again_waits_twice_as_long_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert FIRST_WAIT_S == 0.2  # docs/scale.md
-    waited: list[float] = []
-    left = [3]
-
-    class Storage:
-        protocol = ("s3",)
-
-        def open(self, path: str, mode: str, **options: Any) -> BytesIO:
-            assert (path, mode) == ("bucket/x", "rb")
-            assert options == {"cache_type": "readahead", "block_size": 8 << 20}
-            left[0] -= 1
-            if left[0] >= 0:
-                raise ConnectionError("reset")
-            return BytesIO(b"0123456789")
-
-    monkeypatch.setattr(sources, "file_system", lambda url: (Storage(), "bucket/x"))
-    monkeypatch.setattr(sources.time, "sleep", waited.append)
-    source = SourceFile("s3://bucket/x", 10, "1")
-    file = RetriedFile(source, 3)
-    assert waited == [0.2, 0.4, 0.8]
-    assert (file.read(), file.failure) == (b"0123456789", None)
-    left[0] = 3
-    waited.clear()
-    with pytest.raises(OSError, match=r"^reset$"):
-        RetriedFile(source, 2)
-    assert waited == [0.2, 0.4]
 
 
 class Closing:

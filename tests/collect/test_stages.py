@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO, UnsupportedOperation
+from collections.abc import Collection, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -255,125 +256,107 @@ def test_names_stand_for_files_each_once(tmp_path: Path) -> None:
     ]
 
 
-class _Flaky:
-    """Storage whose reads fail at some attempts."""
+class Failing(BytesIO):
+    """A file whose reads fail at some attempts, which its storage counts."""
+
+    def __init__(self, storage: Flaky) -> None:
+        super().__init__(storage.data)
+        self._storage = storage
+
+    def read(self, size: int | None = -1) -> bytes:
+        self._storage.attempts += 1
+        if self._storage.attempts in self._storage.failing:
+            raise self._storage.error
+        return super().read(size)
+
+    def close(self) -> None:
+        self._storage.log.append("closed")
+        super().close()
+
+
+class Flaky:
+    """Storage that opens no file at first, and fails later; `about` is what it states of its file then."""
 
     protocol = ("memory",)
+    failing: Collection[int]
+    error: Exception
+    unopened: int
+    data: bytes
+    about: dict[str, Any] | None
 
-    def __init__(self, data: bytes, failing: set[int], error: Exception) -> None:
-        self.data, self.failing, self.error = data, failing, error
-        self.attempts = 0
-        self.opened: list[int] = []
-        self.about: dict[str, Any] = {"size": 10, "ETag": 1}
+    def __init__(self, **given: Any) -> None:
+        known = {"failing": (), "error": TimeoutError("too slow"), "unopened": 0, "data": b"0123456789"}
+        vars(self).update(known | {"about": {"size": 10, "ETag": 1}} | given)
+        self.attempts, self.log = 0, list[str]()
 
     def invalidate_cache(self) -> None:
         pass
 
     def info(self, _: str) -> dict[str, Any]:
-        return self.about
+        if self.about is None:
+            raise FileNotFoundError
+        return dict(self.about)
 
     def open(self, path: str, mode: str, **options: Any) -> Any:
-        assert options == {"cache_type": "readahead", "block_size": 8 * 1024 * 1024}
-        storage = self
-
-        class File(BytesIO):
-            def read(self, size: int | None = -1) -> bytes:
-                storage.attempts += 1
-                if storage.attempts in storage.failing:
-                    raise storage.error
-                return super().read(size)
-
-            def close(self) -> None:
-                storage.opened.append(-1)
-                super().close()
-
-        self.opened.append(0)
-        return File(self.data)
+        self.unopened -= 1
+        if self.unopened >= 0:
+            raise ConnectionError("reset")
+        self.log.append(f"opened {path} {mode} {options}" if not self.log else "opened")
+        return Failing(self)
 
 
-def flaky(
-    monkeypatch: pytest.MonkeyPatch, failing: set[int], error: Exception, retries: int
-) -> tuple[_Flaky, RetriedFile]:
-    storage = _Flaky(b"0123456789", failing, error)
-    monkeypatch.setattr(sources, "file_system", lambda url: (storage, url))
-    monkeypatch.setattr(sources, "FIRST_WAIT_S", 0.0)
-    return storage, RetriedFile(SourceFile("memory://a", 10, "1"), retries)
+ALWAYS = range(2, 99)
+# What is asked of a file in turn: `read 4`, `seek 2 1`, `tell`, `change`, `close`. `other` is that another file takes its place.
+READS: dict[str, tuple[dict[str, Any], int, str]] = {
+    "a read that failed is tried again at its place": ({"failing": {2, 3}}, 2, "read 4,read 4,tell,close,read 9"),
+    "it goes on in the file that was found only": ({"failing": {2}}, 5, "read 4,other,read 4"),
+    "one that goes on failing says why": ({"failing": ALWAYS}, 0, "read 4,read 4,tell,seekable"),
+    "it is tried as often as asked": ({"failing": ALWAYS}, 2, "read 4,read 4,tell"),
+    "what is not there is not tried again": ({"failing": {1}, "error": FileNotFoundError("x")}, 5, "read -1"),
+    "what may not be read is not tried again": ({"failing": {1}, "error": PermissionError("x")}, 5, "read -1"),
+    "a file is read from any place but its end": ({}, 0, "seek 3,read 2,seek 2 1,read 1,seek 1 0,read -1,seek 0 2"),
+    "it is opened again, after twice as long each time": ({"unopened": 3}, 3, "read -1"),
+    "one that cannot be opened says why": ({"unopened": 3}, 2, "read -1"),
+    "nothing became of it": ({}, 0, "read -1,change"),
+    "storage may state more than its listing did": (
+        {"about": {"size": 10, "ETag": 2, "mtime": 1}},
+        0,
+        "read -1,change",
+    ),
+    "another file has its size": ({"about": {"size": 10, "ETag": 2}}, 0, "read -1,change"),
+    "it has grown": ({"about": {"size": 12, "ETag": 2}, "data": b"0123456789ab"}, 0, "read -1,change"),
+    "nothing is stated of it any more": ({"about": {}}, 0, "read -1,change"),
+    "of one that is gone what was read stands": ({"about": None}, 0, "read -1,change"),
+    "it ends before its size": ({"data": b"01234"}, 0, "read 4,read 4,read 4"),
+}
 
 
-def test_a_read_that_failed_is_tried_again_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    storage, file = flaky(monkeypatch, {2, 3}, TimeoutError("too slow"), 2)
-    assert [file.read(4), file.tell(), file.read(4), file.tell(), file.failure] == [b"0123", 4, b"4567", 8, None]
-    assert storage.opened == [0, -1, 0, -1, 0]
-    file.close()
-    assert file.read(9) == b"89"
-    assert (file.seekable(), file.name) == (True, "memory://a")
+def read_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for promise, (given, retries, asked) in READS.items():
+        storage, waited = Flaky(**given), list[float]()
+        monkeypatch.setattr(sources, "file_system", lambda url, storage=storage: (storage, "bucket/a"))
+        monkeypatch.setattr(sources.time, "sleep", waited.append)
+        yield f"{promise}\n"
+        file, found = None, list[str]()
+        for word, *numbers in map(str.split, ["open", *asked.split(",")]):
+            try:
+                if word == "other":
+                    storage.about = {"size": 10, "ETag": 2}
+                elif file is None:
+                    file = RetriedFile(SourceFile("memory://a", 10, "1"), retries)
+                else:
+                    found.append(f"{word} {' '.join(numbers)}: {getattr(file, word)(*map(int, numbers))!r}")
+            except OSError as error:
+                found.append(f"{word} {' '.join(numbers)}: {type(error).__name__} {error}")
+                if file is None:
+                    break
+        yield f"  {'; '.join(found)}; failure {file and file.failure}\n"
+        yield f"  {storage.attempts} attempts, waited {waited}, {storage.log}\n"
 
 
-def test_a_read_that_failed_goes_on_in_the_file_that_was_found_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    storage, file = flaky(monkeypatch, {2}, TimeoutError("too slow"), 5)
-    assert file.read(4) == b"0123"
-    storage.about = {"size": 10, "ETag": 2}
-    with pytest.raises(OSError, match="changed while"):
-        file.read(4)
-    assert (file.failure, storage.attempts) == ("it was changed while it was read", 2)
-
-
-@pytest.mark.parametrize(
-    ("about", "words"),
-    [
-        ({"size": 10, "ETag": 1}, None),
-        # Storage may state more than its listing did.
-        ({"size": 10, "ETag": 2, "mtime": 1}, None),
-        ({"size": 10, "ETag": 2}, "was changed while it was read"),
-        ({"size": 12, "ETag": 2}, "has 12 bytes by now: read were the 10 that it had when it was found"),
-        ({}, "was changed while it was read"),
-    ],
-)
-def test_what_became_of_a_file_is_known_when_it_was_read(
-    about: dict[str, Any], words: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    storage, file = flaky(monkeypatch, set(), OSError(), 0)
-    storage.about, storage.data = about, b"0123456789ab"
-    assert (file.read(), file.change(), file.failure) == (b"0123456789", words, None)
-
-
-def test_of_a_file_that_is_gone_what_was_read_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    storage, file = flaky(monkeypatch, set(), OSError(), 0)
-    monkeypatch.setattr(storage, "info", fails)
-    assert (file.read(), file.change(), file.failure) == (b"0123456789", None, None)
-
-
-def fails(_: str) -> None:
-    raise FileNotFoundError
-
-
-@pytest.mark.parametrize("retries", [0, 1, 2])
-def test_a_file_that_goes_on_failing_says_why(retries: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage, file = flaky(monkeypatch, set(range(2, 99)), TimeoutError("too slow"), retries)
-    file.read(4)
-    with pytest.raises(OSError, match="too slow"):
-        file.read(4)
-    assert (file.failure, file.tell(), storage.attempts) == ("too slow", 4, 2 + retries)
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [(FileNotFoundError("x"), "there is no such file"), (PermissionError("x"), "you may not read it")],
-)
-def test_what_will_not_change_is_not_tried_again(error: Exception, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage, file = flaky(monkeypatch, {1}, error, 5)
-    with pytest.raises(type(error)):
-        file.read()
-    assert (file.failure, storage.attempts) == (words, 1)
-
-
-def test_a_file_is_read_from_any_place_but_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, file = flaky(monkeypatch, set(), OSError(), 0)
-    assert [file.seek(3), file.read(2), file.seek(2, SEEK_CUR), file.read(1), file.seek(1, SEEK_SET), file.read()] == [
-        *(3, b"34", 7, b"7", 1, b"123456789")
-    ]
-    with pytest.raises(UnsupportedOperation):
-        file.seek(0, SEEK_END)
+def test_what_is_read_where_storage_fails_is_what_was_read_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sources.FIRST_WAIT_S == 0.2  # docs/scale.md
+    is_as_written(Path(__file__).with_name("reads.txt"), "".join(read_lines(monkeypatch)))
 
 
 # -------------------------------------------------------------------------------------------------------------- pieces
