@@ -173,30 +173,3 @@ def test_without_secrets_or_by_order_no_tls_is_needed(
     words = "cannot be reached: no route to tcp://host:1"
     with pytest.raises(InputError, match=words), module.cluster(keyring, "tcp://host:1", insecure=insecure):
         pytest.fail("connected")
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [("FutureCancelledError", "the scheduler was lost"), ("NoWorkerError", "all workers were lost")],
-)
-def test_a_scheduler_or_workers_that_are_lost_end_the_run(
-    error: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from analyzer.collect import cluster
-
-    class Lost:
-        def submit(self, *_: object, **__: object) -> Lost:
-            return self
-
-        def release(self) -> None:
-            pass
-
-        def result(self) -> None:
-            raise {
-                "FutureCancelledError": cluster.FutureCancelledError("x", "scheduler-connection-lost"),
-                "NoWorkerError": cluster.NoWorkerError("x", 1.0),
-            }[error]
-
-    monkeypatch.setattr(cluster, "as_completed", list)
-    with pytest.raises(InputError, match=words):
-        list(cluster.DaskExecutor(Lost(), 0).run("cut", len, ["x"], len))  # type: ignore[arg-type]

@@ -598,6 +598,9 @@ def test_runs_have_names_of_their_own_and_defaults_as_documented() -> None:
 # ------------------------------------------------------------------------------------------------------------- cluster
 
 
+LOST = {98: module.NoWorkerError("x", 1.0), 99: module.FutureCancelledError("key", "lost")}
+
+
 class Future:
     """A task that Dask has, done already."""
 
@@ -608,8 +611,8 @@ class Future:
     def result(self) -> int:
         if self.task == 2:
             raise KeyError("odd")
-        if self.task == 99:
-            raise module.FutureCancelledError("key", "lost")
+        if self.task in LOST:
+            raise LOST[self.task]
         return self.task * 10
 
     def release(self) -> None:
@@ -674,8 +677,9 @@ def test_the_longest_tasks_begin_first_and_are_counted(monkeypatch: pytest.Monke
     later = [options["key"] for _, _, options in client.asked[3:]]
     assert later[1].endswith("-4")
     assert not set(later) & set(keys)
-    with pytest.raises(InputError, match="the scheduler was lost") as caught:
-        list(executor.run("cut", len, [99], lambda task: 0))  # type: ignore[arg-type]
+    for task, lost in ((98, "all workers were lost"), (99, "the scheduler was lost")):
+        with pytest.raises(InputError, match=lost) as caught:
+            list(executor.run("cut", len, [task], lambda task: 0))  # type: ignore[arg-type]
     assert caught.value.hint == "The dataset is unchanged; run again when there is a scheduler."
 
 

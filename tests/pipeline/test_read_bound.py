@@ -15,13 +15,12 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.reader import CaptureReader, ReadBound
-from analyzer.core.errors import InputError
 from analyzer.core.times import UNITS_NS
 from analyzer.pipeline.run import analyze, smb_session_keys
 from analyzer.questions.filters.bounds import TimeBound
 from analyzer.results.analysis import Analysis
 from tests import truth
-from tests.commands.test_commands import CAPTURES, CLEAR, run
+from tests.commands.test_commands import CAPTURES, CLEAR
 
 SEALED = next(one for one in truth.captures() if one.file == "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap")
 OTHER = CAPTURES / "n_v1_midstream.pcap"
@@ -108,20 +107,3 @@ def test_session_keys_are_looked_for_up_to_there() -> None:
     keyring = Keyring.load(SEALED.secrets_path)
     assert not smb_session_keys([SEALED.path], keyring, bound=ReadBound(3))
     assert smb_session_keys([SEALED.path], keyring, bound=ReadBound(100))
-
-
-def test_commands_read_up_to_there(tmp_path: Path) -> None:
-    assert '"frames":20,' in run("timeline", CLEAR, "--read-frames", "20", "--format", "jsonl").stdout
-    assert '"frames":20,' not in run("timeline", CLEAR, "--read-until", "1h", "--format", "jsonl").stdout
-    refused = run("timeline", CLEAR, "--read-frames", "20", "--engine", "tshark")
-    assert refused.exit_code == 2
-    case = tmp_path / "one.pcq"
-    assert run("save", CLEAR, "-o", case).exit_code == 0
-    refused = run("timeline", case, "--read-until", "1s")
-    assert isinstance(refused.exception, InputError)
-    assert "is read as a whole" in str(refused.exception)
-
-
-def test_a_collection_has_no_bound(tmp_path: Path) -> None:
-    refused = run("collect", CLEAR, "-o", tmp_path / "set", "--read-frames", "5")
-    assert (refused.exit_code, "--read-frames" in refused.stderr) == (2, True)
