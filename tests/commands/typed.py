@@ -16,6 +16,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import re
 import shlex
 import zipfile
@@ -25,6 +26,7 @@ from contextlib import chdir
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from socket import AF_UNIX, socket
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -111,6 +113,19 @@ MADE: dict[str, bytes | Callable[[], bytes]] = {
     "everything2.pcapng": lambda: _capture(*everything()),
     "less.pcapng": lambda: _capture(*perflib(), *services()),
 }
+
+
+def _bound(name: str) -> None:
+    with socket(AF_UNIX) as bound:
+        bound.bind(name)
+
+
+# What is no file: a pipe that nobody writes to, a socket, and a device without end.
+SPECIAL: dict[str, Callable[[str], object]] = {
+    "pipe.pcap": os.mkfifo,
+    "socket.pcap": _bound,
+    "zero.pcap": lambda name: Path(name).symlink_to("/dev/zero"),
+}
 _SECRET = {"PASSWORD": USER["password"], "NT_HASH": nt_hash(USER["password"]).hex()}
 # What is another in each run: the temporary folder, how the tests are called, the version of the program, a digest of a text with
 # such things in it.
@@ -181,6 +196,9 @@ def said(words: str) -> str:
         for name in MADE:
             if name in words:
                 Path(name).write_bytes(_content(name))
+        for name, make in SPECIAL.items():
+            if name in words:
+                make(name)
         known = {path.name for path in Path().iterdir()}
         commands = words.strip().split(" ; ")
         lines = [line for command in commands for line in _ran(command, f"  {command}" if len(commands) > 1 else "")]
