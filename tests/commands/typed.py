@@ -3,7 +3,7 @@
 A line of words is what is typed: commands of ours with ` ; ` between them. In front of a command, `NAME=x` is a variable of the
 environment, and `cat FILE |` its standard input. Behind it, `> FILE` puts its standard output into a file, and `| ...` shows a
 part: `count` how often each kind of record, `keys a,b.c` these keys of each record that has one, `grep WORDS` and `head N` lines.
-Commands of the shell are `cmp A B`, `table FILE` (rows and columns of Parquet) and `rm FILE`. `PASSWORD` and `NT_HASH` are those of
+Beside these there are `cmp A B` and `table FILE` (rows and columns of Parquet). `PASSWORD` and `NT_HASH` are those of
 the account of `sealed.pcap`, which `sealed.json` and the file `password` have.
 
 What comes of a command is its exit code behind `=`, then each line of standard output with `|` and of standard error with `!`; at
@@ -63,55 +63,12 @@ THERE = {
     "spnego.pcap": SPNEGO,
     "spnego.json": SPNEGO.with_suffix(".secrets.json"),
     "midstream.pcap": CAPTURES / "n_v1_midstream.pcap",
-    "dropped.pcap": CAPTURES / "n_pcq_dropseg.pcap",
     "counterset.bin": BUFFER,
     "winperf.bin": VECTORS / "v1_perf_data_block.bin",
     "identifiers.bin": VECTORS / "ident_add_reply.bin",
     "net.pcapng": CAPTURES / "n_v1_pcapng.pcapng",
     "kept.pcq": KEPT,
     "damaged.bin": VECTORS / "bad_data_count_mismatch.bin",
-}
-MADE: dict[str, bytes | Callable[[], bytes]] = {
-    "password": f"{USER['password']}\r\n".encode(),
-    "none.pcap": lambda: pcap([]),
-    "dns.pcap": lambda: pcap([(1_700_000_000_000_000_000, frame())]),
-    "three.pcap": lambda: pcap(frames_of(3)),
-    "three.pcapng": lambda: pcapng(frames_of(3)),
-    "copy.pcap": CLEAR.read_bytes,
-    "bit.pcap": lambda: bytes(byte ^ (at == 1000) for at, byte in enumerate(CLEAR.read_bytes())),
-    "both": lambda: f"{USER['password']}\n".encode() + PCQ.read_bytes(),
-    "empty": b"",
-    "paper.pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n",
-    "noise": bytes(range(7, 256)) * 5,
-    "zeros": bytes(16),
-    "string": b"\0" * 3 + b"a\0b\0\0\0",
-    "status": lambda: perf_data([Block(0, status=5)]),
-    "status.hex": lambda: perf_data([Block(0, status=5)]).hex().encode(),
-    "counterset.hex": lambda: BUFFER.read_bytes().hex(" ").encode(),
-    "behind.bin": lambda: b"\xff" * 20 + BUFFER.read_bytes(),
-    "bad.json": b'{"users": [',
-    "bad.toml": b"[users\nx = 1",
-    "braces.json": b"{}",
-    "odd.json": b'{"users": [{"username": "x", "nt_hash": "123"}]}',
-    "lost.json": b'{"keytabs": ["nowhere.keytab"]}',
-    "misspelt.toml": b'[[users]]\nusername = "perfmon"\npasword = "never shown"\n',
-    "later.pcq": lambda: _case(version=999, program="9.0"),
-    "odd.pcq": lambda: _case(version="1"),
-    "other.pcq": lambda: _case(format="other"),
-    "dataset.pcq": lambda: _case(format="pcq-dataset"),
-    "net.etl": lambda: trace_data(),
-    "net.etl.gz": lambda: gzip.compress(_content("net.etl")),
-    "net.etl.bz2": lambda: bz2.compress(_content("net.etl")),
-    "net.etl.xz": lambda: lzma.compress(_content("net.etl")),
-    "net.etl.zst": lambda: zstandard.compress(_content("net.etl")),
-    "net.etl.lz4": lambda: lz4.frame.compress(_content("net.etl")),
-    "refused.pcapng": lambda: _capture(*_asked(5)),
-    "small.pcapng": lambda: _capture(*_asked(8)),
-    "none.pcapng": lambda: _capture(*_asked(0)),
-    "denied.pcapng": lambda: _capture(*_denied()),
-    "everything.pcapng": lambda: _capture(*everything()),
-    "everything2.pcapng": lambda: _capture(*everything()),
-    "less.pcapng": lambda: _capture(*perflib(), *services()),
 }
 
 
@@ -188,6 +145,50 @@ def _content(name: str) -> bytes:
     return made if isinstance(made, bytes) else made()
 
 
+MADE: dict[str, bytes | Callable[[], bytes]] = {
+    "password": f"{USER['password']}\r\n".encode(),
+    "none.pcap": lambda: pcap([]),
+    "dns.pcap": lambda: pcap([(1_700_000_000_000_000_000, frame())]),
+    "three.pcap": lambda: pcap(frames_of(3)),
+    "three.pcapng": lambda: pcapng(frames_of(3)),
+    "copy.pcap": CLEAR.read_bytes,
+    "bit.pcap": lambda: bytes(byte ^ (at == 1000) for at, byte in enumerate(CLEAR.read_bytes())),
+    "both": lambda: f"{USER['password']}\n".encode() + PCQ.read_bytes(),
+    "empty": b"",
+    "paper.pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n",
+    "noise": bytes(range(7, 256)) * 5,
+    "zeros": bytes(16),
+    "string": b"\0" * 3 + b"a\0b\0\0\0",
+    "status": lambda: perf_data([Block(0, status=5)]),
+    "status.hex": lambda: perf_data([Block(0, status=5)]).hex().encode(),
+    "counterset.hex": lambda: BUFFER.read_bytes().hex(" ").encode(),
+    "behind.bin": lambda: b"\xff" * 20 + BUFFER.read_bytes(),
+    "bad.json": b'{"users": [',
+    "bad.toml": b"[users\nx = 1",
+    "braces.json": b"{}",
+    "odd.json": b'{"users": [{"username": "x", "nt_hash": "123"}]}',
+    "lost.json": b'{"keytabs": ["nowhere.keytab"]}',
+    "misspelt.toml": b'[[users]]\nusername = "perfmon"\npasword = "never shown"\n',
+    "later.pcq": lambda: _case(version=999, program="9.0"),
+    "odd.pcq": lambda: _case(version="1"),
+    "other.pcq": lambda: _case(format="other"),
+    "dataset.pcq": lambda: _case(format="pcq-dataset"),
+    "net.etl": lambda: trace_data(),
+    "net.etl.gz": lambda: gzip.compress(_content("net.etl")),
+    "net.etl.bz2": lambda: bz2.compress(_content("net.etl")),
+    "net.etl.xz": lambda: lzma.compress(_content("net.etl")),
+    "net.etl.zst": lambda: zstandard.compress(_content("net.etl")),
+    "net.etl.lz4": lambda: lz4.frame.compress(_content("net.etl")),
+    "refused.pcapng": lambda: _capture(*_asked(5)),
+    "small.pcapng": lambda: _capture(*_asked(8)),
+    "none.pcapng": lambda: _capture(*_asked(0)),
+    "denied.pcapng": lambda: _capture(*_denied()),
+    "everything.pcapng": lambda: _capture(*everything()),
+    "everything2.pcapng": lambda: _capture(*everything()),
+    "less.pcapng": lambda: _capture(*perflib(), *services()),
+}
+
+
 def said(words: str) -> str:
     """What comes of a line of words, typed in a folder of its own."""
     with TemporaryDirectory() as folder, chdir(folder):
@@ -224,8 +225,6 @@ def _ran(command: str, shown: str) -> Iterator[str]:
             table = pl.read_parquet(path)
             yield f"= {table.height} rows{shown}"
             yield f"| {', '.join(table.columns)}"
-        case ["rm", path]:
-            Path(path).unlink()
         case _:
             yield from _of_ours(command, shown)
 
