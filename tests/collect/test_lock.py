@@ -377,9 +377,16 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize(
-    ("below", "words"), [("_pieces", "the frames of "), ("_state", "conversation 1"), ("calls", "calls: calls/")]
+    ("below", "words", "how"),
+    [
+        ("_pieces", "the frames of ", "missing"),
+        ("_state", "conversation 1", "cut off"),
+        ("calls", "calls: calls/", "missing"),
+        ("_pieces", "the frames of ", "changed"),
+        ("_state", "conversation 1", "changed"),
+        ("calls", "calls: calls/", "changed"),
+    ],
 )
 def test_what_is_damaged_is_made_anew(
     below: str, words: str, how: str, ring: Path, whole: Path, expected: Any, tmp_path: Path
@@ -398,10 +405,7 @@ def test_what_is_damaged_is_made_anew(
 
 
 def test_pieces_whose_capture_is_gone_cannot_be_made_anew(ring: Path, tmp_path: Path) -> None:
-    given = tmp_path / "in"
-    given.mkdir()
-    for path in ring.iterdir():
-        (given / path.name).write_bytes(path.read_bytes())
+    given = copytree(ring, tmp_path / "in")
     collected(given, tmp_path / "out", Keyring())
     files_of(tmp_path / "out", "_pieces")[0].unlink()
     for path in given.iterdir():
