@@ -81,9 +81,17 @@ def keyring_of(name: str) -> Keyring:
     return Keyring.load(secrets) if secrets.exists() else Keyring()
 
 
-def rotated(frames: Sequence[Given], link_type: int, directory: Path, files: int, seed: int, sensors: int = 1) -> None:
-    """Writes frames as rotated files, a ring for each sensor. The second sensor saw some of them, up to some microseconds later,
-    and rotates elsewhere; neighbours overlap by some frames that both have."""
+def put(path: Path, frames: Sequence[Given], link_type: int = 1) -> Path:
+    """Writes frames as a capture, in a directory that may be new."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(pcap(frames, magic=NANO, network=link_type))
+    return path
+
+
+def rotated(given: str | Sequence[Given], directory: Path, files: int, seed: int, sensors: int = 1) -> Path:
+    """Writes a capture of ours, or frames, as rotated files, a ring for each sensor. The second sensor saw some of them, up to
+    some microseconds later, and rotates elsewhere; neighbours overlap by some frames that both have."""
+    link_type, frames = frames_of(CAPTURES / given) if isinstance(given, str) else (1, given)
     rng = random.Random(seed)
     for sensor in range(sensors):
         seen = [
@@ -95,8 +103,8 @@ def rotated(frames: Sequence[Given], link_type: int, directory: Path, files: int
         overlap = rng.choice((0, 0, 3))
         for number, (start, stop) in enumerate(zip([0, *cuts], [*cuts, len(seen)], strict=True)):
             part = seen[max(start - overlap, 0) : stop]
-            name = directory / f"{rng.randrange(1 << 30):08x}-{sensor}-{number}.pcap"
-            name.write_bytes(pcap(part, magic=NANO, network=link_type))
+            put(directory / f"{rng.randrange(1 << 30):08x}-{sensor}-{number}.pcap", part, link_type)
+    return directory
 
 
 def collected(
@@ -281,12 +289,9 @@ def moved(frames: Sequence[Given], by_ns: int) -> list[Given]:
 def dataset_of_two_servers(directory: Path) -> Path:
     """A dataset of two servers on two days, one of them with query handles."""
     clear, sealed = "v1_samba_impacket_smb311_noauth.pcap", "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
-    (directory / "in").mkdir()
     for number, name in enumerate((clear, sealed)):
-        talk = moved(
-            readdressed(frames_of(CAPTURES / name)[1], "10.0.0.1", f"10.0.1.{number}"), number * 86_400 * 10**9
-        )
-        (directory / "in" / f"{number}.pcap").write_bytes(pcap(talk, magic=NANO))
+        talk = readdressed(frames_of(CAPTURES / name)[1], "10.0.0.1", f"10.0.1.{number}")
+        put(directory / "in" / f"{number}.pcap", moved(talk, number * 86_400 * 10**9))
     keyring = Keyring().merged(keyring_of(clear), keyring_of(sealed))
     collected(directory / "in", directory / "out", keyring)
     return directory / "out"

@@ -16,7 +16,7 @@ from analyzer.collect.collection import CollectRequest, collect
 from analyzer.collect.sources import find_sources
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, rotated, same_rows, single
+from tests.collect.sets import CAPTURES, difference, keyring_of, rotated, same_rows, single
 from tests.collect.test_workers import rows
 from tests.commands.test_commands import here, process, run
 from tests.secrets import leaks
@@ -68,10 +68,7 @@ def configured(certificates: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    link_type, frames = frames_of(CAPTURES / SEALED)
-    directory = tmp_path_factory.mktemp("ring")
-    rotated(frames, link_type, directory, 5, 2, sensors=2)
-    return directory
+    return rotated(SEALED, tmp_path_factory.mktemp("ring"), 5, 2, sensors=2)
 
 
 def _names_of_keys() -> tuple[str, ...]:

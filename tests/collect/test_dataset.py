@@ -18,7 +18,6 @@ from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.tables import KEYS_OF_CALLS, structs_of_json
 from analyzer.screens.notebook.capture import Capture
 from analyzer.screens.notebook.dataset import Dataset
-from tests.build.capture import NANO, pcap
 from tests.collect.sets import (
     CAPTURES,
     collected,
@@ -26,6 +25,7 @@ from tests.collect.sets import (
     frames_of,
     keyring_of,
     moved,
+    put,
     readdressed,
     rotated,
     same_rows,
@@ -68,10 +68,8 @@ PARTS: dict[str, Part] = {
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Capture, Dataset]:
     """One run over rotated files, and their dataset."""
     name = request.param
-    link_type, frames = frames_of(CAPTURES / name)
     directory = tmp_path_factory.mktemp("pair")
-    (directory / "in").mkdir()
-    rotated(frames, link_type, directory / "in", 4, 5)
+    rotated(name, directory / "in", 4, 5)
     keyring = keyring_of(name)
     collected(directory / "in", directory / "out", keyring)
     return Capture(analyze(sorted((directory / "in").iterdir()), keyring, pdus=False)), pcq.open(directory / "out")
@@ -205,10 +203,9 @@ def test_what_is_not_asked_for_is_not_read(tmp_path: Path) -> None:
     """Two servers on two days."""
     _, frames = frames_of(CAPTURES / "v1_samba_impacket_smb311_noauth.pcap")
     day = 86_400 * 10**9
-    (tmp_path / "in").mkdir()
     for number in range(4):
         talk = moved(readdressed(frames, f"10.0.0.{number}", f"10.0.1.{number % 2}"), number // 2 * day)
-        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(talk, magic=NANO))
+        put(tmp_path / "in" / f"{number}.pcap", talk)
     collected(tmp_path / "in", tmp_path / "out", Keyring())
     ds = pcq.open(tmp_path / "out")
     whole = ds.calls.collect()

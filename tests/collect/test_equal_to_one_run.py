@@ -23,6 +23,7 @@ from tests.collect.sets import (
     keyring_of,
     moved,
     of_dataset,
+    put,
     readdressed,
     rotated,
     unlike,
@@ -39,12 +40,10 @@ POLLS = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 @settings(max_examples=6, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.sampled_from(NAMES), st.integers(1, 12), st.integers(1, 2), st.integers(0, 1 << 32))
 def test_rotated_files_of_two_sensors_give_what_one_run_gives(name: str, files: int, sensors: int, seed: int) -> None:
-    link_type, frames = frames_of(CAPTURES / name)
     keyring = keyring_of(name)
     with TemporaryDirectory() as temporary:
         directory = Path(temporary)
-        (directory / "in").mkdir()
-        rotated(frames, link_type, directory / "in", files, seed, sensors)
+        rotated(name, directory / "in", files, seed, sensors)
         collected(directory / "in", directory / "out", keyring, executor=Here(seed))
         assert not unlike(directory, keyring, alone=True)
 
@@ -62,8 +61,7 @@ def several(directory: Path) -> Keyring:
         readdressed(moved(late, begin - late[0][0] + 7), "10.0.0.3", "10.0.9.9"),
         readdressed(moved(late, 11), "10.0.0.1", "10.0.9.8"),
     ]
-    directory.mkdir()
-    rotated(sorted(frame for talk in talks for frame in talk), 1, directory, 9, 7)
+    rotated(sorted(frame for talk in talks for frame in talk), directory, 9, 7)
     return keyring_of(POLLS)
 
 
@@ -88,9 +86,8 @@ def test_frames_of_others_show_that_the_clock_was_set_back_within_a_call(tmp_pat
     assert answer is not None
     others = readdressed(frames[:1], "10.0.0.7", "10.0.0.8")
     at = answer.first_frame - 1
-    (tmp_path / "in").mkdir()
     talk = [*frames[:at], *moved(others, -7200 * 10**9), *frames[at:]]
-    (tmp_path / "in" / "0.pcap").write_bytes(pcap(talk, magic=NANO, network=link_type))
+    put(tmp_path / "in" / "0.pcap", talk, link_type)
     collected(tmp_path / "in", tmp_path / "out", Keyring())
     assert not unlike(tmp_path, Keyring(), alone=False)
     calls = of_dataset(tmp_path / "out")[0]["calls"]
@@ -119,15 +116,14 @@ def test_a_dataset_grows_to_what_it_would_have_been(tmp_path: Path) -> None:
 
 
 def test_only_conversations_that_new_files_touch_are_analysed_again(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
     talks = []
     for number, name in enumerate((CLEAR, POLLS, "v1_samba_impacket_smb311_ntlm_privacy.pcap")):
         _, frames = frames_of(CAPTURES / name)
         talks.append(readdressed(frames, f"10.0.0.{number}", f"10.0.1.{number}"))
-        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(talks[-1][:-8], magic=NANO))
+        put(tmp_path / "in" / f"{number}.pcap", talks[-1][:-8])
     first = collected(tmp_path / "in", tmp_path / "out", Keyring())
     before = of_dataset(tmp_path / "out")[0]["calls"]
-    (tmp_path / "in" / "later.pcap").write_bytes(pcap(talks[0][-8:], magic=NANO))
+    put(tmp_path / "in" / "later.pcap", talks[0][-8:])
     again = collected(tmp_path / "in", tmp_path / "out", Keyring())
     assert (first.analysed, first.rendered) == (3, 3)
     assert (again.read, again.analysed, again.rendered) == (1, 1, 1)
@@ -140,8 +136,7 @@ def test_sessions_that_are_alike_and_were_each_set_up_are_conversations_of_their
     """The same id and GUIDs between other hosts, as images of one machine have them: nothing binds them."""
     _, frames = frames_of(CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.pcap")
     talks = [readdressed(moved(frames, 11 * number), f"10.0.0.{number}", f"10.0.1.{number}") for number in range(3)]
-    (tmp_path / "in").mkdir()
-    rotated(sorted(frame for talk in talks for frame in talk), 1, tmp_path / "in", 3, 5)
+    rotated(sorted(frame for talk in talks for frame in talk), tmp_path / "in", 3, 5)
     done = collected(tmp_path / "in", tmp_path / "out", Keyring())
     assert (done.manifest.conversations, done.analysed) == (3, 3)
     assert not unlike(tmp_path, Keyring(), alone=False)
@@ -187,10 +182,9 @@ def test_a_channel_between_other_addresses_is_with_the_session_that_it_is_bound_
 def test_a_flow_on_another_port_goes_on_in_files_that_do_not_show_what_it_is(tmp_path: Path) -> None:
     name = "pcq_impacketsmb_impacket_smb2002_ntlm_privacy_port4451.pcap"
     _, frames = frames_of(CAPTURES / name)
-    (tmp_path / "in").mkdir()
     # Each segment in two halves that no first bytes begin: the second file of each pair shows nothing of its own.
     for number, (start, stop) in enumerate(((0, 20), (20, 21), (21, len(frames)))):
-        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(frames[start:stop], magic=NANO))
+        put(tmp_path / "in" / f"{number}.pcap", frames[start:stop])
     executor = Here()
     collected(tmp_path / "in", tmp_path / "out", keyring_of(name), executor=executor)
     assert not unlike(tmp_path, keyring_of(name), alone=True)

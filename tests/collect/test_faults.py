@@ -16,7 +16,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect import sources
 from analyzer.core.errors import InputError
 from analyzer.core.output import store
-from tests.build.capture import NANO, pcap
 from tests.collect.sets import (
     CAPTURES,
     Here,
@@ -24,6 +23,7 @@ from tests.collect.sets import (
     frames_of,
     keyring_of,
     of_dataset,
+    put,
     readdressed,
     rotated,
     same_rows,
@@ -45,19 +45,14 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ring(tmp_path: Path) -> Path:
     """A capture in six rotated files."""
-    link_type, frames = frames_of(CAPTURES / CLEAR)
-    (tmp_path / "in").mkdir()
-    rotated(frames, link_type, tmp_path / "in", 6, 1)
-    return tmp_path / "in"
+    return rotated(CLEAR, tmp_path / "in", 6, 1)
 
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The dataset of what that capture begins with, to be copied."""
     directory = tmp_path_factory.mktemp("first")
-    link_type, frames = frames_of(CAPTURES / CLEAR)
-    (directory / "in").mkdir()
-    rotated(frames[:40], link_type, directory / "in", 2, 3)
+    rotated(frames_of(CAPTURES / CLEAR)[1][:40], directory / "in", 2, 3)
     collected(directory / "in", directory / "out", Keyring())
     return directory / "out"
 
@@ -282,14 +277,11 @@ def test_what_a_run_left_behind_is_no_part_of_the_dataset(ring: Path, tmp_path: 
 
 def test_times_bound_what_is_read_and_a_later_run_reads_on(tmp_path: Path) -> None:
     link_type, frames = frames_of(CAPTURES / CLEAR)
-    (tmp_path / "in").mkdir()
-    (tmp_path / "some").mkdir()
     since, until = frames[30][0], frames[-20][0]
     for number, start in enumerate(range(0, len(frames), 25)):
-        part = frames[start : start + 25]
-        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(part, magic=NANO, network=link_type))
+        put(tmp_path / "in" / f"{number}.pcap", frames[start : start + 25], link_type)
     inside = [frame for frame in frames if since <= frame[0] < until]
-    (tmp_path / "some" / "0.pcap").write_bytes(pcap(inside, magic=NANO, network=link_type))
+    put(tmp_path / "some" / "0.pcap", inside, link_type)
     done = collected(tmp_path / "in", tmp_path / "out", Keyring(), window=(since, until))
     skipped = {entry.url.rsplit("/", 1)[-1]: entry.reason for entry in done.manifest.skipped}
     assert skipped == {"0.pcap": "no frame is of the time asked for"}
@@ -314,23 +306,21 @@ def test_nothing_in_the_dataset_holds_a_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [SEALED, "pcq_smbd_scapy_impacket_smb311ccm_ntlm_privacy.pcap"])
 def test_a_dataset_that_would_lose_what_was_decrypted_stays_as_it_was(name: str, tmp_path: Path) -> None:
     """Sealed stubs, and SMB encryption, behind which not even calls are seen."""
-    _, frames = frames_of(CAPTURES / name)
     given, out = tmp_path / "in", tmp_path / "out"
-    given.mkdir()
     link_type, frames = frames_of(CAPTURES / name)
-    (given / "1.pcap").write_bytes(pcap(frames[:-10], magic=NANO, network=link_type))
+    put(given / "1.pcap", frames[:-10], link_type)
     first = collected(given, out, keyring_of(name))
     before = files_in(out)
     # A file of others needs no secrets, and what they decrypted is not analysed again.
     _, others = frames_of(CAPTURES / CLEAR)
-    (given / "2.pcap").write_bytes(pcap(readdressed(others, "10.9.0.1", "10.9.0.2"), magic=NANO))
+    put(given / "2.pcap", readdressed(others, "10.9.0.1", "10.9.0.2"))
     done = collected(given, out, Keyring())
     assert (done.read, done.analysed) == (1, 1)
     assert done.manifest.tables["samples"].rows > first.manifest.tables["samples"].rows > 0
     with_others = files_in(out)
     assert with_others != before
     # What goes on with them does.
-    (given / "3.pcap").write_bytes(pcap(frames[-10:], magic=NANO, network=link_type))
+    put(given / "3.pcap", frames[-10:], link_type)
     with pytest.raises(
         InputError, match=r"^the dataset would lose rows: [\d,]+ requests and responses could not"
     ) as lost:
@@ -342,6 +332,6 @@ def test_a_dataset_that_would_lose_what_was_decrypted_stays_as_it_was(name: str,
     assert rows >= done.manifest.tables["samples"].rows
     os.utime(given / "3.pcap", (5, 5))
     assert collected(given, out, Keyring(), fewer_rows=True).analysed == 0
-    (given / "3.pcap").write_bytes(pcap(frames[-9:], magic=NANO, network=link_type))
+    put(given / "3.pcap", frames[-9:], link_type)
     collected(given, out, Keyring(), fewer_rows=True)
     assert of_dataset(out)[0]["samples"].height < rows

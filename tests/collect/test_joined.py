@@ -17,7 +17,6 @@ from analyzer.collect.manifest import read_dataset
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
 from tests.build.calls import write_capture
-from tests.build.capture import NANO, pcap
 from tests.collect.sets import (
     CAPTURES,
     collected,
@@ -25,6 +24,7 @@ from tests.collect.sets import (
     difference,
     frames_of,
     keyring_of,
+    put,
     readdressed,
     rotated,
     same_rows,
@@ -67,9 +67,7 @@ def without_numbers(found: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_joined_conversations_are_one_run(name: str, tmp_path: Path) -> None:
     """Files are not in the order of time, so that frames of a conversation are of other files in the dataset."""
-    link_type, frames = frames_of(CAPTURES / name)
-    (tmp_path / "in").mkdir()
-    rotated(frames, link_type, tmp_path / "in", 4, 5)
+    rotated(name, tmp_path / "in", 4, 5)
     keyring = keyring_of(name)
     collected(tmp_path / "in", tmp_path / "out", keyring)
     one_run = analyze(sorted((tmp_path / "in").iterdir()), keyring, pdus=False)
@@ -117,9 +115,7 @@ def test_processes_and_a_host_are_those_of_one_run(tmp_path: Path) -> None:
 
 def test_a_dataset_is_equal_to_its_captures(tmp_path: Path) -> None:
     name = NAMES[0]
-    link_type, frames = frames_of(CAPTURES / name)
-    (tmp_path / "in").mkdir()
-    rotated(frames, link_type, tmp_path / "in", 3, 7)
+    rotated(name, tmp_path / "in", 3, 7)
     keyring = keyring_of(name)
     collected(tmp_path / "in", tmp_path / "out", keyring)
     secrets = CAPTURES / f"{name.partition('.')[0]}.secrets.json"
@@ -169,10 +165,7 @@ def test_calls_have_the_numbers_of_the_tables(tmp_path: Path) -> None:
 
 def test_moments_and_baselines_are_of_datasets_too(tmp_path: Path) -> None:
     link_type, frames = frames_of(CAPTURES / "v1_samba_impacket_smb311_noauth.pcap")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "x.pcap").write_bytes(
-        pcap(readdressed(frames, "10.0.0.1", "10.0.1.1"), magic=NANO, network=link_type)
-    )
+    put(tmp_path / "in" / "x.pcap", readdressed(frames, "10.0.0.1", "10.0.1.1"), link_type)
     collected(tmp_path / "in", tmp_path / "out", Keyring())
     for options in (["--at", "10s", "--at", "20s"], ["--at", "0.275s", "--at", "10s"]):
         of_capture, of_dataset = (run("diff", tmp_path / one, *options) for one in ("in/x.pcap", "out"))

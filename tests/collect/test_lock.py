@@ -25,7 +25,7 @@ from analyzer.collect.manifest import MANIFEST, Manifest, read_manifest
 from analyzer.core.errors import InputError
 from analyzer.core.output.store import Store, StoreError
 from analyzer.core.times import NS_PER_S
-from tests.collect.sets import CAPTURES, Here, collected, difference, frames_of, rotated, same_rows, single
+from tests.collect.sets import Here, collected, difference, rotated, same_rows, single
 from tests.collect.test_workers import rows
 
 pytestmark = pytest.mark.needs("fsspec")
@@ -36,10 +36,7 @@ CLEAR = "v1_samba_sambapy_krb5sha384_krb5_seal.pcap"
 
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    link_type, frames = frames_of(CAPTURES / CLEAR)
-    directory = tmp_path_factory.mktemp("ring")
-    rotated(frames, link_type, directory, 3, 2)
-    return directory
+    return rotated(CLEAR, tmp_path_factory.mktemp("ring"), 3, 2)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from analyzer.collect.sources import find_sources
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import Store
-from tests.collect.sets import CAPTURES, Here, frames_of, keyring_of, rotated, single
+from tests.collect.sets import Here, keyring_of, rotated, single
 
 pytestmark = pytest.mark.needs("fsspec", "moto", "flask", "s3fs")
 SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
@@ -52,20 +52,14 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.fixture
 def ring(tmp_path: Path) -> Path:
     """A small capture in two files: each request to the storage takes its time."""
-    link_type, frames = frames_of(CAPTURES / "v1_samba_sambapy_krb5sha384_krb5_seal.pcap")
-    (tmp_path / "ring").mkdir()
-    rotated(frames, link_type, tmp_path / "ring", 2, 2)
-    return tmp_path / "ring"
+    return rotated("v1_samba_sambapy_krb5sha384_krb5_seal.pcap", tmp_path / "ring", 2, 2)
 
 
 def test_object_storage_is_read_and_written(bucket: Any, tmp_path: Path) -> None:
     import analyzer as pcq
     from analyzer.collect.held_keys import forget, hold
 
-    (tmp_path / "in").mkdir()
-    link_type, frames = frames_of(CAPTURES / SEALED)
-    rotated(frames, link_type, tmp_path / "in", 3, 2)
-    for path in (tmp_path / "in").iterdir():
+    for path in rotated(SEALED, tmp_path / "in", 3, 2).iterdir():
         bucket.pipe(f"sensors/day/{path.name}", path.read_bytes())
     hold(keyring_of(SEALED))
     try:

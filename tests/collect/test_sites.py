@@ -12,7 +12,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect.sites import PAUSE_NS, site_names, sites_of
 from analyzer.collect.stage_facts import ConversationFacts, FileFacts
 from analyzer.core.times import NS_PER_S
-from tests.build.capture import NANO, pcap
 from tests.collect.sets import (
     CAPTURES,
     collected,
@@ -21,6 +20,7 @@ from tests.collect.sets import (
     keyring_of,
     moved,
     of_dataset,
+    put,
     readdressed,
     same_rows,
     tables_of,
@@ -134,7 +134,6 @@ def unlike_one_run_each(directory: Path, dataset: Path, keyring: Keyring) -> str
 
 def several(directory: Path) -> Keyring:
     """Captures of independent laboratories, all with the same two addresses; two follow each other within a second."""
-    directory.mkdir()
     names = [CLEAR, "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap", "v1_samba_impacket_smb311_ntlm_privacy.pcap"]
     keyring = Keyring().merged(*map(keyring_of, names))
     at = 0
@@ -142,7 +141,7 @@ def several(directory: Path) -> Keyring:
         talk = readdressed(frames_of(CAPTURES / names[number % 3])[1], "10.0.0.1", "10.0.0.2")
         talk = moved(talk, at - talk[0][0])
         at = talk[-1][0] + (1 if number % 2 else 3600) * S
-        (directory / f"{number:02}.pcap").write_bytes(pcap(talk, magic=NANO))
+        put(directory / f"{number:02}.pcap", talk)
     return keyring
 
 

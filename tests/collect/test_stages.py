@@ -41,8 +41,8 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.store import Store
 from analyzer.results.capture_facts import HostMark, HostName, HostRecord
 from analyzer.transport.packet.frame_sorter import FrameKind
-from tests.build.capture import NANO, frames_of, pcap
-from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset
+from tests.build.capture import frames_of, pcap
+from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset, put
 from tests.collect.sets import frames_of as captured_frames
 from tests.written import is_as_written
 
@@ -571,11 +571,9 @@ def small(directory: Path, **options: Any) -> Any:
     link_type, frames = captured_frames(CAPTURES / SMALL)
 
     given = directory / "in"
-    given.mkdir(exist_ok=True)
     half = len(frames) // 2
     for name, part in (("a.pcap", frames[:half]), ("b.pcap", frames[half:])):
-        (given / name).write_bytes(pcap(part, magic=NANO, network=link_type))
-        os.utime(given / name, (5, 5))
+        os.utime(put(given / name, part, link_type), (5, 5))
     (given / "c.pcap").write_bytes(b"no capture")
     os.utime(given / "c.pcap", (5, 5))
     return collected(given, directory / "out", keyring_of(SMALL), run="0123456789ab", **options)

@@ -26,7 +26,7 @@ from analyzer.core.child_processes import environment
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.store import Store
-from tests.collect.sets import CAPTURES, difference, frames_of, keyring_of, of_dataset, rotated, same_rows, single
+from tests.collect.sets import CAPTURES, difference, keyring_of, of_dataset, rotated, same_rows, single
 from tests.secrets import leaks
 
 pytestmark = pytest.mark.needs("fsspec")
@@ -41,10 +41,7 @@ def workers() -> Iterator[LocalWorkers]:
 
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    link_type, frames = frames_of(CAPTURES / SEALED)
-    directory = tmp_path_factory.mktemp("ring")
-    rotated(frames, link_type, directory, 5, 2, sensors=2)
-    return directory
+    return rotated(SEALED, tmp_path_factory.mktemp("ring"), 5, 2, sensors=2)
 
 
 def rows(dataset: Path) -> Any:
