@@ -35,9 +35,10 @@ def test_a_collection_states_why_files_were_skipped_and_that_it_holds_no_call(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     skipped = [SkippedEntry(name, "its last frame is before --since") for name in ("a.pcap", "b.pcap")]
-    assert _report(done(read=1, shows=False, skipped=skipped), "here") == EXIT_NOTHING
+    assert _report(done(read=1, shows=False, skipped=skipped, sealed=2), "here") == EXIT_NOTHING
     said = capsys.readouterr().err
     assert "2 skipped: its last frame is before --since" in said
+    assert "sealed, at least in part: 2 of 0 conversations. " in said
     assert said.endswith("here holds no performance call.\n")
 
 
