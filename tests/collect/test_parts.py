@@ -510,85 +510,51 @@ def test_keys_are_held_by_a_name() -> None:
 # -------------------------------------------------------------------------------------------------------------- render
 
 
-def test_numbers_of_a_conversation_become_those_of_the_dataset() -> None:
-    assert NUMBER_SHIFT == 32
-    numbers = Numbering(5, [7, 9])
-    base = 5 << 32
-    table = pl.DataFrame(
-        {
-            "number": [1],
-            "call": [2],
-            "session": [0],
-            "series": [3],
-            "previous_call": pl.Series([None], dtype=pl.Int64),
-            "read_number": [4],
-            "opnum": [6],
-            "handle": ["q12"],
-            "name": pl.Series(["x"], dtype=pl.Categorical),
-            "frames": [[1, 2, 3]],
-            "frame_files": [[0, 1, 0]],
-        }
-    )
-    found = numbers.of("calls", table)
-    assert found.row(0) == (
-        *(base + 1, base + 2, base, base + 3, None, base + 4, 6),
-        *("q5-12", "x", [1, 2, 3], [7, 9, 7]),
-    )
-    assert found.schema["name"] == pl.String
+WORDS = ("text", "message", "expected", "seen")
+
+
+def numbered() -> Iterator[tuple[str, pl.DataFrame]]:
+    """Tables of a conversation, with the numbers that the dataset has in place of its own."""
+    table = {"number": [1], "call": [2], "session": [0], "series": [3], "read_number": [4], "opnum": [6]}
+    table |= {"previous_call": pl.Series([None], dtype=pl.Int64), "handle": ["q12"], "frames": [[1, 2, 3]]}
+    table |= {"name": pl.Series(["x"], dtype=pl.Categorical), "frame_files": [[0, 1, 0]]}
+    yield "numbers of a conversation", Numbering(5, [7, 9]).of("calls", pl.DataFrame(table))
     names = pl.DataFrame({"handle": ["k1", "x", "q1-2", None, "1", "q"]})
-    assert numbers.of("calls", names)["handle"].to_list() == ["k5-1", "x", "q1-2", None, "1", "q"]
-
-
-def test_files_of_frames_are_those_of_the_dataset() -> None:
-    one = pl.DataFrame(
-        {
-            "request_frames": [[1, 2], [], None],
-            "request_frame_files": pl.Series([None, None, None], dtype=pl.List(pl.Int64)),
-        }
-    )
-    assert Numbering(1, [8]).of("calls", one)["request_frame_files"].to_list() == [[8, 8], [], None]
-
-
-@pytest.mark.parametrize(
-    ("kind", "columns", "words", "then"),
-    [
-        ("problems", ["text"], "call #3 and call #12, calls 4", "call #{3} and call #{12}, calls 4"),
-        ("findings", ["message", "expected", "seen"], "call 3, call #4, recall 5", "call {3}, call #4, recall 5"),
-        ("calls", [], "call #3, call 3", "call #3, call 3"),
-    ],
-)
-def test_calls_that_are_named_in_words_have_numbers_of_the_dataset(
-    kind: str, columns: list[str], words: str, then: str
-) -> None:
-    base = 2 << 32
-    expected = then.replace("{3}", str(base + 3)).replace("{12}", str(base + 12))
-    every = ("text", "message", "expected", "seen")
-    found = Numbering(2, [0]).of(kind, pl.DataFrame({name: [words, None, ""] for name in every}))
-    for name in every:
-        assert found[name].to_list() == [expected if name in columns else words, None, ""]
-
-
-def test_the_record_of_a_handle_has_numbers_of_the_dataset() -> None:
-    base = 3 << 32
+    yield "names of handles", Numbering(5, [7, 9]).of("calls", names)
+    nowhere = pl.Series([None, None, None], dtype=pl.List(pl.Int64))
+    frames = pl.DataFrame({"request_frames": [[1, 2], [], None], "request_frame_files": nowhere})
+    yield "frames of the only file", Numbering(1, [8]).of("calls", frames)
+    for kind in ("problems", "findings", "calls"):
+        said = pl.DataFrame({name: ["call #3 and call #12, calls 4, call 3, recall 5", None, ""] for name in WORDS})
+        yield f"calls that are named in the words of {kind}", Numbering(2, [0]).of(kind, said)
     given: dict[str, Any] = dict.fromkeys(HandleRecord.__struct_fields__)
     event: dict[str, Any] = dict.fromkeys(HandleEvent.__struct_fields__)
     events = (
         HandleEvent(**{**event, "call": 1, "channel": 0, "frames": (4, 5), "frame_files": (1, 0)}),
         HandleEvent(**{**event, "call": 2, "channel": 1, "frames": (6, 7), "frame_files": None}),
     )
-    record = HandleRecord(
-        **{**given, "handle": "q12", "channels": (0, 1), "opened": 1, "closed": None, "events": events}
-    )
-    bare = replace(record, closed=0, events=())
-    (found, _, other) = (
-        Numbering(3, [8, 9]).of("handles", table_of_records(HandleRecord, [record, bare, bare])).to_dicts()
-    )
-    assert (found["handle"], found["channels"]) == ("q3-12", [base, base + 1])
-    assert (found["opened"], found["closed"], other["closed"], other["events"]) == (base + 1, None, base, [])
-    assert [(one["call"], one["channel"], one["frames"], one["frame_files"]) for one in found["events"]] == [
-        (base + 1, base, [4, 5], [9, 8]),
-        (base + 2, base + 1, [6, 7], [8, 8]),
+    known = {"handle": "q12", "channels": (0, 1), "opened": 1, "closed": None, "events": events}
+    record = HandleRecord(**{**given, **known})
+    both = table_of_records(HandleRecord, [record, replace(record, closed=0, events=())])
+    yield "a handle", Numbering(3, [8, 9]).of("handles", both)
+
+
+def test_numbers_of_a_conversation_become_those_of_the_dataset() -> None:
+    assert NUMBER_SHIFT == 32
+    assert dict(numbered())["numbers of a conversation"].schema["name"] == pl.String
+    lines = [
+        line
+        for about, table in numbered()
+        for line in (f"{about}\n", *map("  {}\n".format, map(bare, table.to_dicts())))
     ]
+    is_as_written(Path(__file__).with_name("numbers.txt"), "".join(lines))
+
+
+def bare(row: Any) -> Any:
+    """A row without what it has not."""
+    if isinstance(row, dict):
+        return {name: bare(value) for name, value in row.items() if value is not None}
+    return [bare(one) for one in row] if isinstance(row, list) else row
 
 
 @pytest.mark.parametrize(
