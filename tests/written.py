@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
 from tests import truth
 
+T = TypeVar("T")
 IS_WRITING = bool(os.environ.get("PCQ_WRITE_PAGES"))
 
 
@@ -72,3 +74,23 @@ class Told:
                 "".join(f"{one}\n{words}{self._expected[one]}" for one, words in self.words.items()), "utf-8"
             )
         assert found == self._expected[name]
+
+
+class Outcomes(Generic[T]):
+    """Paragraphs of a text: the names of cases that stand in code, and lines behind `=` that say what comes of each."""
+
+    def __init__(self, path: Path, cases: Mapping[str, T], said: Callable[[T], Iterable[str]]) -> None:
+        self._path, self.cases, self._said = path, cases, said
+        text = path.read_text("utf-8") if path.exists() else ""
+        self._expected = set(re.split(r"^(?=\S)", text, flags=re.MULTILINE))
+
+    def _paragraph(self, name: str) -> str:
+        return f"{name}\n" + "".join(f"  = {line}\n" for line in self._said(self.cases[name]))
+
+    def holds(self, name: str) -> None:
+        """Holds what comes of a case to the text; writes nothing."""
+        found = self._paragraph(name)
+        assert IS_WRITING or found in self._expected, found
+
+    def is_as_written(self) -> None:
+        is_as_written(self._path, "".join(map(self._paragraph, self.cases)))

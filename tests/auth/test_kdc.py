@@ -22,7 +22,7 @@ from analyzer.transport.tcp.stream_events import Connection, Gap, StreamBatch, S
 from tests.build.auth import KerberosConversation, kdc_reply, kerberos_handshake
 from tests.build.chain import through
 from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp
-from tests.transport.smb.test_smb2_reader import recognised
+from tests.transport.smb.run import recognised
 
 CLIENT, KDC = Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.9", 88)
 CONNECTION = Connection(0, CLIENT, KDC, True)

@@ -16,40 +16,27 @@ from typing import Any
 
 import pytest
 
-from analyzer.core.events import Event, Problem
-from analyzer.results.connection import SmbSession
+from analyzer.core.events import Event
 from analyzer.results.record import Endpoint
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import smb as build
-from tests.transport.smb.test_smb2_reader import (
-    ACCESS_DENIED,
-    ANY_FILE,
-    ASK,
-    ERROR,
-    LOGON_FAILURE,
-    NO_KEYS,
-    PIPE_BROKEN,
-    SAY,
-    WITH_KEY,
-    run,
-)
+from tests.transport.smb.run import NAMED, NO_KEYS, WITH_KEY, run
+from tests.transport.smb.run import said as heard
 from tests.written import Told
 
 WORD = re.compile(r"(?P<what>[a-z.]+)(:(?P<of>[^=]*?))?(=(?P<data>[^{]*))?(\{(?P<more>.*)\})?")
-NAMED = {"ASK": ASK, "SAY": SAY, "HALF": b"\x05\0", "LONG": build.pdu(0, 1, bytes(1000))}
 STATUS = {
     "over": build.OVERFLOW,
     "pending": build.PENDING,
-    "broken": PIPE_BROKEN,
-    "denied": ACCESS_DENIED,
-    "logon": LOGON_FAILURE,
+    "broken": 0xC000014B,
+    "denied": 0xC0000022,
+    "logon": 0xC000006D,
 }
 COMMANDS = {
     name: getattr(build, name.upper())
     for name in ("negotiate", "setup", "logoff", "tree", "create", "close", "read", "write", "ioctl")
 } | {"disconnect": build.TREE_DISCONNECT}
-EMPTY = b"\x04\0\0\0"
+EMPTY, ERROR, ANY_FILE = b"\x04\0\0\0", struct.pack("<HBBI", 9, 0, 0, 0) + b"\0", b"\xff" * 16
 
 
 def data_of(text: str) -> bytes:
@@ -156,55 +143,7 @@ class Spoken:
 
 def said(words: str) -> str:
     """What the layer says of data, gaps, ends, problems and sessions, a line each."""
-    lines = (line for event in Spoken(words).events() for line in lines_of(event))
-    return "".join(f"  = {line}\n" for line in lines if line not in USUAL)
-
-
-# What most conversations have: who it is and how many messages were opened, and which trees, pipes and hosts.
-USUAL = (
-    (
-        "  unknown user: NO_HANDSHAKE (no authentication token is in the capture), opened 0 of 0, verified 0 of 1, server "
-        "13121110-1514-1716-1819-1a1b1c1d1e1f"
-    ),
-    "  trees ('\\\\\\\\FILES\\\\IPC$',) pipes ('winreg',) hosts (('10.0.0.1', 'FILES', 'tree path'),) refused None binds False",
-)
-
-
-def lines_of(event: Event) -> list[str]:
-    match event:
-        case ChannelBatch(channel=channel, smb=smb):
-            data = event.data.data
-            shown = next(
-                (name for name, one in NAMED.items() if one == data),
-                repr(data) if len(data) < 60 else f"{len(data)} bytes",
-            )
-            marks = [name for name in ("encrypted", "signed", "compressed") if getattr(smb, name)]
-            frames = ",".join(map(str, event.data.frames))
-            return [
-                f"{channel.number} {channel.pipe} {'<>'[event.from_client]} {shown} at {frames} {' '.join(marks)}".rstrip()
-            ]
-        case ChannelGap(channel=channel):
-            return [
-                f"{channel.number} {channel.pipe} {'<>'[event.from_client]} {event.length} lost at {event.frames}: {event.reason}"
-            ]
-        case ChannelClosed(channel=channel):
-            return [
-                f"{channel.number} {channel.pipe} closed, {channel.client} to {channel.server}, level {channel.impersonation}"
-            ]
-        case Problem():
-            return [f"{event.kind} at {event.frames}: {event.text}"]
-        case SmbSession():
-            times = f"{event.first_time_ns // 1000}-{event.last_time_ns // 1000}"
-            ends, frames = f"{event.client} to {event.server}", f"frames {event.frames}"
-            counts = f"opened {event.decrypted_messages} of {event.encrypted_messages}, "
-            counts += f"verified {event.verified_messages} of {event.signed_messages}"
-            which = f"session {event.number} {event.session_id:#x} {event.dialect} {event.cipher} {event.signing}"
-            return [
-                f"{which}, {ends}, {frames}, {times} us",
-                f"  {event.identity.who}: {event.decryption.name} ({event.reason}), {counts}, server {event.server_guid}",
-                f"  trees {event.trees} pipes {event.pipes} hosts {event.hosts} refused {event.refused} binds {event.binds}",
-            ]
-    return []
+    return "".join(f"  = {line}\n" for line in heard(Spoken(words).events()))
 
 
 TOLD = Told(Path(__file__).parent / "conversations.txt", said)

@@ -25,7 +25,6 @@ from analyzer.transport.smb.smb2_header import Smb2Header, read_header
 from analyzer.transport.smb.smb_connection import SmbConnection
 from analyzer.transport.smb.smb_framing import Framing, Message
 from analyzer.transport.tcp.stream_events import Connection, Gap
-from tests.build import auth
 from tests.build.smb import (
     ANDX_END,
     CLIENT,
@@ -34,7 +33,6 @@ from tests.build.smb import (
     FILE_ID,
     IOCTL,
     LOGOFF,
-    MORE_PROCESSING,
     NEGOTIATE,
     READ,
     SERVER,
@@ -51,20 +49,15 @@ from tests.build.smb import (
     smb1_raw,
     smb2,
     stream,
-    trans_request,
-    trans_response,
 )
+from tests.transport.smb.run import ASK, SAY, only, run, session_of, stated
 from tests.transport.smb.test_smb1_reader import (
     FID,
-    TRANSACTED,
-    WRITTEN,
     Sent,
     connected,
-    negotiated,
     tell,
     wide,
 )
-from tests.transport.smb.test_smb2_reader import ASK, SAY, only, run, session_of, stated
 
 NOISE = 0xA5
 
@@ -510,71 +503,6 @@ def test_a_second_message_of_a_segment_may_be_cut_in_its_header() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("subcommand", "is_data"),
-    [(0x31, True), (0x26, True), (0x36, True), (0x37, True), (0x54, True), (0x21, False), (0x53, False), (0x11, False)],
-)
-def test_which_transactions_carry_data(subcommand: int, is_data: bool) -> None:
-    """[MS-CIFS] 2.2.5: TRANS_RAW_WRITE_NMPIPE, TRANSACT, READ, WRITE and CALL."""
-    sent = connected(smb1_raw(0x25, trans_request(ASK, subcommand=subcommand)), TRANSACTED)
-    number = 1 if subcommand == 0x54 else 0
-    found = [(number, True, ASK), (number, False, SAY)] if is_data else []
-    assert stated(run(stream(sent))) == found
-
-
-def test_a_call_is_a_pipe_for_its_transaction_alone() -> None:
-    sent = connected()
-    for mid in (1, 2):
-        tell(sent, smb1_raw(0x25, trans_request(ASK, subcommand=0x54), mid=mid))
-    for mid in (2, 1):
-        tell(sent, smb1_raw(0x25, trans_response(SAY), response=True, mid=mid))
-    out = run(stream(sent))
-    assert stated(out) == [(1, True, ASK), (2, True, ASK), (2, False, SAY), (1, False, SAY)]
-    closed = [event.channel.number for event in out if isinstance(event, ChannelClosed)]
-    assert closed == [2, 1, 0]
-
-
-def test_an_smb1_setup_whose_beginning_was_not_captured_says_so() -> None:
-    legs = auth.ntlm_handshake("perfmon", "LAB", "secret")
-    sent = negotiated()
-    words = ANDX_END + struct.pack("<HH", 0, len(legs.challenge))
-    tell(sent, smb1(0x73, words, legs.challenge, response=True, status=MORE_PROCESSING, tid=0), WRITTEN)
-    session = session_of(run(stream(sent)))
-    assert (session.decryption, session.reason) == (
-        Decryption.NO_HANDSHAKE,
-        "the NTLM authenticate message is not in the capture",
-    )
-    assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 4000, (3, 4))
-
-
-def test_a_failed_smb1_setup_is_a_session_that_was_refused() -> None:
-    sent = negotiated()
-    legs = auth.ntlm_handshake("perfmon", "LAB", "secret")
-    words = ANDX_END + struct.pack("<HHHIHII", 16644, 50, 0, 0, len(legs.negotiate), 0, 0x8000C3FD)
-    tell(sent, smb1(0x73, words, legs.negotiate, uid=0, tid=0))
-    tell(sent, smb1(0x73, b"", response=True, status=0xC000006D, tid=0))
-    session = session_of(run(stream(sent)))
-    assert (session.refused, session.reason) == (0xC000006D, "the server refused the session: STATUS_LOGON_FAILURE")
-    assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 4000, (3, 4))
-
-
-@pytest.mark.parametrize("status", [0, 0xC000006D])
-def test_an_smb1_session_goes_on_as_it_was_when_it_is_renewed(status: int) -> None:
-    sent = connected()
-    names = b"".join(wide(text, pad=False) for text in ("other", "DOM", "System", "LAN"))
-    words = ANDX_END + struct.pack("<HHHIHHII", 16644, 50, 0, 0, 0, 0, 0, 0xD4)
-    tell(sent, smb1(0x73, words, b"\0" + names, tid=0))
-    tell(sent, smb1(0x73, ANDX_END + struct.pack("<H", 0), wide("New"), response=True, status=status, tid=0), WRITTEN)
-    out = run(stream(sent))
-    session = session_of(out)
-    assert (session.identity.account, session.identity.os_version, session.refused) == (
-        "LAB\\perfmon",
-        "10.0.20348",
-        None,
-    )
-    assert [one.channel.number for one in only(out, ChannelBatch)] == [0]
-
-
 def test_a_table_of_codes_may_be_all_there_is() -> None:
     """The reader runs ahead, and what it takes from behind the end are zeros."""
     lengths = bytearray(256)
@@ -619,20 +547,3 @@ def test_bytes_around_a_loss_are_no_header_together() -> None:
     assert [event.text for event in out if isinstance(event, Problem)] == [
         f"here: 9 bytes of SMB messages not captured (lost), {5 + 6 + 62} more passed over to the next SMB header"
     ]
-
-
-def test_an_smb1_session_ends_with_its_logoff() -> None:
-    sent = connected(smb1(0x74, ANDX_END), smb1(0x74, ANDX_END, response=True), WRITTEN)
-    first, second = only(run(stream(sent)), SmbSession)
-    assert (first.identity.account, first.pipes, second.identity.account) == ("LAB\\perfmon", ("winreg",), None)
-    assert (second.first_time_ns, second.last_time_ns, second.frames) == (13000, 13000, ())
-
-
-def test_an_smb1_setup_without_any_token_misses_them() -> None:
-    sent = negotiated()
-    tell(sent, smb1(0x73, ANDX_END + struct.pack("<HH", 0, 0), response=True, tid=0))
-    session = session_of(run(stream(sent)))
-    assert (session.decryption, session.reason) == (
-        Decryption.NO_HANDSHAKE,
-        "the authentication tokens are not in the capture",
-    )

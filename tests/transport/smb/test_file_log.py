@@ -54,7 +54,7 @@ from tests.build.smb import (
 )
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
-from tests.transport.smb.test_smb2_reader import recognised
+from tests.transport.smb.run import recognised
 
 SET_INFO = 0x11
 OPENED, CREATED = 1, 2

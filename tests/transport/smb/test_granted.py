@@ -41,7 +41,7 @@ from tests.build.smb import (
     stream,
 )
 from tests.screens.formats.test_logs import document_of
-from tests.transport.smb.test_smb2_reader import run, session_of
+from tests.transport.smb.run import run, session_of
 
 CAPTURES = Path(__file__).parent / "captures"
 MALLORY = "LAB\\mallory"

@@ -32,7 +32,7 @@ from tests.build.smb import (
     write_request,
     write_response,
 )
-from tests.transport.smb.test_smb2_reader import only, recognised, stated
+from tests.transport.smb.run import only, recognised, stated
 
 ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
 REPLAY = 0x20000000

@@ -17,7 +17,7 @@ from analyzer.transport.smb.trees_and_opens import pipe_name
 from analyzer.transport.tcp.recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
 from tests.build.smb import CLIENT, SERVER, Talk, framed, pdu, smb2, stream
-from tests.transport.smb.test_smb2_reader import ASK, SAY, only, run, session_of, stated
+from tests.transport.smb.run import ASK, SAY, only, run, session_of, stated
 
 RPC = Connection(3, Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.1", 49664), True)
 BIND, BIND_ACK = pdu(11, 1), pdu(12, 1)
