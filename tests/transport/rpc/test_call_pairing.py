@@ -10,7 +10,6 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
-from analyzer.core.limits import Limits
 from analyzer.results.connection import Pdu
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.exchange import Exchange
@@ -23,8 +22,6 @@ from tests.build.rpc import (
     FAULT,
     FIRST,
     LAST,
-    NDR,
-    NDR64,
     OBJECT,
     PCQ,
     SHUTDOWN,
@@ -34,10 +31,8 @@ from tests.build.rpc import (
     ToyKeys,
     bind,
     bind_ack,
-    bind_nak,
     context,
     fault,
-    fragments,
     pdu,
     request,
     response,
@@ -68,18 +63,6 @@ def test_sixteen_answers_wait_for_requests_that_come_late():
     more = Conversation().server(response(b"tell", call_id=99))
     (oldest,) = [event for given in more.events for event in layer.feed(given) if isinstance(event, Exchange)]
     assert (oldest.call_id, oldest.state) == (2, "response-only")
-
-
-def test_a_stub_beyond_the_bound_is_not_held():
-    talk = Conversation().bound()
-    for flags, piece in fragments(bytes(400), 100):
-        talk.client(request(1, piece, flags=flags))
-    talk.server(response(b"ok"))
-    call = only_call(talk, limits=Limits(stub=250))
-    assert (call.state, call.request.pdus, call.request.wire_length) == ("partial", (), 400)
-    assert "limit" in call.reason
-    assert [problem.kind for problem in problems(talk, limits=Limits(stub=250))] == ["limit"]
-    assert only_call(talk, limits=Limits(stub=400)).state == "complete"
 
 
 def test_padding_that_does_not_fit_makes_the_call_malformed_and_nothing_else():
@@ -145,39 +128,12 @@ def test_pdus_come_in_the_order_they_were_sent():
 # Presentation contexts: what was offered, what became of it, and what is no context at all.
 
 
-def test_an_accepted_context_is_bound():
-    talk = Conversation().bound()
-    (bound,) = bounds(talk)
-    assert (bound.context_id, bound.interface, bound.version, bound.syntax) == (0, PCQ, (1, 0), "ndr")
-    assert (bound.accepted, bound.frames, bound.reason, bound.assoc_group_id) == (True, (1, 2), None, 0x53)
-
-
-@pytest.mark.parametrize(("reason", "text"), [(4, "protocol version"), (8, "authentication type"), (200, "reason 200")])
-def test_a_refused_bind_says_why(reason, text):
-    talk = Conversation().client(bind()).server(bind_nak(reason))
-    (bound,) = bounds(talk)
-    assert bound.accepted is False
-    assert text in bound.reason
-    (problem,) = problems(talk)
-    assert problem.kind == "note"
-    assert text in problem.text
-
-
 @pytest.mark.parametrize("group", [0, 0x53])
 def test_a_bind_says_whether_it_joins_an_association_group(group):
     talk = Conversation().client(bind(group=group)).server(bind_ack())
     # What an alter_context has in its place means nothing.
     talk.client(bind(ptype=ALTER, call_id=2, group=0x53)).server(bind_ack(ptype=ALTER_RESP, call_id=2))
     assert [one.joins_group for one in bounds(talk)] == [bool(group), False]
-
-
-def test_a_bind_that_breaks_off_costs_itself():
-    whole = bind()
-    short = bytearray(whole[:50])
-    short[8:10] = len(short).to_bytes(2, "little")
-    talk = Conversation().client(bytes(short), request(6, b"a"))
-    assert [problem.kind for problem in problems(talk)] == ["truncated"]
-    assert [call.interface for call in calls(talk)] == [None]
 
 
 # PDUs are found by frag_length, across pieces and after gaps, and what was lost between them is stated.
@@ -236,14 +192,6 @@ def test_a_gap_tells_the_security_context_how_much_it_lost():
 # Each bound and rule of an association from both sides: what is kept of binds, of calls whose bytes are missing, of ids.
 
 
-@pytest.mark.parametrize(("length", "is_known"), [(24, True), (23, False), (30, True)])
-def test_a_cut_request_names_its_call_where_its_fixed_fields_are_there(length: int, is_known: bool) -> None:
-    talk = Conversation().bound().client(request(7, b"this is lost")[:length]).gap(True, 36 - length)
-    talk.server(response(b"tell"))
-    call = only_call(talk)
-    assert (call.opnum, call.state) == ((7, "partial") if is_known else (None, "response-only"))
-
-
 def test_of_unanswered_binds_the_last_sixteen_are_remembered() -> None:
     talk = Conversation().client(*[bind((context(n, PCQ),), call_id=n) for n in range(1, 18)])
     late = Conversation()
@@ -262,37 +210,6 @@ def test_sixteen_answers_wait_for_binds_that_come_late() -> None:
         *[(n, True) for n in range(1, 17)],
         (17, None),
     ]
-
-
-def test_a_refused_bind_names_every_interface_it_offered_and_the_frames_of_both() -> None:
-    talk = Conversation().client(bind((context(0, PCQ), context(1, WINREG)))).server(bind_nak(8))
-    found = bounds(talk)
-    assert [(one.interface, one.accepted, one.frames) for one in found] == [
-        (PCQ, False, (1, 2)),
-        (WINREG, False, (1, 2)),
-    ]
-    assert {one.syntax for one in found} == {"ndr"}
-    (problem,) = problems(talk)
-    assert (problem.kind, problem.frames) == ("note", (2,))
-    assert found[0].reason is not None
-    assert found[0].reason in problem.text
-    assert [one.kind for one in problems(Conversation().server(bind_nak(8)))] == ["note"]
-
-
-def test_the_only_transfer_syntax_offered_is_that_of_calls_whose_answer_was_lost() -> None:
-    for offered, syntax in (((NDR64,), "ndr64"), ((NDR,), "ndr")):
-        talk = Conversation().client(bind((context(0, PCQ, offered),)), request(6, b"a", call_id=2))
-        assert only_call(talk).syntax == syntax
-
-
-def test_a_context_offered_again_keeps_its_meaning_until_it_is_accepted() -> None:
-    talk = (
-        Conversation().bound().client(bind((context(0, WINREG),), ptype=ALTER, call_id=2), request(6, b"a", call_id=3))
-    )
-    assert only_call(talk).interface == PCQ
-    talk = Conversation().bound().client(bind((context(0, WINREG),), ptype=ALTER, call_id=2))
-    talk.server(bind_ack(ptype=ALTER_RESP, call_id=2)).client(request(6, b"a", call_id=3))
-    assert only_call(talk).interface == WINREG
 
 
 def test_a_fault_may_leave_out_its_reserved_bytes_but_a_request_not_its_object() -> None:
@@ -318,59 +235,6 @@ def test_a_trailer_names_one_of_the_levels(level: int, is_one: bool) -> None:
     talk = Conversation().bound().client(pdu(0, bytes(8) + b"stub", auth=Auth(bytes(16), level)))
     found = any("is no authentication level" in one.text for one in problems(talk))
     assert found is not is_one
-
-
-@pytest.mark.parametrize(
-    ("flags", "hints", "state"),
-    [
-        ((FIRST, 0, LAST), (6, 0, 0), "complete"),
-        ((FIRST, LAST), (4, 0), "complete"),
-        ((FIRST, LAST), (6, 0), "partial"),  # a fragment as long as the first one is missing
-        ((FIRST, LAST), (5, 0), "complete"),  # one byte is no fragment: only a hint
-        ((FIRST, LAST), (0, 0), "complete"),
-        ((FIRST, 0), (4, 0), "partial"),
-        ((0, LAST), (4, 0), "partial"),
-    ],
-)
-def test_a_request_is_whole_by_its_flags_and_by_what_was_announced(
-    flags: tuple[int, ...], hints: tuple[int, ...], state: str
-) -> None:
-    parts = [request(1, b"ab", flags=flag, hint=hint) for flag, hint in zip(flags, hints, strict=True)]
-    talk = Conversation().bound().client(*parts).server(response(b"tell"))
-    assert {call.state for call in calls(talk) if call.opnum == 1} == {state}
-
-
-@pytest.mark.parametrize(("skipped", "text"), [(0, None), (1, "the requests of call 3 "), (2, "of calls 3 to 4 ")])
-def test_ids_that_are_missing_after_a_gap_are_named(skipped: int, text: str | None) -> None:
-    talk = Conversation().bound().client(request(1, b"", call_id=2)).server(response(b"", call_id=2))
-    talk.gap(True, 24).client(request(1, b"", call_id=3 + skipped)).server(response(b"", call_id=3 + skipped))
-    # Only the first request behind the gap says anything.
-    talk.client(request(1, b"", call_id=9 + skipped)).server(response(b"", call_id=9 + skipped))
-    found = [one.text for one in problems(talk) if "requests of" in one.text]
-    assert len(found) == (text is not None)
-    assert text is None or text in found[0]
-
-
-def test_ids_that_skip_more_than_could_be_pending_were_chosen_otherwise() -> None:
-    for limit, count in ((5, 0), (6, 1)):
-        talk = Conversation().bound().client(request(1, b"", call_id=2)).server(response(b"", call_id=2))
-        talk.gap(True, 24).client(request(1, b"", call_id=8)).server(response(b"", call_id=8))
-        found = [one for one in problems(talk, limits=Limits(calls_pending=limit)) if "requests of" in one.text]
-        assert len(found) == count
-
-
-def test_of_too_many_calls_the_oldest_are_given_up_with_one_word_about_it() -> None:
-    talk = Conversation().bound()
-    for number in range(2, 8):
-        talk.client(request(1, b"", call_id=number))
-    limits = Limits(calls_pending=4)
-    given_up = [
-        one for one in calls(talk, limits=limits) if "no answer among the 4 calls after it" in (one.reason or "")
-    ]
-    assert [one.call_id for one in given_up] == [2, 3]
-    (limit,) = problems(talk, limits=limits)
-    assert (limit.kind, limit.frames) == ("limit", (7,))
-    assert "more than 4 calls" in limit.text
 
 
 @pytest.mark.parametrize(("big", "value"), [(False, 0x106A), (True, None)])

@@ -14,8 +14,6 @@ from analyzer.transport.rpc import interfaces
 from analyzer.transport.rpc import pdu as rpc_pdu
 from analyzer.transport.rpc import pdu_list as rpc_pdus
 from analyzer.transport.rpc.pdu_list import PduList
-from tests.build.rpc import FIRST, WHOLE, Conversation, request, response
-from tests.transport.rpc.run import only_call
 
 
 def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
@@ -39,35 +37,6 @@ def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
     assert (rpc_pdu.FIRST_FRAG, rpc_pdu.LAST_FRAG, rpc_pdu.SUPPORT_HEADER_SIGN) == (1, 2, 4)
     assert (rpc_pdu.MAYBE, rpc_pdu.OBJECT_UUID) == (0x40, 0x80)
     assert (rpc_pdu.HEADER_LEN, rpc_pdu.SEC_TRAILER_LEN, rpc_pdu.RESPONSE_LEN, rpc_pdu.FAULT_LEN) == (16, 8, 24, 32)
-
-
-def sealed(*, asked: int = WHOLE, answered: int | None = WHOLE) -> Conversation:
-    """A call that no key opens; the answer left out where it has no flags."""
-    talk = Conversation()
-    ours, theirs = talk.sealed(b"unknown")
-    talk.client(request(6, b"ask me!", flags=asked, sealer=ours))
-    return talk if answered is None else talk.server(response(b"telling", flags=answered, sealer=theirs))
-
-
-def test_reasons_stand_in_the_order_of_their_weight() -> None:
-    """What is missing is said before what is sealed, and what is missing most before what is missing in part."""
-    both = only_call(sealed())
-    assert both.state == "sealed"
-    assert both.reason is not None
-    why = both.reason
-    unanswered = only_call(sealed(answered=None))
-    assert unanswered.state == "request-only"
-    assert unanswered.reason is not None
-    head, separator, rest = unanswered.reason.partition("; ")
-    assert (separator, rest) == ("; ", why)
-    clear = Conversation().bound().client(request(6, b"ask"))
-    assert only_call(clear).reason == head
-    cut = only_call(sealed(asked=FIRST, answered=None))
-    assert cut.state == "partial"
-    assert cut.reason == (f"the request is not whole: its last fragment was not captured; {head}; {why}")
-    half = only_call(sealed(answered=FIRST))
-    assert half.state == "partial"
-    assert half.reason == f"the answer is not whole: its last fragment was not captured; {why}"
 
 
 # --------------------------------------------------------------------------------------------------- PDUs under way
