@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from analyzer.core.errors import DecodeError, InputError
 from tests import truth
 
 T = TypeVar("T")
@@ -52,6 +53,19 @@ def told(value: object, depth: int = 0) -> Iterator[str]:
     for name, one in fields:
         for each in one if name in inner else ():
             yield from told(each, depth + 1)
+
+
+def came_of(job: Callable[[], object]) -> Iterator[str]:
+    """What a job returns (each of an iterator, a record with all its fields), or the error that it ends in with its place."""
+    try:
+        found = job()
+    except DecodeError as error:
+        yield f"{type(error).__name__} {error.start}..{error.stop}: {error}"
+    except InputError as error:
+        yield f"InputError: {error}"
+    else:
+        for one in found if isinstance(found, Iterator) else [found]:
+            yield from told(one) if isinstance(one, Struct) else [repr(one)]
 
 
 class Told:
