@@ -1,7 +1,17 @@
-"""What a handle held when a call was made, however the calls lie in time and whatever was lost."""
+"""What a handle held when a call was made, however the calls lie in time and whatever was lost: `follow.txt` says it of each call,
+and each name is a promise.
+
+`open`, `close`, `info=TWO`, `add=MORE`, `remove=FIVE` and `poll=2` are calls that are answered, with these identifiers or so many
+blocks; `2` behind the name is another handle. `gap` are lost requests, `skip=2` two call ids that were not met. Behind a call stand
+its status (`!87`), the milliseconds of its request and answer (`@20-30`) and what is odd of it: `?` no request, `-` no answer, `~`
+sealed, `%` an unknown method, `&` an unknown interface, `<` it comes out before the call in front of it.
+`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes what is said.
+"""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from struct import pack
 
 import pytest
@@ -20,6 +30,7 @@ from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
+from tests.written import Told
 
 ONE = Block(1, values=((pack("<I", 7),),))
 DATA = {count: perf_data([ONE] * count) for count in range(4)}
@@ -57,97 +68,104 @@ def without_answer(exchange: Exchange) -> Exchange:
     return replace(exchange, response=None, state="request-only", reason="the answer was not captured")
 
 
-def test_handles_are_counted_and_keep_their_number() -> None:
-    make = Calls()
-    seen = views(
-        make.open_query(),
-        make.open_query(OTHER_HANDLE),
-        make.close_query(),
-        make.counter_data(b"", status=6),
-        make.open_query(HANDLE),
-        make.open_query(HANDLE, status=5),
-    )
-    assert [view.number if view is not None else None for view in seen] == [1, 2, 1, 1, 3, None]
+Facts = tuple[int, dict[int, int], list[int] | None, str | None, str | None] | None
 
 
-def test_query_counter_info_names_the_blocks() -> None:
-    make = Calls()
-    view = views(make.open_query(), make.counter_info(TWO), make.counter_data(DATA[2]))[-1]
-    assert view is not None
-    assert (ids(view), view.id_source) == ({0: 7, 1: 5}, "index")
+def facts(view: QueryView | None) -> Facts:
+    """All that a view says: number, blocks, what is held, how that is known, and why not."""
+    if view is None:
+        return None
+    held = [one.counter_id for one in view.held] if view.held is not None else None
+    return view.number, ids(view), held, view.id_source, view.unknown
 
 
-def test_query_counter_info_names_what_was_polled_before_it() -> None:
-    make = Calls()
-    polls = views(
-        make.counter_data(DATA[2]),
-        make.validate(MORE),
-        make.counter_data(DATA[3]),
-        make.counter_data(b"", status=8),
-        make.counter_info(TWO + MORE),
-        make.counter_data(DATA[3]),
-    )
-    assert [ids(view) for view in polls if view] == [{}, {}, *[{0: 7, 1: 5, 2: 9}] * 2, {}, {0: 7, 1: 5, 2: 9}]
+WORD = re.compile(r"([a-z]+)(2)?(=([^!@?~%&<-][^!@?~%&<]*?))?(!(\d+))?(@(\d+)-(\d+))?([?~%&<-]*)")
+KNOWN = {
+    "TWO": TWO,
+    "MORE": MORE,
+    "FIVE": TWO[: len(TWO) // 2],
+    "THREE": identifier(COUNTERSET, counter=3, name="d"),
+    "CUT": MORE[:-3],
+    "HALF": TWO[:-9],
+}
 
 
-def test_query_counter_info_corrects_a_replay() -> None:
-    make = Calls()
-    polls = views(
-        make.open_query(),
-        make.validate(TWO),
-        make.counter_data(DATA[2]),
-        make.counter_info(TWO),
-        make.counter_info(MORE),
-    )
-    assert (ids(polls[2]), polls[2] and polls[2].id_source) == ({0: 7, 1: 5}, "index")
+def listed(names: str) -> bytes:
+    return b"".join(KNOWN[name] for name in names.split("+"))
 
 
-def test_an_answer_that_does_not_fit_takes_back_what_the_ones_before_it_were_taken_for() -> None:
-    make = Calls()
-    polls = views(
-        make.open_query(),
-        make.validate(TWO),
-        *[make.counter_data(DATA[count]) for count in (2, 3, 2)],
-        make.close_query(),
-    )
-    assert [ids(view) for view in polls[2:5]] == [{}, {}, {}]
+def spoken(words: str) -> list[Event]:
+    make, events = Calls(), list[Event]()
+    for word in words.split():
+        found = WORD.fullmatch(word)
+        assert found is not None, word
+        what, other, _, data, _, status, _, begin, end, odd = found.groups()
+        handle, code = OTHER_HANDLE if other else HANDLE, int(status or 0)
+        parts = (data or "TWO").split("|")
+        match what:
+            case "gap":
+                events.append(GAP)
+                continue
+            case "skip":
+                make.call_id += int(data)
+                continue
+            case "open":
+                call = make.open_query(handle, code)
+            case "close":
+                call = make.close_query(handle)
+            case "info":
+                call = make.counter_info(listed(parts[0]), handle)
+            case "poll":
+                call = make.counter_data(perf_data([ONE] * int(data)), handle, status=code)
+            case "odd":
+                call = make.exchange(7, b"\1", b"\2")
+            case _:
+                call = make.validate(*map(listed, parts), add=int(what == "add"), status=code)
+        at = len(events) - ("<" in odd)
+        events.insert(at, changed(moved(call, int(begin), int(end)) if begin else call, odd))
+    return events
 
 
-def test_adding_ends_what_was_reported_and_an_error_changes_nothing() -> None:
-    make = Calls()
-    reported = make.open_query(), make.counter_info(TWO)
-    added = views(*reported, make.validate(MORE), make.counter_data(DATA[3]))[-1]
-    assert (ids(added), added and added.id_source) == ({0: 7, 1: 5, 2: 9}, "replay")
-    failed = views(*reported, make.validate(MORE, status=87), make.counter_data(DATA[2]))[-1]
-    assert (ids(failed), failed and failed.id_source) == ({0: 7, 1: 5}, "index")
-    removed = views(
-        *reported, make.validate(TWO[: len(TWO) // 2], add=0), make.validate(MORE), make.counter_data(DATA[2])
-    )[-1]
-    assert removed is not None
-    assert (ids(removed), len(removed.held or ())) == ({}, 2)
+def changed(call: Exchange, odd: str) -> Exchange:
+    for mark in odd:
+        match mark:
+            case "?":
+                call = without_request(call)
+            case "-":
+                call = without_answer(call)
+            case "~":
+                call = sealed(call)
+            case "%":
+                call = replace(call, opnum=None, state="partial", reason="no first fragment")
+            case "&":
+                call = replace(call, interface=None, version=None)
+    return call
 
 
-@pytest.mark.parametrize(
-    "lost",
-    [
-        lambda make: sealed(make.validate(MORE)),
-        lambda make: without_answer(make.validate(MORE)),
-        lambda make: make.exchange(7, b"\1", b"\2"),
-        lambda make: without_request(make.validate(MORE)),
-        lambda make: make.validate(MORE, MORE[:-3]),
-        lambda make: make.counter_info(TWO[:-9]),
-        lambda make: replace(make.validate(MORE), opnum=None, state="partial", reason="no first fragment"),
-    ],
-    ids=["sealed", "unanswered", "malformed", "without request", "damaged list", "damaged info", "unknown method"],
-)
-def test_a_call_that_was_not_read_takes_the_knowledge_away(lost: object) -> None:
-    make = Calls()
-    events = make.open_query(), make.counter_info(TWO), lost(make), make.counter_data(DATA[2])  # type: ignore[operator]
-    # What has no answer is reported when its channel ends.
-    for order in (events, (*events[:2], events[3], events[2])):
-        view = max((view for view in views(*order) if view), key=lambda view: view.unknown is not None)
-        assert (ids(view), view.held) == ({}, None)
-        assert ids(views(*order, make.counter_info(TWO), make.counter_data(DATA[2]))[-1]) == {0: 7, 1: 5}
+def said(words: str) -> str:
+    """Of each call what was known of its handle, and its method."""
+    lines = []
+    for call in analysis_of(*spoken(words)).calls:
+        found = facts(call.query)
+        if found is None:
+            lines.append(f"{call.opnum}: nothing")
+            continue
+        number, blocks, held, source, unknown = found
+        why = f" ({unknown})" if unknown else ""
+        lines.append(f"{call.opnum}: handle {number}, blocks {blocks}, held {held}, by {source}{why}")
+    return "".join(f"  = {line}\n" for line in lines)
+
+
+TOLD = Told(Path(__file__).parent / "follow.txt", said)
+
+
+@pytest.mark.parametrize("name", TOLD.words)
+def test_what_is_known_of_a_handle_at_each_call_is_what_was_read_through(name: str) -> None:
+    TOLD.holds(name)
+
+
+def test_what_is_known_of_handles_is_written_as_it_is() -> None:
+    TOLD.is_as_written()
 
 
 def test_the_answers_to_lost_requests_may_show_that_they_changed_nothing() -> None:
@@ -194,33 +212,6 @@ def test_numbers_that_do_not_grow_tell_nothing_of_what_was_lost() -> None:
     )
 
 
-def test_calls_that_overlap_with_a_change_have_no_names() -> None:
-    make = Calls()
-    opened, reported = make.open_query(), make.counter_info(TWO)
-    change, poll = moved(make.validate(MORE), 20, 30), make.counter_data(DATA[2])
-    for begin, end in ((15, 25), (15, 35), (21, 29), (25, 35)):
-        view = views(opened, reported, change, moved(poll, begin, end))[-1 if begin > 20 else 2]
-        assert view is not None
-        assert (view.blocks, view.held) == ({}, None)
-    assert ids(views(opened, reported, change, moved(poll, 15, 19))[2]) == {0: 7, 1: 5}
-    late = moved(make.counter_data(DATA[3]), 31, 39)
-    assert ids(views(opened, reported, change, late)[-1]) == {0: 7, 1: 5, 2: 9}
-    # Two changes at once stand in an order that nobody knows; an info among them states nothing.
-    other = moved(make.validate(identifier(COUNTERSET, counter=3, name="d")), 25, 28)
-    both = views(opened, reported, change, other, moved(make.counter_data(perf_data([ONE] * 4)), 31, 39))[-1]
-    assert both is not None
-    assert (both.blocks, len(both.held or ())) == ({}, 4)
-    assert ids(
-        views(opened, change, moved(make.counter_info(TWO), 25, 35), moved(make.counter_data(DATA[1]), 41, 42))[-1]
-    ) == {0: 9}
-
-
-def test_a_closed_handle_means_nothing() -> None:
-    make = Calls()
-    view = views(make.open_query(), make.counter_info(TWO), make.close_query(), make.counter_data(DATA[2]))[-1]
-    assert (ids(view), view and view.held) == ({}, None)
-
-
 def test_polls_that_were_answered_are_followed_without_being_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     make = Calls()
     made = [make.open_query(), make.counter_info(TWO), *(make.counter_data(DATA[2]) for _ in range(20))]
@@ -235,17 +226,6 @@ def test_polls_that_were_answered_are_followed_without_being_unpacked(monkeypatc
     analysis = analysis_of(*made)
     assert set(read) <= {0, 1}
     assert [ids(call.query) for call in list(analysis.calls)[2:]] == [{0: 7, 1: 5}] * 20
-
-
-Facts = tuple[int, dict[int, int], list[int] | None, str | None, str | None] | None
-
-
-def facts(view: QueryView | None) -> Facts:
-    """All that a view says: number, blocks, what is held, how that is known, and why not."""
-    if view is None:
-        return None
-    held = [one.counter_id for one in view.held] if view.held is not None else None
-    return view.number, ids(view), held, view.id_source, view.unknown
 
 
 class Followed:
@@ -440,52 +420,3 @@ def test_an_answer_contradicts_what_was_added_by_the_shape_of_its_blocks(
     make = Calls()
     refused = make.counter_data(answered, status=8)
     assert ids(views(make.open_query(), make.validate(added), refused, make.counter_data(DATA[2]))[-1]) == {0: 7, 1: 5}
-
-
-def test_numbers_of_calls_state_what_was_lost_between_them() -> None:
-    """Three requests were lost; the answers of all of them, or all but one, are there."""
-
-    def blocks(*missing: int, skipped: int = 3) -> dict[int, int]:
-        make = Calls()
-        events: list[Event] = [make.open_query(), make.counter_info(TWO), GAP]
-        for number in range(3):
-            answer = without_request(make.counter_data(DATA[2]))
-            if number not in missing:
-                events.append(answer)
-        make.call_id += skipped - 3
-        return ids(views(*events, make.counter_data(DATA[2]), make.counter_data(DATA[2]))[-1])
-
-    assert blocks() == {0: 7, 1: 5}
-    assert [blocks(0), blocks(1), blocks(2), blocks(0, 1, 2), blocks(skipped=4)] == [{}] * 5
-
-
-def test_an_answer_of_an_unknown_interface_may_be_one_that_changed_something() -> None:
-    """Its bind was not captured either: that all lost requests have answers shows nothing then."""
-    for made, blocks in (("validate", {}), ("poll", {0: 7, 1: 5})):
-        make = Calls()
-        events: list[Event] = [make.open_query(), make.counter_info(TWO), GAP]
-        answer = without_request(make.validate(MORE) if made == "validate" else make.counter_data(DATA[2]))
-        events.append(replace(answer, interface=None, version=None))
-        assert ids(views(*events, make.counter_data(DATA[2]))[-1]) == blocks
-
-
-def test_an_answer_of_the_moment_of_its_request_or_before_it_ends_with_it() -> None:
-    """Frames may be out of the order of their times, and both may be of one moment."""
-    make = Calls()
-    opened, reported = make.open_query(), make.counter_info(TWO)
-    change = make.validate(MORE)
-    for answered in (20, 15, 21):
-        after = moved(make.counter_data(DATA[3]), 31, 39)
-        before = moved(make.counter_data(DATA[2]), 16, 18)
-        seen = views(opened, reported, before, moved(change, 20, answered), after)
-        assert [ids(view) for view in seen[2:]] == [{0: 7, 1: 5}, {0: 7, 1: 5}, {0: 7, 1: 5, 2: 9}]
-
-
-def test_a_change_that_was_refused_leaves_what_was_under_way_meanwhile_unknown() -> None:
-    make = Calls()
-    opened, reported = make.open_query(), make.counter_info(TWO)
-    refused = moved(make.validate(MORE, status=87), 20, 30)
-    poll, later = moved(make.counter_data(DATA[2]), 15, 35), moved(make.counter_data(DATA[2]), 36, 37)
-    seen = [facts(view) for view in views(opened, reported, poll, refused, later)]
-    assert seen[2] == (1, {}, None, None, TOGETHER)
-    assert seen[4] == (1, {0: 7, 1: 5}, [7, 5], "index", None)

@@ -1,7 +1,10 @@
-"""PerflibLayer: every method in every representation, every way a call can fall short, and what calls teach."""
+"""PerflibLayer: every method in every representation, every way a call can fall short, and what calls teach; `perflib.txt` has what
+is said of each call and what is known of the counterset then, and each name is a promise."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from struct import pack
 from uuid import UUID
 
@@ -25,6 +28,8 @@ from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_COUNTERSET, Calls, sealed
 from tests.build.rpc import CHANNEL, WINREG
+from tests.interfaces.calls import said
+from tests.written import Outcomes, told
 
 ANY = 0xFFFFFFFF
 REPRESENTATIONS = [(False, False), (True, False), (False, True), (True, True)]
@@ -48,38 +53,122 @@ def counterset_info(*counters: tuple[int, int], guid: str = COUNTERSET, instance
     return head + b"".join(counter_info(*counter) for counter in counters)
 
 
-@pytest.mark.parametrize(("ndr64", "big_endian"), REPRESENTATIONS)
-def test_every_method_in_every_representation(ndr64: bool, big_endian: bool) -> None:
+MAKE = Calls()
+QUERY = MAKE.stub().handle(HANDLE)
+ASKED = MAKE.counter_data(DATA).request.stub.data  # type: ignore[union-attr]
+IDS = identifier(COUNTERSET, counter=1, name="a")
+PADDED = MAKE.stub().handle(HANDLE).uint(5).conformant(b"abcde").uint(1).data + b"\xaa\xaa"
+ENGLISH = [
+    MAKE.registration(9, wide("Processor")),
+    MAKE.registration(10, string_table([(1, "one")], from_start=True)),
+]
+GERMAN = [
+    MAKE.registration(3, wide("Prozessor"), lcid=0x407),
+    MAKE.registration(5, string_table([(1, "eins")], from_start=True), lcid=0x407),
+]
+
+
+def every_method(ndr64: bool, big_endian: bool) -> list[Exchange]:
     make = Calls(ndr64=ndr64, big_endian=big_endian)
-    guids = make.stub().uuid(COUNTERSET).uuid(OTHER_COUNTERSET).data
-    ids = identifier(COUNTERSET, counter=1, name="a")
-    query = {"attributes": 0, "uuid": HANDLE}
-    expected = [
-        (make.enumerate_sets(guids), "PerflibV2EnumerateCounterSet", "szMachine", MACHINE, None, "guids"),
-        (make.registration(1, counterset_info((1, 2))), *_names("QueryCounterSetRegistrationInfo"), "counterset-info"),
-        (
-            make.exchange(2, make.stub().string(MACHINE).uuid(COUNTERSET).uint(64), make.sized(b"")),
-            *_names("EnumerateCounterSetInstances"),
-            None,
-        ),
-        (make.open_query(), "PerflibV2OpenQueryHandle", "szMachine", MACHINE, None, None),
-        (make.close_query(), "PerflibV2CloseQueryHandle", "phQuery", query, None, None),
-        (make.counter_info(ids), "PerflibV2QueryCounterInfo", "hQuery", query, None, "identifiers"),
-        (make.counter_data(DATA), "PerflibV2QueryCounterData", "hQuery", query, None, "perf-data"),
-        (make.validate(ids), "PerflibV2ValidateCounters", "dwAdd", 1, "identifiers", "identifiers"),
+    instances = make.stub().string(MACHINE).uuid(COUNTERSET).uint(64)
+    return [
+        make.enumerate_sets(make.stub().uuid(COUNTERSET).uuid(OTHER_COUNTERSET).data),
+        make.registration(1, counterset_info((1, 2))),
+        make.exchange(2, instances, make.sized(b"")),
+        make.open_query(),
+        make.close_query(),
+        make.counter_info(IDS),
+        make.counter_data(DATA),
+        make.validate(IDS),
     ]
-    for opnum, (exchange, method, name, value, asked, answered) in enumerate(expected):
-        call = one(exchange)
-        assert (call.opnum, call.method, call.state, call.status) == (opnum, method, "complete", 0)
-        assert call.request is not None
-        assert call.response is not None
-        assert call.request.params[name] == value
-        assert (call.request.buffer_kind, call.response.buffer_kind) == (asked, answered)
-        assert "ReturnValue" not in call.response.params
 
 
-def _names(method: str) -> tuple[str, str, object, None]:
-    return f"PerflibV2{method}", "szMachine", MACHINE, None
+def listed(*instances: tuple[str, int]) -> Exchange:
+    """EnumerateCounterSetInstances."""
+    asked = MAKE.stub().string("\\\\S").uuid(COUNTERSET).uint(4096)
+    return MAKE.exchange(2, asked, MAKE.sized(b"".join(instance_header(*one) for one in instances)))
+
+
+CASES: dict[str, list[Exchange]] = {
+    **{
+        f"every method is read in every representation: NDR64 {ndr64}, big-endian {big}": every_method(ndr64, big)
+        for ndr64, big in REPRESENTATIONS
+    },
+    "a fault has no stub to decode": [MAKE.exchange(6, QUERY.uint(1), b"\0\0\0\0", fault=0x1C00001A)],
+    "a request without answer is decoded": [MAKE.exchange(6, MAKE.stub().handle(HANDLE).uint(99), None)],
+    "an answer without request has no method": [MAKE.exchange(None, None, MAKE.sized(DATA))],
+    "a sealed call says what is in clear": [sealed(MAKE.counter_data(DATA))],
+    "half of a call is read where the other half is missing": [
+        MAKE.exchange(6, MAKE.stub().handle(HANDLE).uint(5), Missing.NOT_CAPTURED, state="partial")
+    ],
+    "a request that does not decode is malformed, and what the answer says stands": [
+        MAKE.exchange(6, b"\1\2", MAKE.sized(DATA))
+    ],
+    "an answer that does not decode is malformed, and what the request says stands": [MAKE.exchange(6, ASKED, b"\1")],
+    "a method nobody described keeps its bytes": [MAKE.exchange(9, b"abcd", b"\0\0\0\0")],
+    "what aligns a verification trailer is no part of the stub": [
+        MAKE.exchange(7, PADDED, None, trailer=trailer) for trailer in ("ok", None)
+    ],
+    "every request code teaches its part": [
+        MAKE.registration(1, counterset_info((1, 0x10410400), (2, 0x650))),
+        MAKE.registration(2, counter_info(3, 0x10000), lcid=3),
+        MAKE.registration(3, wide("Prozessor"), lcid=0x407),
+        MAKE.registration(4, wide("Hilfe"), lcid=0x407),
+        MAKE.registration(5, string_table([(1, "eins"), (2, None)], from_start=False), lcid=0x407),
+        MAKE.registration(6, string_table([(1, "Hilfe zu eins")], from_start=True), lcid=0x407),
+        MAKE.registration(7, wide("A.Provider")),
+        MAKE.registration(8, UUID(OTHER_COUNTERSET).bytes_le),
+    ],
+    "the English name is the label when it comes first": ENGLISH + GERMAN,
+    "the English name is the label when it comes last": GERMAN + ENGLISH,
+    "names of two languages are kept apart": [
+        MAKE.registration(3, wide("Prozessor"), lcid=0x407),
+        MAKE.registration(3, wide("Processeur"), lcid=0x40C),
+        MAKE.registration(5, string_table([(1, "un")], from_start=True), lcid=0x40C),
+    ],
+    "instances have the names the server lists for their numbers": [
+        listed(("a", 1), ("b", 2)),
+        listed(("a", 1), ("c", 2), ("d", 3)),
+    ],
+    "data that comes with an error is not laid out as an answer": [MAKE.counter_data(DATA, status=8)],
+    "a name that comes with an error is not learnt": [MAKE.registration(3, wide("No"), status=8)],
+    "a name that is sealed is not learnt": [sealed(MAKE.registration(3, wide("No")))],
+    "what answers an unknown request code is not learnt": [MAKE.registration(77, wide("No"))],
+    "what is damaged is not learnt": [MAKE.registration(1, counterset_info((1, 2))[:-7])],
+}
+
+
+def said_of(exchanges: list[Exchange]) -> Iterator[str]:
+    """What is said of calls, how many values are in them, and what was learnt."""
+    layer = PerflibLayer()
+    calls = [one(exchange, layer) for exchange in exchanges]
+    yield from said(calls)
+    catalog = layer.learner.catalogs.of(CHANNEL.server)
+    samples = [len(list(perflib_samples(call, catalog))) for call in calls]
+    if any(samples):
+        yield f"values {samples}"
+    for guid, entry in catalog.countersets.items():
+        names, helps = ({lcid: name.text for lcid, name in texts} for texts in (entry.names, entry.helps))
+        what = f"type {entry.instance_type}, provider {entry.provider_name} {entry.provider_guid}"
+        yield f"{guid} {catalog.label(guid)!r} of {names}, help {entry.help!r} of {helps}, {what}, instances {entry.instances}"
+        for number, counter in entry.counters.items():
+            found = catalog.names(guid, number)
+            assert found is not None
+            yield f"  counter {number} {counter.label!r} by {found.source}, type {counter.type}, help {counter.help!r}"
+            yield from (f"  {line}" for line in told(NamesFacts.of(found)))
+
+
+OUTCOMES = Outcomes(Path(__file__).parent / "perflib.txt", CASES, said_of)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_said_of_calls_of_perflib_is_what_was_read_through(name: str) -> None:
+    OUTCOMES.holds(name)
+
+
+def test_what_is_said_of_calls_of_perflib_is_written_as_it_is() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    OUTCOMES.is_as_written()
 
 
 def test_other_interfaces_pass_unchanged() -> None:
@@ -89,124 +178,11 @@ def test_other_interfaces_pass_unchanged() -> None:
     assert list(PerflibLayer().feed(problem)) == [problem]
 
 
-def test_a_fault_has_no_stub_to_decode() -> None:
-    call = one(Calls().exchange(6, Calls().stub().handle(HANDLE).uint(1), b"\0\0\0\0", fault=0x1C00001A))
-    assert (call.state, call.status, call.fault) == ("complete", None, 0x1C00001A)
-    assert call.response is not None
-    assert (call.response.params, call.response.problem) == ({}, None)
-
-
-def test_a_request_without_answer_is_decoded() -> None:
-    call = one(Calls().exchange(6, Calls().stub().handle(HANDLE).uint(99), None))
-    assert call.request is not None
-    assert (call.state, call.status, call.request.params["dwInSize"]) == ("request-only", None, 99)
-    assert call.response is None
-
-
-def test_an_answer_without_request_has_no_method() -> None:
-    call = one(Calls().exchange(None, None, Calls().sized(DATA)))
-    assert call.response is not None
-    assert (call.state, call.method, call.status, call.response.params) == ("response-only", None, None, {})
-
-
-def test_a_sealed_call_says_what_is_in_clear() -> None:
-    call = one(sealed(Calls().counter_data(DATA)))
-    assert (call.state, call.method, call.status, call.query) == ("sealed", "PerflibV2QueryCounterData", None, None)
-    assert call.request is not None
-    assert call.request.stub is Missing.SEALED
-
-
-def test_half_of_a_call_is_read_where_the_other_half_is_missing() -> None:
-    make = Calls()
-    call = one(make.exchange(6, make.stub().handle(HANDLE).uint(5), Missing.NOT_CAPTURED, state="partial"))
-    assert call.request is not None
-    assert (call.state, call.request.params["dwInSize"], call.status) == ("partial", 5, None)
-
-
-@pytest.mark.parametrize("side", ["request", "response"])
-def test_a_stub_that_does_not_decode_is_malformed(side: str) -> None:
-    make = Calls()
-    good = make.counter_data(DATA)
-    call = one(
-        make.exchange(6, *((b"\1\2", make.sized(DATA)) if side == "request" else (good.request.stub.data, b"\1")))
-    )
-    assert call.state == "malformed"
-    assert call.reason is not None
-    assert call.reason.startswith(f"the {side} stub does not decode: {side}.")
-    # What the other side says stands.
-    assert (call.status == 0) if side == "request" else (call.request and call.request.params["dwInSize"] == 4096)
-
-
-def test_a_method_nobody_described_keeps_its_bytes() -> None:
-    call = one(Calls().exchange(9, b"abcd", b"\0\0\0\0"))
-    assert (call.method, call.state, call.status) == (None, "complete", None)
-    assert call.request is not None
-    assert call.request.stub.data == b"abcd"
-
-
-def test_what_aligns_a_verification_trailer_is_no_part_of_the_stub() -> None:
-    make = Calls()
-    stub = make.stub().handle(HANDLE).uint(5).conformant(b"abcde").uint(1)
-    for trailer, left in (("ok", 0), (None, 2)):
-        call = one(make.exchange(7, stub.data + b"\xaa\xaa", None, trailer=trailer))
-        assert call.request is not None
-        assert len(call.request.stub) == len(stub.data) + left
-
-
-# ------------------------------------------------------------------------------------------------ what servers state
-
-
 def _learnt(*exchanges: Exchange) -> PerflibLayer:
     layer = PerflibLayer()
     for exchange in exchanges:
         one(exchange, layer)
     return layer
-
-
-def test_every_request_code_teaches_its_part() -> None:
-    make = Calls()
-    layer = _learnt(
-        make.registration(1, counterset_info((1, 0x10410400), (2, 0x650))),
-        make.registration(2, counter_info(3, 0x10000), lcid=3),
-        make.registration(3, wide("Prozessor"), lcid=0x407),
-        make.registration(4, wide("Hilfe"), lcid=0x407),
-        make.registration(5, string_table([(1, "eins"), (2, None)], from_start=False), lcid=0x407),
-        make.registration(6, string_table([(1, "Hilfe zu eins")], from_start=True), lcid=0x407),
-        make.registration(7, wide("A.Provider")),
-        make.registration(8, UUID(OTHER_COUNTERSET).bytes_le),
-    )
-    catalog = layer.learner.catalogs.of(CHANNEL.server)
-    entry = catalog.countersets[COUNTERSET]
-    assert (catalog.label(COUNTERSET), entry.help, entry.provider_name) == ("Prozessor", "Hilfe", "A.Provider")
-    assert (entry.provider_guid, entry.instance_type) == (OTHER_COUNTERSET, 2)
-    assert {number: (counter.type, counter.label) for number, counter in entry.counters.items()} == {
-        1: (0x10410400, "eins"),
-        2: (0x650, None),
-        3: (0x10000, None),
-    }
-    assert entry.counters[1].help == "Hilfe zu eins"
-
-
-def test_the_english_name_is_the_label_whenever_it_comes() -> None:
-    make = Calls()
-    english = [
-        make.registration(9, wide("Processor")),
-        make.registration(10, string_table([(1, "one")], from_start=True)),
-    ]
-    german = [
-        make.registration(3, wide("Prozessor"), lcid=0x407),
-        make.registration(5, string_table([(1, "eins")], from_start=True), lcid=0x407),
-    ]
-    for order in (english + german, german + english):
-        catalog = _learnt(*order).learner.catalogs.of(CHANNEL.server)
-        assert catalog.label(COUNTERSET) == "Processor"
-        counter = catalog.counter(COUNTERSET, 1)
-        assert counter is not None
-        assert counter.label == "one"
-        names = catalog.names(COUNTERSET, 1)
-        assert names is not None
-        assert names.source == "capture"
-        assert NamesFacts.of(names) == NamesFacts("Processor", "Prozessor", "one", "eins", 0x407)
 
 
 _TEXTS = st.sampled_from([wide("a"), wide("b"), wide("c")])
@@ -247,60 +223,6 @@ def _stated(catalog: Catalog) -> list[object]:
     counters = [(number, counter.info) for number, counter in entry.counters.items()]
     texts = [(one.english, list(one.names), list(one.helps)) for one in (entry, *entry.counters.values())]
     return [entry.provider_name, entry.provider_guid, entry.instance_type, counters, texts]
-
-
-def test_names_of_two_languages_are_kept_apart() -> None:
-    make = Calls()
-    catalog = _learnt(
-        make.registration(3, wide("Prozessor"), lcid=0x407),
-        make.registration(3, wide("Processeur"), lcid=0x40C),
-        make.registration(5, string_table([(1, "un")], from_start=True), lcid=0x40C),
-    ).learner.catalogs.of(CHANNEL.server)
-    entry = catalog.countersets[COUNTERSET]
-    assert {lcid: name.text for lcid, name in entry.names} == {0x407: "Prozessor", 0x40C: "Processeur"}
-    names = catalog.names(COUNTERSET, 1)
-    assert names is not None
-    assert (entry.named.language, names.counter.language) == (0x407, 0x40C)
-
-
-def test_instances_have_the_names_the_server_lists_for_their_numbers() -> None:
-    make = Calls()
-
-    def listed(*instances: tuple[str, int]) -> Exchange:
-        asked = make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096)
-        return make.exchange(2, asked, make.sized(b"".join(instance_header(*one) for one in instances)))
-
-    layer = _learnt(listed(("a", 1), ("b", 2)), listed(("a", 1), ("c", 2), ("d", 3)))
-    catalog = layer.learner.catalogs.of(CHANNEL.server)
-    assert [catalog.instance(COUNTERSET, number) for number in (1, 2, 3, 4)] == ["a", None, "d", None]
-    assert catalog.instance(OTHER_COUNTERSET, 1) is None
-
-
-@pytest.mark.parametrize("status", [0, 8])
-def test_what_comes_with_an_error_is_not_laid_out_as_an_answer(status: int) -> None:
-    make = Calls()
-    calls = [one(make.counter_data(DATA, status=status)), one(make.registration(3, wide("No"), status=status))]
-    for call, kind in zip(calls, ("perf-data", "string"), strict=True):
-        assert call.response is not None
-        assert len(call.response.buffer_data) > 0
-        assert call.response.buffer_kind == (kind if status == 0 else None)
-    assert bool(list(perflib_samples(calls[0], Catalog()))) is (status == 0)
-
-
-@pytest.mark.parametrize(
-    "exchange",
-    [
-        Calls().registration(3, wide("No"), status=8),
-        sealed(Calls().registration(3, wide("No"))),
-        Calls().registration(77, wide("No")),
-        Calls().registration(1, counterset_info((1, 2))[:-7]),
-    ],
-    ids=["error", "sealed", "unknown code", "damaged"],
-)
-def test_what_was_not_said_is_not_learnt(exchange: Exchange) -> None:
-    layer = _learnt(exchange)
-    assert layer.learner.catalogs.of(CHANNEL.server).label(COUNTERSET) is None
-    assert not layer.learner.catalogs.of(CHANNEL.server).countersets
 
 
 def test_names_of_one_server_say_nothing_of_another() -> None:

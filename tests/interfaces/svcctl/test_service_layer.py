@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ from analyzer.results.service import service_facts
 from analyzer.screens.viewmodel.call_words import answer_words, request_words
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS
+from tests.interfaces.calls import said
+from tests.written import Outcomes
 
 HANDLE = "00000000" + "11" * 16
 OTHER = "00000000" + "22" * 16
@@ -65,6 +69,82 @@ def calls_of(*exchanges: tuple[int, str, str], ndr64: bool = False) -> tuple[lis
     return list(analysis.calls), analysis
 
 
+CLOSING, MANAGER = "00" * 20 + OK, "00000000000000003f000f00"
+THIRD = "00000000" + "33" * 16
+Asked = tuple[int, str, str]
+
+
+def opened(handle: str, manager: str = OTHER, status: str = OK) -> Asked:
+    """ROpenServiceW."""
+    return ScmrOpnum.OPEN_SERVICE_W, manager + NAME + "ff010f00", handle + status
+
+
+CASES: dict[str, list[Asked]] = {
+    "a handle is followed from creation to the end": [
+        (ScmrOpnum.OPEN_SC_MANAGER_W, MANAGER, HANDLE + OK),
+        (ScmrOpnum.CREATE_SERVICE_W, CREATE, "00000000" + OTHER + OK),
+        (ScmrOpnum.START_SERVICE_W, OTHER + START[40:], OK),
+        (ScmrOpnum.CONTROL_SERVICE, OTHER + "01000000", "1000000003000000" + "00000000" * 5 + OK),
+        (ScmrOpnum.DELETE_SERVICE, OTHER, OK),
+        # QueryServiceConfig2W is not decoded, but begins with a handle that is known.
+        (39, OTHER + "0100000000100000", OK),
+        (ScmrOpnum.CLOSE_SERVICE_HANDLE, OTHER, CLOSING),
+        (ScmrOpnum.QUERY_SERVICE_STATUS, OTHER, "00" * 28 + "06000000"),
+    ],
+    "what a change leaves as it is is not shown": [
+        opened(HANDLE),
+        (ScmrOpnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + OK),
+        (ScmrOpnum.QUERY_SERVICE_CONFIG_W, HANDLE + "00100000", CONFIG),
+    ],
+    "names may be of single bytes, and opening refused": [
+        (ScmrOpnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000")
+    ],
+    "a stub that is none is malformed and says where": [
+        (ScmrOpnum.CREATE_SERVICE_W, CREATE[:200], "00000000" + OTHER + OK)
+    ],
+    # A handle of an opening that failed names nothing, and a closing that failed closes nothing.
+    "a handle that was refused or is still open is followed as such": [
+        (ScmrOpnum.OPEN_SC_MANAGER_W, MANAGER, THIRD + "05000000"),
+        opened(HANDLE),
+        opened(THIRD, status="24040000"),
+        (ScmrOpnum.CLOSE_SERVICE_HANDLE, HANDLE, HANDLE + "06000000"),
+        (ScmrOpnum.DELETE_SERVICE, HANDLE, OK),
+        (ScmrOpnum.DELETE_SERVICE, THIRD, OK),
+        (ScmrOpnum.CLOSE_SERVICE_HANDLE, HANDLE, CLOSING),
+        (ScmrOpnum.DELETE_SERVICE, HANDLE, "06000000"),
+    ],
+    # QueryServiceConfig2W, whose first parameter is hService ([MS-SCMR] 3.1.4.37).
+    **{
+        f"a request that is not decoded has the handle it begins with where that is known: {len(stub) // 2}, {stub[8:12]}": [
+            opened(HANDLE),
+            (39, stub, OK),
+        ]
+        for stub in (HANDLE, HANDLE + "01", HANDLE[:-2], THIRD, "")
+    },
+}
+
+
+def said_of(exchanges: list[Asked]) -> Iterator[str]:
+    """What is said of the calls, in records and in words."""
+    calls, analysis = calls_of(*exchanges)
+    yield from said(calls)
+    words = [(request_words(call, analysis), answer_words(call, analysis)) for call in calls]
+    yield from (" | ".join(filter(None, both)) for both in words if any(both))
+
+
+OUTCOMES = Outcomes(Path(__file__).parent / "services.txt", CASES, said_of)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_said_of_calls_of_services_is_what_was_read_through(name: str) -> None:
+    OUTCOMES.holds(name)
+
+
+def test_what_is_said_of_calls_of_services_is_written_as_it_is() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    OUTCOMES.is_as_written()
+
+
 @pytest.mark.parametrize(("stub", "ndr64"), [(CREATE, False), (CREATE64, True)])
 def test_of_a_creation_that_breaks_off_the_parameters_before_are_given(stub: str, ndr64: bool) -> None:
     whole = decode_stub("svcctl", ScmrOpnum.CREATE_SERVICE_W, "request", bytes.fromhex(stub), ndr64=ndr64).params
@@ -91,110 +171,11 @@ def test_a_service_is_created_as_scapy_writes_it(stub: str, opnum: int, ndr64: b
     assert "deadbeef" not in repr(decoded)
 
 
-def test_a_handle_is_followed_from_creation_to_the_end() -> None:
-    name, path = "PSEXESVC", "%SystemRoot%\\PSEXESVC.EXE"
-    calls, analysis = calls_of(
-        (ScmrOpnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", HANDLE + OK),
-        (ScmrOpnum.CREATE_SERVICE_W, CREATE, "00000000" + OTHER + OK),
-        (ScmrOpnum.START_SERVICE_W, OTHER + START[40:], OK),
-        (ScmrOpnum.CONTROL_SERVICE, OTHER + "01000000", "1000000003000000" + "00000000" * 5 + OK),
-        (ScmrOpnum.DELETE_SERVICE, OTHER, OK),
-        # QueryServiceConfig2W is not decoded, but begins with a handle that is known.
-        (39, OTHER + "0100000000100000", OK),
-        (ScmrOpnum.CLOSE_SERVICE_HANDLE, OTHER, "00" * 20 + OK),
-        (ScmrOpnum.QUERY_SERVICE_STATUS, OTHER, "00" * 28 + "06000000"),
-    )
-    assert [call.state for call in calls] == ["complete"] * 8
-    assert [call.handle for call in calls] == ["s1", "s2", "s2", "s2", "s2", "s2", "s2", "s3"]
-    assert [call.path for call in calls] == [None, *[name] * 6, None]
-    assert [call.status for call in calls] == [0] * 7 + [6]
-    facts = service_facts(calls[1])
-    assert facts is not None
-    assert (facts.name, facts.image_path, facts.start, facts.account) == (name, path, "on demand", "LocalSystem")
-    arguments = service_facts(calls[2])
-    assert arguments is not None
-    assert arguments.arguments == (name, "-k")
-    assert request_words(calls[1], analysis) == (
-        f'"{name}" shown as "PsExec", runs "{path}", own process, start on demand, as LocalSystem'
-    )
-    assert request_words(calls[2], analysis) == '"PSEXESVC" with "PSEXESVC", "-k"'
-    assert (request_words(calls[3], analysis), answer_words(calls[3], analysis)) == ('"PSEXESVC" stop', "stop pending")
-    assert answer_words(calls[4], analysis) == ""
-
-
-def test_what_a_change_leaves_as_it_is_is_not_shown() -> None:
-    calls, analysis = calls_of(
-        (ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK),
-        (ScmrOpnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + OK),
-        (ScmrOpnum.QUERY_SERVICE_CONFIG_W, HANDLE + "00100000", CONFIG),
-    )
-    assert request_words(calls[1], analysis) == '"FAX" runs "C:\\x.exe", start automatic'
-    assert answer_words(calls[2], analysis) == (
-        'shown as "BITS", runs "C:\\svchost.exe", shared process, start automatic, as LocalSystem'
-    )
-    facts = service_facts(calls[2])
-    assert facts is not None
-    assert (facts.name, facts.image_path) == ("FAX", "C:\\svchost.exe")
-
-
-def test_single_byte_names_and_a_refusal() -> None:
-    calls, analysis = calls_of((ScmrOpnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000"))
-    assert (calls[0].path, calls[0].handle, calls[0].status) == ("FAX", None, 1060)
-    assert request_words(calls[0], analysis) == '"FAX"'
-
-
-def test_a_stub_that_is_none_is_malformed_and_says_where() -> None:
-    with pytest.raises(DecodeError, match="actual_count"):
-        decode_stub("svcctl", ScmrOpnum.OPEN_SERVICE_W, "request", bytes.fromhex(OTHER + "010000000000000009000000"))
-    calls, _ = calls_of((ScmrOpnum.CREATE_SERVICE_W, CREATE[:200], "00000000" + OTHER + OK))
-    assert calls[0].state == "malformed"
-    assert calls[0].reason is not None
-    assert "the request stub does not decode" in calls[0].reason
-
-
-THIRD = "00000000" + "33" * 16
-
-
 def test_what_is_of_no_service_manager_passes_unchanged() -> None:
     layer = ServiceLayer()
     note, other = Problem("note", "tcp", (1,), "passing by"), Calls().open_query()
     assert [*layer.feed(note), *layer.feed(other)] == [note, other]
     assert list(layer.finish()) == []
-
-
-def test_a_handle_that_was_refused_or_is_still_open_is_followed_as_such() -> None:
-    """A handle of an opening that failed names nothing, and a closing that failed closes nothing."""
-    calls, _ = calls_of(
-        (ScmrOpnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", THIRD + "05000000"),
-        (ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK),
-        (ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", THIRD + "24040000"),
-        (ScmrOpnum.CLOSE_SERVICE_HANDLE, HANDLE, HANDLE + "06000000"),
-        (ScmrOpnum.DELETE_SERVICE, HANDLE, OK),
-        (ScmrOpnum.DELETE_SERVICE, THIRD, OK),
-        (ScmrOpnum.CLOSE_SERVICE_HANDLE, HANDLE, "00" * 20 + OK),
-        (ScmrOpnum.DELETE_SERVICE, HANDLE, "06000000"),
-    )
-    assert [(call.handle, call.path) for call in calls] == [
-        (None, None),
-        ("s1", "FAX"),
-        (None, "FAX"),
-        ("s1", "FAX"),
-        ("s1", "FAX"),
-        ("s2", None),
-        ("s1", "FAX"),
-        ("s3", None),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("stub", "handle"), [(HANDLE, "s1"), (HANDLE + "01", "s1"), (HANDLE[:-2], None), (THIRD, None), ("", None)]
-)
-def test_a_request_that_is_not_decoded_has_the_handle_it_begins_with_where_that_is_known(
-    stub: str, handle: str | None
-) -> None:
-    """QueryServiceConfig2W, whose first parameter is hService ([MS-SCMR] 3.1.4.37)."""
-    calls, _ = calls_of((ScmrOpnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK), (39, stub, OK))
-    assert (calls[1].handle, calls[1].path) == (handle, "FAX" if handle else None)
 
 
 def test_of_more_handles_than_the_bound_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

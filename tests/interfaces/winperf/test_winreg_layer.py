@@ -1,22 +1,36 @@
-"""WinregLayer: reads of performance values, the tries they take, the keys they use, and what their data is."""
+"""WinregLayer: reads of performance values, the tries they take, the keys they use, and what their data is; `winreg.txt` has what
+is said of the calls of each case, and each name is a promise."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from analyzer.core.events import Problem
+from analyzer.core.events import Event, Problem
 from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.interfaces.winperf.winreg_layer import KeyPaths, WinregLayer
 from analyzer.results.call import Call
 from analyzer.results.name_tables import NameTable
-from analyzer.results.registry import registry_value
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, value_stub, winreg
 from tests.build.rpc import CHANNEL
+from tests.interfaces.calls import said
+from tests.written import Outcomes
 
 BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
 MORE_DATA = 234
+MAKE = winreg()
+OPENED, READ, CLOSED = MAKE.open_key(), MAKE.query_value("Global", BLOCK), MAKE.close_key()
+ASKED = READ.request.stub.data  # type: ignore[union-attr]
+THIRD, NOBODY = "00000000-0000-0000-0000-000000000003", "00000000-0000-0000-0000-000000000000"
+TABLE = name_table([("1", "2"), ("2", "System")])
+
+
+def events_of(*given: Event) -> list[Event]:
+    layer = WinregLayer()
+    return [event for one in given for event in layer.feed(one)]
 
 
 def read_all(*exchanges: Exchange, layer: WinregLayer | None = None) -> list[Call]:
@@ -29,195 +43,149 @@ def read_all(*exchanges: Exchange, layer: WinregLayer | None = None) -> list[Cal
     return calls
 
 
-def reads(*exchanges: Exchange) -> list[tuple[int, int] | None]:
-    return [(call.read.number, call.read.attempt) if call.read else None for call in read_all(*exchanges)]
+def short(value: str, handle: str = HANDLE) -> Exchange:
+    """A try that has too little room."""
+    return MAKE.query_value(value, b"", handle, status=MORE_DATA)
 
 
-def kind(call: Call) -> str | None:
-    assert call.response is not None
-    return call.response.buffer_kind
+def below(name: str, given: str, parent: str = HANDLE, status: int = 0) -> Exchange:
+    """BaseRegOpenKey."""
+    asked = MAKE.stub().handle(parent).unicode_string(name).uint(0).uint(0x20019)
+    return MAKE.exchange(15, asked, MAKE.stub().handle(given).uint(status))
 
 
-@pytest.mark.parametrize(("ndr64", "big_endian"), [(False, False), (True, False), (False, True), (True, True)])
-def test_a_read_in_every_representation(ndr64: bool, big_endian: bool) -> None:
+def start(handle: str) -> Exchange:
+    return MAKE.query_value("Start", b"\2\0\0\0", handle, kind=4)
+
+
+def represented(ndr64: bool, big_endian: bool) -> list[Event]:
     make = winreg(ndr64=ndr64, big_endian=big_endian)
-    opened, read, closed = read_all(make.open_key(), make.query_value("Global", BLOCK), make.close_key())
-    assert [call.method for call in (opened, read, closed)] == [
-        "OpenPerformanceData",
-        "BaseRegQueryValue",
-        "BaseRegCloseKey",
-    ]
-    assert {call.key for call in (opened, read, closed)} == {"HKEY_PERFORMANCE_DATA"}
-    assert {call.key_number for call in (opened, read, closed)} == {1}
-    assert read.read is not None
-    assert (read.read.value_name, read.read.handle, read.read.key) == ("Global", HANDLE, "HKEY_PERFORMANCE_DATA")
-    assert (read.state, read.status, kind(read)) == ("complete", 0, "winperf")
-    assert read.response is not None
-    assert read.response.buffer is not None
-    assert read.response.buffer.data == BLOCK
+    return [make.open_key(), make.query_value("Global", BLOCK), make.close_key()]
 
 
-def test_other_interfaces_pass_unchanged() -> None:
-    exchange, problem = Calls().open_query(), Problem("note", "rpc", (1,), "something")
-    assert list(WinregLayer().feed(exchange)) == [exchange]
-    assert list(WinregLayer().feed(problem)) == [problem]
-
-
-def test_calls_that_fall_short() -> None:
-    make = winreg()
-    good = make.query_value("Global", BLOCK)
-    assert good.request is not None
-    asked = good.request.stub.data
-    unanswered, orphan, malformed, fault = read_all(
-        make.exchange(17, asked, None),
-        make.exchange(None, None, b"\0\0\0\0"),
-        make.exchange(17, asked, b"\1\2\3"),
-        make.exchange(17, asked, b"\0\0\0\0", fault=0x6F7),
-    )
-    assert (unanswered.state, unanswered.read, unanswered.status) == ("request-only", None, None)
-    assert (orphan.state, orphan.method, orphan.status) == ("response-only", None, None)
-    assert malformed.state == "malformed"
-    assert "response" in str(malformed.reason)
-    assert (fault.state, fault.status, fault.response and fault.response.params) == ("complete", None, {})
-    (unread,) = read_all(sealed(good))
-    assert (unread.state, unread.method, unread.read, unread.key) == ("sealed", "BaseRegQueryValue", None, None)
-
-
-def test_every_method_has_its_return_value() -> None:
-    opened, other = read_all(
-        winreg().exchange(15, b"\0" * 40, b"\0" * 20 + b"\2\0\0\0"),
-        winreg(big_endian=True).exchange(15, b"", b"\0\0\0\2"),
-    )
-    assert (opened.method, opened.status) == ("BaseRegOpenKey", 2)
-    assert other.status is None
-
-
-# ------------------------------------------------------------------------------------------------ tries
-
-
-def test_tries_with_growing_buffers_are_one_read() -> None:
-    make = winreg()
-    assert reads(
-        make.open_key(),
-        make.query_value("Global", b"", status=MORE_DATA, room=64),
-        make.query_value("global", b"", status=MORE_DATA, room=128),
-        make.query_value("Global", BLOCK),
-        make.query_value("Global", BLOCK),
-    ) == [None, (1, 1), (1, 2), (1, 3), (2, 1)]
-
-
-def test_another_value_begins_another_read() -> None:
-    make = winreg()
-    assert reads(
-        make.open_key(),
-        make.query_value("230", b"", status=MORE_DATA),
-        make.query_value("238", b"", status=MORE_DATA),
-        make.query_value("238", BLOCK),
-        make.query_value("230", BLOCK),
-    ) == [None, (1, 1), (2, 1), (2, 2), (3, 1)]
-
-
-def test_two_handles_do_not_mix() -> None:
-    make = winreg()
-    assert reads(
-        make.open_key(),
-        make.open_key(handle=OTHER_HANDLE),
-        make.query_value("Global", b"", status=MORE_DATA),
-        make.query_value("Global", b"", OTHER_HANDLE, status=MORE_DATA),
-        make.query_value("Global", BLOCK),
-        make.query_value("Global", BLOCK, OTHER_HANDLE),
-    ) == [None, None, (1, 1), (2, 1), (1, 2), (2, 2)]
-
-
-def test_closing_the_key_ends_a_read() -> None:
-    make = winreg()
-    assert reads(
-        make.open_key(),
-        make.query_value("Global", b"", status=MORE_DATA),
-        make.close_key(),
-        make.open_key(),
-        make.query_value("Global", BLOCK),
-    ) == [None, (1, 1), None, None, (2, 1)]
-
-
-def test_the_lifetime_of_a_key() -> None:
-    make = winreg()
-    calls = read_all(
-        make.open_key(3, status=5),
-        make.open_key(3),
-        make.open_key(32, OTHER_HANDLE),
-        make.close_key(status=6),
-        make.query_value("Global", BLOCK),
-        make.close_key(),
-        make.query_value("No block", b"\1\2\3\4"),
-        make.open_key(33),
-    )
-    data, text, nls = "HKEY_PERFORMANCE_DATA", "HKEY_PERFORMANCE_TEXT", "HKEY_PERFORMANCE_NLSTEXT"
-    assert [call.key for call in calls] == [data, data, text, data, data, data, None, nls]
-    assert [call.key_number for call in calls] == [None, 1, 2, 1, 1, 1, 1, 3]
-    assert calls[6].read is None
-
-
-# ------------------------------------------------------------------------------------------------ kinds of data
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "expected"),
-    [
-        ("Global", BLOCK, "winperf"),
-        ("Global", BLOCK[:6], "winperf"),
-        ("Counter 009", name_table([("1", "2")]), "name-table"),
-        ("explain 407", name_table([("3", "help")]), "name-table"),
-        ("Counter 009", BLOCK, "winperf"),
-        ("Global", winperf([], "big"), "winperf"),
+SET = MAKE.stub().handle(HANDLE).unicode_string("ImagePath").uint(1).conformant(wide("evil.exe")).uint(18)
+KINDS = {
+    "a block": ("Global", BLOCK),
+    "a block that is cut": ("Global", BLOCK[:6]),
+    "a table of names": ("Counter 009", name_table([("1", "2")])),
+    "a table of help texts": ("explain 407", name_table([("3", "help")])),
+    "a block in the place of a table": ("Counter 009", BLOCK),
+    "a block of the other byte order": ("Global", winperf([], "big")),
+}
+CASES: dict[str, list[Event]] = {
+    **{
+        f"a read is one in every representation: NDR64 {ndr64}, big-endian {big}": represented(ndr64, big)
+        for ndr64 in (False, True)
+        for big in (False, True)
+    },
+    "other interfaces and problems pass unchanged": [Problem("note", "rpc", (1,), "something")],
+    "a call without an answer": [MAKE.exchange(17, ASKED, None)],
+    "an answer without its call": [MAKE.exchange(None, None, b"\0\0\0\0")],
+    "an answer that is none": [MAKE.exchange(17, ASKED, b"\1\2\3")],
+    "a fault says nothing of the method": [MAKE.exchange(17, ASKED, b"\0\0\0\0", fault=0x6F7)],
+    "a sealed call says what is in clear": [sealed(READ)],
+    "a stub may be empty": [MAKE.exchange(17, Ndr(), Ndr())],
+    "a method that is not decoded has its return value": [MAKE.exchange(15, b"\0" * 40, b"\0" * 20 + b"\2\0\0\0")],
+    "a method that is not decoded has no return value in the other byte order": [
+        winreg(big_endian=True).exchange(15, b"", b"\0\0\0\2")
     ],
-)
-def test_what_a_value_of_a_performance_key_is(name: str, data: bytes, expected: str) -> None:
-    make = winreg()
-    assert kind(read_all(make.open_key(), make.query_value(name, data))[1]) == expected
+    "tries with growing buffers are one read": [OPENED, short("Global"), short("global"), READ, READ],
+    "another value begins another read": [
+        OPENED,
+        short("230"),
+        short("238"),
+        MAKE.query_value("238", BLOCK),
+        MAKE.query_value("230", BLOCK),
+    ],
+    "reads of two handles do not mix": [
+        OPENED,
+        MAKE.open_key(handle=OTHER_HANDLE),
+        short("Global"),
+        short("Global", OTHER_HANDLE),
+        READ,
+        MAKE.query_value("Global", BLOCK, OTHER_HANDLE),
+    ],
+    "closing the key ends a read": [OPENED, short("Global"), CLOSED, OPENED, READ],
+    "a key lives from its opening to its closing": [
+        MAKE.open_key(3, status=5),
+        OPENED,
+        MAKE.open_key(32, OTHER_HANDLE),
+        MAKE.close_key(status=6),
+        READ,
+        CLOSED,
+        MAKE.query_value("No block", b"\1\2\3\4"),
+        MAKE.open_key(33),
+    ],
+    **{f"a value of a performance key is {what}": [OPENED, MAKE.query_value(*one)] for what, one in KINDS.items()},
+    "data that comes with an error is not the value": [
+        OPENED,
+        MAKE.query_value("Counter 009", b"\x20" * 40, status=MORE_DATA),
+        MAKE.query_value("Global", b"\x20" * 40, status=MORE_DATA),
+        MAKE.query_value("Global", BLOCK, status=MORE_DATA),
+    ],
+    "an attempt is known by the block that comes with the error": [
+        MAKE.query_value("230", BLOCK, status=MORE_DATA),
+        MAKE.query_value("230", BLOCK),
+    ],
+    "without the key's opening the data must say what it is": [
+        READ,
+        MAKE.query_value("Counter 009", TABLE, kind=7),
+        MAKE.query_value("Counter 009", b"\1\0\0\0", kind=4),
+        MAKE.query_value("Path", wide("C:\\")),
+    ],
+    "enumerated values are read too": [
+        OPENED,
+        MAKE.enumerate_value(0, "Global", BLOCK),
+        MAKE.enumerate_value(1, "x", b"\1\0\0\0"),
+    ],
+    "enumerated values of no known key are no performance data": [MAKE.enumerate_value(1, "x", b"\1\0\0\0")],
+    "handles are followed to the paths of their keys": [
+        MAKE.open_key(2),
+        below("SYSTEM\\CurrentControlSet\\Services", OTHER_HANDLE),
+        below("winreg\\", THIRD, OTHER_HANDLE),
+        below("missing", NOBODY, OTHER_HANDLE, 2),
+        start(THIRD),
+        MAKE.close_key(OTHER_HANDLE),
+        start(OTHER_HANDLE),
+        below("SOFTWARE", THIRD, "00000000-0000-0000-0000-00000000000f"),
+    ],
+    "a key that was not opened teaches no path": [
+        MAKE.open_key(2),
+        below("SOFTWARE", OTHER_HANDLE, status=5),
+        start(OTHER_HANDLE),
+        below("SOFTWARE", OTHER_HANDLE),
+        start(OTHER_HANDLE),
+    ],
+    # `net rpc registry getvalue HKPD "Counter 009"` opens HKPD, below it "", and reads the value there.
+    "a key that is opened again by an empty subkey is the same key": [
+        OPENED,
+        below("", OTHER_HANDLE),
+        MAKE.query_value("Counter 009", TABLE, OTHER_HANDLE),
+        below("Software", OTHER_HANDLE),
+        MAKE.query_value("Counter 009", TABLE, OTHER_HANDLE),
+    ],
+    "values are set, enumerated and refused": [
+        MAKE.exchange(22, SET, MAKE.stub().uint(0)),
+        MAKE.enumerate_value(0, "Name", b"\1\2\3"),
+        MAKE.query_value("Secret", None, status=5),
+    ],
+}
+OUTCOMES = Outcomes(Path(__file__).parent / "winreg.txt", CASES, lambda given: said(events_of(*given)))
 
 
-def test_data_that_comes_with_an_error_is_not_the_value() -> None:
-    make = winreg()
-    calls = read_all(
-        make.open_key(),
-        make.query_value("Counter 009", b"\x20" * 40, status=MORE_DATA),
-        make.query_value("Global", b"\x20" * 40, status=MORE_DATA),
-        make.query_value("Global", BLOCK, status=MORE_DATA),
-    )
-    assert [kind(call) for call in calls[1:]] == [None, None, None]
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_said_of_calls_of_the_registry_is_what_was_read_through(name: str) -> None:
+    OUTCOMES.holds(name)
 
 
-def test_an_attempt_is_known_by_the_block_that_comes_with_the_error() -> None:
-    make = winreg()
-    first, second = read_all(make.query_value("230", BLOCK, status=MORE_DATA), make.query_value("230", BLOCK))
-    assert first.read is not None
-    assert second.read is not None
-    assert (second.read.number, second.read.attempt) == (first.read.number, 2)
+def test_what_is_said_of_calls_of_the_registry_is_written_as_it_is() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    OUTCOMES.is_as_written()
 
 
-def test_without_the_key_s_opening_the_data_must_say_what_it_is() -> None:
-    make = winreg()
-    block, table, other, named = read_all(
-        make.query_value("Global", BLOCK),
-        make.query_value("Counter 009", name_table([("1", "2"), ("2", "System")]), kind=7),
-        make.query_value("Counter 009", b"\1\0\0\0", kind=4),
-        make.query_value("Path", wide("C:\\")),
-    )
-    assert (kind(block), block.key, block.read is not None) == ("winperf", None, True)
-    assert (kind(table), table.read is not None) == ("name-table", True)
-    assert (kind(other), other.read) == (None, None)
-    assert (kind(named), named.read) == (None, None)
-
-
-def test_enumerated_values_are_read_too() -> None:
-    make = winreg()
-    calls = read_all(
-        make.open_key(), make.enumerate_value(0, "Global", BLOCK), make.enumerate_value(1, "x", b"\1\0\0\0")
-    )
-    assert [kind(call) for call in calls[1:]] == ["winperf", "winperf"]
-    (outside,) = read_all(winreg().enumerate_value(1, "x", b"\1\0\0\0"))
-    assert kind(outside) is None
+def test_calls_of_other_interfaces_pass_unchanged() -> None:
+    exchange = Calls().open_query()
+    assert list(WinregLayer().feed(exchange)) == [exchange]
 
 
 # ------------------------------------------------------------------------------------------------ names
@@ -273,98 +241,6 @@ def test_the_text_keys_have_their_tables_without_a_language() -> None:
     assert (name(english, 2), name(english, 4)) == ("English", "Nur hier")
 
 
-def test_an_endless_index_as_value_name_is_no_index() -> None:
-    from analyzer.results.name_tables import NameTable, value_in_words
-
-    assert value_in_words("9" * 5000, NameTable()).startswith("value")
-
-
-def test_a_stub_can_be_empty() -> None:
-    (call,) = read_all(winreg().exchange(17, Ndr(), Ndr()))
-    assert call.state == "malformed"
-
-
-def test_handles_are_followed_to_the_paths_of_their_keys() -> None:
-    make = winreg()
-
-    def opened(name: str, parent: str, handle: str, status: int = 0) -> Exchange:
-        asked = make.stub().handle(parent).unicode_string(name).uint(0).uint(0x20019)
-        return make.exchange(15, asked, make.stub().handle(handle).uint(status))
-
-    third = "00000000-0000-0000-0000-000000000003"
-    calls = read_all(
-        make.open_key(2),
-        opened("SYSTEM\\CurrentControlSet\\Services", HANDLE, OTHER_HANDLE),
-        opened("winreg\\", OTHER_HANDLE, third),
-        opened("missing", OTHER_HANDLE, "00000000-0000-0000-0000-000000000000", 2),
-        make.query_value("Start", b"\2\0\0\0", third, kind=4),
-        make.close_key(OTHER_HANDLE),
-        make.query_value("Start", b"\2\0\0\0", OTHER_HANDLE, kind=4),
-        opened("SOFTWARE", "00000000-0000-0000-0000-00000000000f", third),
-    )
-    services = "HKLM\\SYSTEM\\CurrentControlSet\\Services"
-    assert [call.path for call in calls] == [
-        "HKLM",
-        services,
-        f"{services}\\winreg",
-        f"{services}\\missing",
-        f"{services}\\winreg",
-        services,
-        None,
-        "?\\SOFTWARE",
-    ]
-    value = registry_value(calls[4])
-    assert value is not None
-    assert (value.name, value.type_name, value.content()) == ("Start", "REG_DWORD", 2)
-    assert {call.key for call in calls} == {None}
-    assert [call.key_number for call in calls] == [1, 2, 3, 2, 3, 2, 2, 5]
-
-
-def test_performance_keys_have_no_path() -> None:
-    make = winreg()
-    assert {call.path for call in read_all(make.open_key(), make.query_value("Global", BLOCK))} == {None}
-
-
-@pytest.mark.parametrize(
-    ("kind_of_value", "data", "content"),
-    [
-        (1, wide("text"), "text"),
-        (2, wide("%SystemRoot%"), "%SystemRoot%"),
-        (7, wide("one") + wide("two") + b"\0\0", ["one", "two"]),
-        (7, b"\0\0", []),
-        (4, b"\2\1\0\0", 0x102),
-        (5, b"\0\0\1\2", 0x102),
-        (11, b"\1" + bytes(7), 1),
-        (3, b"\1\2", b"\1\2"),
-        (4, b"\1\2\3", b"\1\2\3"),
-        (1, b"odd", b"odd"),
-        (99, b"x", b"x"),
-    ],
-)
-def test_the_data_of_values_by_their_types(kind_of_value: int, data: bytes, content: object) -> None:
-    make = winreg()
-    (call,) = read_all(make.query_value("Value", data, kind=kind_of_value))
-    value = registry_value(call)
-    assert value is not None
-    assert value.content() == content
-
-
-def test_values_that_are_set_and_enumerated() -> None:
-    make = winreg()
-    asked = make.stub().handle(HANDLE).unicode_string("ImagePath").uint(1).conformant(wide("evil.exe")).uint(18)
-    calls = read_all(
-        make.exchange(22, asked, make.stub().uint(0)),
-        make.enumerate_value(0, "Name", b"\1\2\3"),
-        make.query_value("Secret", None, status=5),
-    )
-    values = [value for call in calls if (value := registry_value(call)) is not None]
-    assert [(value.name, value.type_name, value.content()) for value in values] == [
-        ("ImagePath", "REG_SZ", "evil.exe"),
-        ("Name", "REG_BINARY", b"\1\2\3"),
-        ("Secret", None, None),
-    ]
-
-
 def test_the_paths_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyzer.interfaces.winperf.winreg_layer.MAX_PATHS", 1)
     make = winreg()
@@ -403,44 +279,7 @@ def test_names_and_text_are_no_samples() -> None:
         make.query_value("Counter 009", name_table([("2", "System")])),
         make.query_value("Global", BLOCK),
     )
-    assert kind(table) == "name-table"
+    assert table.response is not None
+    assert table.response.buffer_kind == "name-table"
     assert list(winperf_samples(table, NameTable())) == []
     assert [sample.raw for sample in winperf_samples(read, NameTable())] == [5]
-
-
-def test_a_key_that_was_not_opened_teaches_no_path() -> None:
-    make = winreg()
-    refused = make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(0x20019)
-    calls = read_all(
-        make.open_key(2),
-        make.exchange(15, refused, make.stub().handle(OTHER_HANDLE).uint(5)),
-        make.query_value("Start", b"\2\0\0\0", OTHER_HANDLE, kind=4),
-        make.exchange(15, refused, make.stub().handle(OTHER_HANDLE).uint(0)),
-        make.query_value("Start", b"\2\0\0\0", OTHER_HANDLE, kind=4),
-    )
-    assert [call.path for call in calls] == ["HKLM", "HKLM\\SOFTWARE", None, "HKLM\\SOFTWARE", "HKLM\\SOFTWARE"]
-
-
-def test_a_key_that_is_opened_again_by_an_empty_subkey_is_the_same_key() -> None:
-    """`net rpc registry getvalue HKPD "Counter 009"` opens HKPD, below it "", and reads the value there."""
-    make = winreg()
-
-    def opened(name: str, given: str, parent: str = HANDLE) -> Exchange:
-        asked = make.stub().handle(parent).unicode_string(name).uint(0).uint(0x02000000)
-        return make.exchange(15, asked, make.stub().handle(given).uint(0))
-
-    performance, table = "HKEY_PERFORMANCE_DATA", name_table([("1", "2"), ("2", "System")])
-    calls = read_all(
-        make.open_key(),
-        opened("", OTHER_HANDLE),
-        make.query_value("Counter 009", table, OTHER_HANDLE),
-        opened("Software", OTHER_HANDLE),
-        make.query_value("Counter 009", table, OTHER_HANDLE),
-    )
-    assert [(call.key, kind(call)) for call in calls] == [
-        (performance, None),
-        (performance, None),
-        (performance, "name-table"),
-        (performance, None),
-        (None, None),
-    ]

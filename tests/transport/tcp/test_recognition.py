@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from analyzer.core.events import Event
@@ -9,6 +11,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.tcp.recognition import Recognition, begins_kerberos, find_header, looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
+from tests.written import Outcomes
 
 # A bind of C706 section 12.6.4.3 up to its length: version 5.0, type 11, both fragments, little-endian, 72 bytes.
 BIND = bytes.fromhex("05000b03 10000000 4800")
@@ -55,67 +58,104 @@ def changed(data: bytes, at: int, value: int) -> bytes:
     return data[:at] + bytes((value,)) + data[at + 1 :]
 
 
-@pytest.mark.parametrize(
-    ("at", "value", "is_one"),
-    [
-        (0, 4, False),
-        (0, 6, False),
-        (1, 1, True),  # the minor version of C706 section 12.6.3.1: 0 or 1
-        (1, 2, False),
-        (2, 0, True),
-        (2, 19, True),  # orphaned, the last type (section 12.6.4)
-        (2, 20, False),
-        (4, 0x00, True),  # big-endian: 0x4800 is a length too
-        (4, 0x01, False),  # the lower half names characters: ASCII or EBCDIC, of which only ASCII is seen
-        (4, 0x20, False),
-        (5, 3, True),  # floating point: IEEE, VAX, Cray, IBM
-        (5, 4, False),
-        (8, 16, True),
-        (8, 15, False),  # no PDU is shorter than its header
+def client_of(ptype: int) -> str:
+    """Who the client is where a PDU comes first, seen of both ends."""
+    which = connection()
+    ways = []
+    for way in (0, 1):
+        out, _ = fed(Recognition(), part(changed(BIND, 2, ptype), way=1 if way else 0, of=which))
+        assert isinstance(out[0], Recognised)
+        ways.append(out[0].client_direction == way)
+    return {(True, True): "the sender", (False, False): "the receiver"}[ways[0], ways[1]]
+
+
+BIG = bytes.fromhex("05000b03 00000000 0010")
+KDC = connection(b=88)
+GET = b"GET / HTTP/1.1"
+# The fields of a header with values at their bounds: minor versions of C706 section 12.6.3.1, types up to the last one of section
+# 12.6.4, integers of either order and characters of ASCII, four formats of floating point, a length that holds the header.
+FIELDS = {0: (4, 5, 6), 1: (1, 2), 2: (0, 19, 20), 4: (0x00, 0x01, 0x20), 5: (3, 4), 8: (15, 16)}
+HEADS = {
+    "the length of Kerberos and a tag": [f"00000200 {tag:02x}" for tag in (*range(0x69, 0x71), 0x7D, 0x7E)],
+    "the length of Kerberos, which is below a megabyte, and a tag": [
+        "00000200",
+        "000fffff 6a",
+        "00100000 6a",
+        "01000000 6a",
     ],
-)
-def test_a_dcerpc_header_is_recognised_by_its_fixed_fields(at: int, value: int, is_one: bool) -> None:
-    assert looks_like_dcerpc(changed(BIND, at, value)) is is_one
+}
+FIRST: dict[str, bytes] = {
+    "SMB2": SMB2,
+    **{f"SMB with {value:#x}": changed(SMB2, 4, value) for value in (0xFF, 0xFD, 0xFC, 0xFB)},
+    "8 bytes of SMB2": SMB2[:8],
+    "7 bytes of SMB2": SMB2[:7],
+    # A session request: the first label of a NetBIOS name has 32 bytes.
+    "a session request": bytes.fromhex("81000044 20"),
+    "a session request with flags": bytes.fromhex("81010044 20 0000000000"),
+    "a session request of another name": bytes.fromhex("81000044 1f 0000000000"),
+    "a session request without a name": bytes.fromhex("81000044"),
+    "a session answer": bytes.fromhex("82000000"),
+    "a session answer and SMB2": bytes.fromhex("82000000") + SMB2,
+    "a session answer with a length": bytes.fromhex("82000001 000000000000"),
+    "a keep-alive": bytes.fromhex("85000000"),
+    "a keep-alive and SMB2": bytes.fromhex("85000000") + SMB2,
+    "half a keep-alive": bytes.fromhex("8500"),
+    "a keep-alive with a length": bytes.fromhex("85000001 000000000000"),
+    "a session refusal": bytes.fromhex("83000001 8f"),
+    "a bind": BIND,
+    "9 bytes of a bind": BIND[:9],
+    "HTTP": b"GET",
+    "a request of Kerberos": AS_REQ + bytes(8),
+}
+FOUND = {
+    "behind two bytes": b"xx" + SMB2,
+    "without the size of its header": b"xx" + SMB2[:9],
+    "with another size": b"xx" + changed(SMB2, 9, 1),
+    "of SMB1, which has no size": b"xx" + changed(SMB2, 4, 0xFF)[:8],
+    "that is encrypted": changed(SMB2, 4, 0xFD),
+    "that is compressed": changed(SMB2, 4, 0xFC)[:8] + SMB2,
+    "of another type of NetBIOS": changed(SMB2, 0, 1),
+}
+CASES: dict[str, object] = {
+    **{
+        f"a header of DCERPC with {value:#x} at {at}": looks_like_dcerpc(changed(BIND, at, value))
+        for at, values in FIELDS.items()
+        for value in values
+    },
+    "a header of DCERPC in big-endian": looks_like_dcerpc(changed(BIND, 4, 0x00)),
+    "a header of DCERPC before its length": looks_like_dcerpc(BIND[:9]),
+    "a header of DCERPC in big-endian of 16 bytes": looks_like_dcerpc(BIG),
+    "a header of DCERPC in big-endian of 15 bytes": looks_like_dcerpc(changed(BIG, 9, 15)),
+    "a header of DCERPC of 15 bytes": looks_like_dcerpc(changed(BIG, 4, 0x10)[:8] + b"\x0f\x00"),
+    **{f"{what}: {head}": begins_kerberos(bytes.fromhex(head)) for what, heads in HEADS.items() for head in heads},
+    **{
+        f"{cut} bytes of Kerberos at port {which.b.port}": protocol(AS_REQ[:cut], of=which)
+        for cut in (2, 4, 5, 8)
+        for which in (KDC, connection())
+    },
+    "another tag at the port of Kerberos": protocol(b"\0\0\2\0\x69", of=KDC),
+    "one byte at the port of Kerberos": protocol(b"\0", of=KDC),
+    **{f"a connection that begins with {what}": protocol(data) for what, data in FIRST.items()},
+    **{f"the place of a header {what}": find_header(data) for what, data in FOUND.items()},
+    # On a port of ours a connection is searched even from its beginning.
+    **{
+        f"a connection of HTTP from port {a} to {b}": protocol(GET, of=connection(a=a, b=b))
+        for port in (445, 139, 135)
+        for a, b in ((50000, port), (port, 9999), (50000, port + 1))
+    },
+    "a connection of HTTP from its middle": protocol(GET, of=connection(whole=False)),
+    **{
+        f"the client where a PDU of type {ptype} comes first": client_of(ptype)
+        for ptype in (*range(4), 11, 12, 14, 15, 16, 18, 19)
+        if ptype != 1
+    },
+}
+OUTCOMES = Outcomes(Path(__file__).parent / "recognition.txt", CASES, lambda found: [str(found)])
 
 
-def test_a_dcerpc_header_is_not_recognised_before_its_length() -> None:
-    assert not looks_like_dcerpc(BIND[:9])
-    big = bytes.fromhex("05000b03 00000000 0010")
-    assert looks_like_dcerpc(big)
-    assert not looks_like_dcerpc(changed(big, 9, 15))
-    assert not looks_like_dcerpc(changed(big, 4, 0x10)[:8] + b"\x0f\x00")
-
-
-@pytest.mark.parametrize(
-    ("head", "is_one"),
-    [
-        ("00000200 6a", True),
-        ("00000200 6b", True),
-        ("00000200 6c", True),
-        ("00000200 6d", True),
-        ("00000200 6e", True),
-        ("00000200 6f", True),
-        ("00000200 7e", True),
-        ("00000200 69", False),
-        ("00000200 70", False),
-        ("00000200 7d", False),
-        ("00000200", False),
-        ("000fffff 6a", True),
-        ("00100000 6a", False),  # a megabyte, which no KDC sends
-        ("01000000 6a", False),
-    ],
-)
-def test_a_kerberos_message_has_a_length_and_a_tag(head: str, is_one: bool) -> None:
-    assert begins_kerberos(bytes.fromhex(head)) is is_one
-
-
-@pytest.mark.parametrize("cut", [2, 4, 5, 8])
-def test_kerberos_is_recognised_on_its_port_alone_even_where_the_length_comes_first(cut: int) -> None:
-    assert protocol(AS_REQ[:cut], of=connection(b=88)) == "kerberos"
-    assert protocol(AS_REQ[:cut]) == "open"
-    assert protocol(AS_REQ + bytes(8)) == "other"
-    assert protocol(b"\0\0\2\0\x69", of=connection(b=88)) != "kerberos"
-    assert protocol(b"\0", of=connection(b=88)) == "open"
+def test_what_first_bytes_are_taken_for_is_what_was_read_through() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    OUTCOMES.is_as_written()
 
 
 @pytest.mark.parametrize(("a", "b", "way"), [(50000, 88, 0), (88, 50000, 1), (88, 88, 1)])
@@ -125,53 +165,6 @@ def test_requests_of_kerberos_go_to_the_port_of_the_kdc(a: int, b: int, way: int
     out, others = fed(Recognition(), event)
     assert out == [Recognised(which, "kerberos", 1 if way else 0), event]
     assert not others
-
-
-@pytest.mark.parametrize(
-    ("data", "found"),
-    [
-        (SMB2, "smb"),
-        (changed(SMB2, 4, 0xFF), "smb"),
-        (changed(SMB2, 4, 0xFD), "smb"),
-        (changed(SMB2, 4, 0xFC), "smb"),
-        (changed(SMB2, 4, 0xFB), "other"),
-        (SMB2[:8], "smb"),
-        (SMB2[:7], "open"),
-        (bytes.fromhex("81000044 20"), "smb"),  # a session request: the first label of a NetBIOS name has 32 bytes
-        (bytes.fromhex("81010044 20 0000000000"), "other"),
-        (bytes.fromhex("81000044 1f 0000000000"), "other"),
-        (bytes.fromhex("81000044"), "open"),
-        (bytes.fromhex("82000000"), "smb"),
-        (bytes.fromhex("82000000") + SMB2, "smb"),
-        (bytes.fromhex("82000001 000000000000"), "other"),
-        (bytes.fromhex("85000000"), "smb"),
-        (bytes.fromhex("85000000") + SMB2, "smb"),
-        (bytes.fromhex("8500"), "open"),
-        (bytes.fromhex("85000001 000000000000"), "other"),
-        (bytes.fromhex("83000001 8f"), "other"),
-        (BIND, "dcerpc"),
-        (BIND[:9], "open"),
-        (b"GET", "other"),
-    ],
-)
-def test_what_the_first_bytes_of_a_connection_are_taken_for(data: bytes, found: str) -> None:
-    assert protocol(data) == found
-
-
-@pytest.mark.parametrize(
-    ("data", "at"),
-    [
-        (b"xx" + SMB2, 2),
-        (b"xx" + SMB2[:9], -1),  # the size of an SMB2 header is part of it
-        (b"xx" + changed(SMB2, 9, 1), -1),
-        (b"xx" + changed(SMB2, 4, 0xFF)[:8], 2),
-        (changed(SMB2, 4, 0xFD), 0),
-        (changed(SMB2, 4, 0xFC)[:8] + SMB2, 0),
-        (changed(SMB2, 0, 1), -1),
-    ],
-)
-def test_the_first_header_in_a_stream_is_found(data: bytes, at: int) -> None:
-    assert find_header(data) == at
 
 
 def test_a_connection_taken_up_in_its_middle_is_searched_for_a_header() -> None:
@@ -188,13 +181,6 @@ def test_a_connection_taken_up_in_its_middle_is_searched_for_a_header() -> None:
     out, _ = fed(Recognition(), early, *late)
     assert out[1:] == late
     assert protocol(b"GET / HTTP/1.1", of=which) == "open"
-
-
-@pytest.mark.parametrize("port", [445, 139, 135])
-def test_a_connection_on_a_port_of_ours_is_searched_even_from_its_beginning(port: int) -> None:
-    assert protocol(b"GET / HTTP/1.1", of=connection(b=port)) == "open"
-    assert protocol(b"GET / HTTP/1.1", of=connection(a=port)) == "open"
-    assert protocol(b"GET / HTTP/1.1", of=connection(b=port + 1)) == "other"
 
 
 @pytest.mark.parametrize(("port", "most"), [(9999, 64 * 1024), (445, 16 * 1024 * 1024)])
@@ -229,29 +215,6 @@ def test_a_gap_makes_a_connection_patient_and_forgets_what_came_before() -> None
     out, others = fed(Recognition(), part(b"\0", of=which), hole, part(b"wxyz", 9, of=which), part(SMB2, 13, of=which))
     assert [type(one) for one in out] == [Recognised, Gap, StreamBatch, StreamBatch]
     assert not others
-
-
-@pytest.mark.parametrize(
-    ("ptype", "from_client"),
-    [
-        (0, True),
-        (11, True),
-        (14, True),
-        (16, True),
-        (18, True),
-        (19, True),
-        (2, False),
-        (3, False),
-        (12, False),
-        (15, False),
-    ],
-)
-def test_the_first_pdu_shows_who_the_client_is(ptype: int, from_client: bool) -> None:
-    which = connection()
-    for way in (0, 1):
-        out, _ = fed(Recognition(), part(changed(BIND, 2, ptype), way=1 if way else 0, of=which))
-        assert isinstance(out[0], Recognised)
-        assert out[0].client_direction == (way if from_client else 1 - way)
 
 
 def test_a_pdu_that_begins_a_later_segment_is_found_behind_a_short_one() -> None:
