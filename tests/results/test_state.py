@@ -18,15 +18,13 @@ from analyzer.core.traced import TracedBytes, untraced
 from analyzer.interfaces.pcq.perflib_layer import perflib_call
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call import Call, InterfaceFacts, ServiceFacts
+from analyzer.results.call import Call, InterfaceFacts
 from analyzer.results.call_table import CallTable, OrderedCalls
 from analyzer.results.display import LayerBytes, Node, Run, SideView
 from analyzer.results.packets import CapturedFrame, Packets
 from analyzer.results.pdus import Pdus
 from analyzer.results.query import Held, Identifier, InOrder, QueryView
 from analyzer.results.saved import LOG, RECORDS, dump, load
-from analyzer.results.service import service_facts
-from analyzer.screens.viewmodel.call_words import service_answer_words, service_request_words
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, kept, rows_of, with_columns, with_tables
@@ -299,111 +297,6 @@ def test_fields_end_where_they_end_and_have_leaves() -> None:
     assert [leaf.name for leaf in tree.leaves()] == ["a", "c", "d"]
     assert [leaf.stop for leaf in tree.leaves()] == [6, 7, 11]
     assert (tree.stop, list(tree.children[0].leaves())) == (11, [tree.children[0]])
-
-
-# ---------------------------------------------------------------------------------------------------------- services
-
-
-def service_call(opnum: int, request: dict[str, Any], response: dict[str, Any]) -> Call:
-    call = replace(plain_call(Calls(scmr.INTERFACE).exchange(opnum, b"", b"")), path="Spooler", status=0)
-    assert call.request is not None
-    assert call.response is not None
-    return replace(
-        call, request=replace(call.request, params=request), response=replace(call.response, params=response)
-    )
-
-
-def test_numbers_of_services_have_the_words_of_their_specification() -> None:
-    """[MS-SCMR] sections 2.2.47, 3.1.4.2 and 2.2.15."""
-    states = {
-        state: service_answer_words(
-            service_call(6, {}, {"lpServiceStatus": {"dwCurrentState": state, "dwWin32ExitCode": 0}})
-        )
-        for state in range(9)
-    }
-    assert states == {
-        0: "state 0",
-        1: "stopped",
-        2: "start pending",
-        3: "stop pending",
-        4: "running",
-        5: "continue pending",
-        6: "pause pending",
-        7: "paused",
-        8: "state 8",
-    }
-    controls = {control: service_request_words(service_call(1, {"dwControl": control}, {})) for control in range(8)}
-    assert controls == {
-        0: '"Spooler" control 0',
-        1: '"Spooler" stop',
-        2: '"Spooler" pause',
-        3: '"Spooler" continue',
-        4: '"Spooler" interrogate',
-        5: '"Spooler" control 5',
-        6: '"Spooler" parameters changed',
-        7: '"Spooler" control 7',
-    }
-    starts = {start: service_request_words(service_call(12, {"dwStartType": start}, {})) for start in range(6)}
-    assert starts == {
-        0: '"Spooler" start boot',
-        1: '"Spooler" start system',
-        2: '"Spooler" start automatic',
-        3: '"Spooler" start on demand',
-        4: '"Spooler" start disabled',
-        5: '"Spooler" start 5',
-    }
-    kept = {"dwStartType": 0xFFFFFFFF, "dwServiceType": 0xFFFFFFFF}
-    assert service_request_words(service_call(11, kept, {})) == '"Spooler"'
-    config = {"lpServiceConfig": {"dwServiceType": 0x10, "dwStartType": 2}}
-    for opnum in (17, 29):
-        assert service_answer_words(service_call(opnum, {}, config)) == "own process, start automatic"
-    assert service_answer_words(service_call(16, {}, config)) == ""
-    for opnum in (12, 24, 44, 45, 60, 11, 23):
-        assert service_request_words(service_call(opnum, {"dwServiceType": 0x20}, {})) == '"Spooler" shared process'
-    for opnum in (19, 31):
-        assert service_request_words(service_call(opnum, {"argv": ["a", "b"]}, {})) == '"Spooler" with "a", "b"'
-    for opnum in (15, 27):
-        assert service_request_words(service_call(opnum, {"lpMachineName": "\\\\SRV"}, {})) == "\\\\SRV"
-    for opnum in (0, 2, 6, 16, 28):
-        assert service_request_words(service_call(opnum, {"lpMachineName": "x", "dwControl": 1}, {})) == '"Spooler"'
-
-
-@pytest.mark.parametrize(
-    ("opnum", "request_params", "response_params", "facts"),
-    [
-        (6, {}, {}, ServiceFacts("Spooler", None, None, None, None, None)),
-        (
-            12,
-            {
-                "lpDisplayName": "Print",
-                "lpBinaryPathName": "a.exe",
-                "lpServiceStartName": ".\\me",
-                "dwStartType": 2,
-            },
-            {"lpServiceConfig": {"lpDisplayName": "other"}},
-            ServiceFacts("Spooler", "Print", "a.exe", ".\\me", "automatic", None),
-        ),
-        (
-            17,
-            {},
-            {"lpServiceConfig": {"lpDisplayName": "Print", "lpBinaryPathName": "b", "dwStartType": 4}},
-            ServiceFacts("Spooler", "Print", "b", None, "disabled", None),
-        ),
-        (29, {}, {"lpServiceConfig": None}, ServiceFacts("Spooler", None, None, None, None, None)),
-        (19, {"argv": ["a", None]}, {}, ServiceFacts("Spooler", None, None, None, None, ("a", ""))),
-        (19, {"argv": None, "dwStartType": 9}, {}, ServiceFacts("Spooler", None, None, None, None, None)),
-    ],
-)
-def test_what_a_call_says_of_its_service(
-    opnum: int, request_params: dict[str, Any], response_params: dict[str, Any], facts: ServiceFacts
-) -> None:
-    call = service_call(opnum, request_params, response_params)
-    assert service_facts(call) == facts
-    assert service_facts(replace(call, path=None, request=None, response=None)) is None
-    assert service_facts(replace(call, interface=replace(call.interface, uuid="x"))) is None
-    alone = replace(call, response=None)
-    expected = facts if opnum not in (17, 29) else ServiceFacts("Spooler", None, None, None, None, None)
-    assert service_facts(alone) == expected
 
 
 def test_calls_have_no_more_bytes_than_there_are() -> None:
