@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable
 from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -55,12 +56,15 @@ from tests.build.smb import (
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
 from tests.transport.smb.run import recognised
+from tests.written import Told
 
 SET_INFO = 0x11
 OPENED, CREATED = 1, 2
 ACCESS_DENIED = 0xC0000022
 MZ = b"MZ\x90\0" + bytes(range(200))
 SHARE = "\\\\FILES\\ADMIN$"
+WRITTEN = f"tree:{SHARE} create:a.exe write:0..204@0"
+NOT_TOLD = ("client", "server", "first_time_ns", "last_time_ns", "frame_files")
 
 
 def found(events: Iterable[Event], keyring: Keyring | None = None) -> list[FileRecord]:
@@ -88,134 +92,91 @@ def set_info(level: int, buffer: bytes) -> bytes:
     return struct.pack("<HBBIHHI16s", 33, 1, level, len(buffer), 96, 0, 0, FILE_ID) + buffer
 
 
-class Share(Talk):
-    """A conversation about one file of a share."""
-
-    def opened(self, name: str = "a.exe", body: bytes | None = None, *, status: int = 0, path: str = SHARE) -> Share:
-        self.begin()
-        self.tree(path, share_type=1)
-        self.answer(self.ask(CREATE, create_request(name), tree=1), CREATE, body or created(), tree=1, status=status)
-        return self
-
-    def written(self, data: bytes, offset: int = 0, *, status: int = 0) -> Share:
-        self.answer(self.ask(WRITE, write_at(data, offset)), WRITE, write_response(len(data)), status=status)
-        return self
-
-    def was_read(self, data: bytes, offset: int = 0, *, status: int = 0) -> Share:
-        self.answer(self.ask(READ, read_at(offset)), READ, read_response(data), status=status)
-        return self
-
-    def informed(self, level: int, buffer: bytes, *, status: int = 0) -> Share:
-        self.answer(self.ask(SET_INFO, set_info(level, buffer)), SET_INFO, struct.pack("<H", 2), status=status)
-        return self
-
-
 def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def test_a_program_that_is_written_to_an_administrative_share_is_marked() -> None:
-    talk = Share().opened().written(MZ[:100]).written(MZ[100:], 100)
-    (one,) = found(stream(talk.close().sent))
-    assert (one.share, one.name, one.actions, one.size, one.closed) == (
-        SHARE,
-        "a.exe",
-        ("created", "written"),
-        204,
-        True,
+def share_of(words: str) -> Talk:
+    """A conversation in words: `tree:path`, `create:name@attributes`, `open:name@size`, `write:data@offset`, `rename:name`, ...
+
+    Data is text, `DCERPC`, or bytes of a program as `from..to`; what ends in `!` is refused by the server.
+    """
+    talk = Talk().begin()
+    for word in words.split():
+        what, _, value = word.rstrip("!").partition(":")
+        status = ACCESS_DENIED if word.endswith("!") else 0
+        text, _, at = value.partition("@")
+        data = MZ[slice(*map(int, text.split("..")))] if ".." in text else pdu() if text == "DCERPC" else text.encode()
+        if what == "tree":
+            talk.tree(value, share_type=2 if "IPC" in value else 1)
+        elif what in ("create", "open"):
+            body = created(int(at), OPENED) if what == "open" else created(attributes=int(at or "128"))
+            number = talk.ask(CREATE, create_request(text), tree=1)
+            talk.answer(number, CREATE, struct.pack("<HHI", 9, 0, 0) if status else body, tree=1, status=status)
+        elif what == "write":
+            talk.answer(
+                talk.ask(WRITE, write_at(data, int(at)), tree=1),
+                WRITE,
+                write_response(len(data)),
+                tree=1,
+                status=status,
+            )
+        elif what == "read":
+            talk.answer(talk.ask(READ, read_at(int(at)), tree=1), READ, read_response(data), tree=1, status=status)
+        elif what == "close":
+            talk.close()
+        else:
+            raw = value.encode("utf-16-le")
+            level, buffer = {
+                "rename": (10, struct.pack("<B7xQI", 0, 0, len(raw)) + raw),
+                "delete": (13, b"\1"),
+                "cut": (20, struct.pack("<Q", int(value or 0)) if what == "cut" else b""),
+            }[what]
+            talk.answer(talk.ask(SET_INFO, set_info(level, buffer)), SET_INFO, struct.pack("<H", 2), status=status)
+    return talk
+
+
+def said(words: str) -> str:
+    """What is said of each file of a conversation, or of one over SMB1; digests of programs as what they are of."""
+    sent = (
+        [(way, framed(message)) for way, message in smb1_conversation()]
+        if words.strip() == "smb1"
+        else share_of(words).sent
     )
-    assert one.written == PassedContent(204, ((0, 204),), True, digest(MZ), MZ[:16].hex())
-    assert (one.is_executable, one.warnings, one.read) == (True, ("executable-to-administrative-share",), None)
-    assert (one.session, one.status, one.status_name) == (0, 0, "STATUS_SUCCESS")
+    lines = (
+        ", ".join(
+            f"{name}={getattr(one, name)!r}"
+            for name in one.__struct_fields__
+            if name not in NOT_TOLD and getattr(one, name) not in (None, ())
+        )
+        for one in found(stream(sent))
+    )
+    return "".join(f"  = {line}\n" for line in lines).replace(repr(digest(MZ)), "that of the program")
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "data", "is_marked"),
-    [
-        ("\\\\FILES\\C$", "a.txt", MZ, True),
-        ("\\\\FILES\\admin$", "a.bat", b"echo hello", True),
-        ("\\\\FILES\\C$", "a.txt", b"hello", False),
-        ("\\\\FILES\\public", "a.exe", MZ, False),
-        ("\\\\FILES\\print$", "a.dll", MZ, False),
-    ],
-)
-def test_what_is_marked_is_told_by_share_content_and_name(path: str, name: str, data: bytes, is_marked: bool) -> None:
-    (one,) = found(stream(Share().opened(name, path=path).written(data).close().sent))
-    assert bool(one.warnings) is is_marked
+TOLD = Told(Path(__file__).with_name("files.txt"), said)
 
 
-def test_a_digest_is_of_the_file_only_where_all_of_it_passed() -> None:
-    whole = Share().opened(body=created(204, OPENED)).was_read(MZ).close()
-    part = Share().opened(body=created(4096, OPENED)).was_read(MZ).close()
-    middle = Share().opened(body=created(4096, OPENED)).was_read(MZ, 512).close()
-    holes = Share().opened(body=created(4096, OPENED)).was_read(MZ).was_read(MZ, 512).close()
-    read = [one.read for talk in (whole, part, middle, holes) for one in found(stream(talk.sent))]
-    assert read == [
-        PassedContent(204, ((0, 204),), True, digest(MZ), MZ[:16].hex()),
-        PassedContent(204, ((0, 204),), False, digest(MZ), MZ[:16].hex()),
-        PassedContent(204, ((512, 716),), False, digest(MZ), None),
-        PassedContent(408, ((0, 204), (512, 716)), False, None, MZ[:16].hex()),
-    ]
+@pytest.mark.parametrize("name", TOLD.words)
+def test_each_conversation_has_its_files(name: str) -> None:
+    TOLD.holds(name)
+
+
+def test_files_are_as_written() -> None:
+    TOLD.is_as_written()
 
 
 def test_bytes_that_were_not_captured_are_missing() -> None:
-    talk = Share().opened().written(MZ)
+    talk = share_of(WRITTEN)
     at = sum(len(data) for direction, data in talk.sent[:-1] if direction == 0) - 50
     (one,) = found(with_hole(stream(talk.sent), 0, at, at + 10))
     assert one.written is not None
     assert (one.written.ranges, one.written.sha256, one.written.is_whole) == (((0, 154), (164, 204)), None, False)
 
 
-def test_what_is_written_twice_has_no_digest() -> None:
-    (one,) = found(stream(Share().opened().written(MZ).written(b"XX", 1).close().sent))
-    assert one.written == PassedContent(206, ((0, 204),), False, None, (b"MXX" + MZ[3:16]).hex())
-
-
-def test_what_the_server_refused_was_not_done() -> None:
-    refused = Share().opened(status=ACCESS_DENIED, body=struct.pack("<HHI", 9, 0, 0))
-    (one,) = found(stream(refused.sent))
-    assert (one.actions, one.status_name, one.size) == ((), "STATUS_ACCESS_DENIED", None)
-    (one,) = found(stream(Share().opened().written(MZ, status=ACCESS_DENIED).close().sent))
-    assert (one.actions, one.written) == (("created",), None)
-
-
-def test_files_are_renamed_deleted_and_cut() -> None:
-    name = "b.exe".encode("utf-16-le")
-    rename = struct.pack("<B7xQI", 0, 0, len(name)) + name
-    talk = Share().opened().informed(10, rename).informed(20, struct.pack("<Q", 7)).informed(13, b"\1").close()
-    (one,) = found(stream(talk.sent))
-    assert (one.actions, one.renamed_to, one.size) == (("created", "renamed", "deleted"), "b.exe", 7)
-    (one,) = found(stream(Share().opened().informed(10, rename, status=ACCESS_DENIED).close().sent))
-    assert (one.actions, one.renamed_to) == (("created",), None)
-
-
-def test_directories_are_told_from_files_and_pipes_are_neither() -> None:
-    (one,) = found(stream(Share().opened("dir", created(attributes=0x10)).close().sent))
-    assert one.is_directory is True
-    pipes = Talk().begin().tree().open()
-    assert found(stream(pipes.sent)) == []
-    # The tree was connected before the capture: the name tells.
-    assert found(stream(Talk().begin().open("winreg").sent)) == []
-    (one,) = found(stream(Talk().begin().open("a.txt").sent))
-    assert (one.share, one.name) == (None, "a.txt")
-
-
-def test_a_file_that_was_opened_before_the_capture_has_no_name() -> None:
-    talk = Share()
-    (one,) = found(stream(talk.begin().written(MZ).was_read(MZ).close().sent))
-    assert (one.share, one.name, one.actions, one.size) == (None, None, ("written", "read"), None)
-    assert one.written is not None
-    assert (one.written.is_whole, one.written.sha256) == (False, digest(MZ))
-    # What reads and writes DCERPC, and what is open on a share that is no disk, is no file.
-    assert found(stream(Talk().begin().write(pdu()).read(b"later").sent)) == []
-    ipc = Share().begin().tree()
-    ipc.answer(ipc.ask(WRITE, write_at(MZ, 0), tree=1), WRITE, write_response(len(MZ)), tree=1)
-    assert found(stream(ipc.sent)) == []
-
-
 def test_both_sides_of_a_relay_have_files_of_their_own() -> None:
     """The public capture smb-length-5770 has such a relay: the same ids, from port 4445 on to port 445."""
-    talk = Share().opened().written(MZ).close()
+    talk = share_of(f"{WRITTEN} close")
     relay = Connection(1, Endpoint("10.0.0.9", 50000), Endpoint(SERVER.ip, 4445), True)
     both = [event for pair in zip(stream(talk.sent), stream(talk.sent, relay), strict=True) for event in pair]
     assert [one.written and one.written.sha256 for one in found(both)] == [digest(MZ)] * 2
@@ -243,10 +204,10 @@ def test_related_operations_of_a_compound_mean_the_file_that_it_opens() -> None:
 
 
 def test_files_of_an_encrypted_session_are_read_with_its_key() -> None:
-    talk = Share(cipher=GCM_128)
+    talk = Talk(cipher=GCM_128)
     talk.begin().sealed().tree(SHARE, share_type=1)
     talk.answer(talk.ask(CREATE, create_request("a.exe"), tree=1), CREATE, created(), tree=1)
-    talk.written(MZ)
+    talk.answer(talk.ask(WRITE, write_at(MZ, 0)), WRITE, write_response(len(MZ)))
     key = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{SESSION_KEY.hex()}"])
     assert found(stream(talk.sent)) == []
     (one,) = found(stream(talk.sent), key)
@@ -282,24 +243,10 @@ def smb1_conversation() -> list[tuple[int, bytes]]:
     ]
 
 
-def test_files_of_smb1_are_followed_too() -> None:
-    opened, deleted, renamed = found(stream([(way, framed(message)) for way, message in smb1_conversation()]))
-    assert (opened.share, opened.name, opened.actions, opened.closed) == (
-        SHARE,
-        "a.exe",
-        ("created", "written", "read"),
-        True,
-    )
-    assert opened.written == opened.read == PassedContent(204, ((0, 204),), True, digest(MZ), MZ[:16].hex())
-    assert opened.warnings == ("executable-to-administrative-share",)
-    assert (deleted.name, deleted.actions) == ("a.exe", ("deleted",))
-    assert (renamed.name, renamed.renamed_to, renamed.actions) == ("a.exe", "b", ("renamed",))
-
-
 def test_more_files_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_log, "MAX_FILES", 1)
     log = FileLog(DEFAULTS)
-    talk = Share().opened().close()
+    talk = share_of(f"tree:{SHARE} create:a.exe close")
     talk.answer(talk.ask(CREATE, create_request("b"), tree=1), CREATE, created(), tree=1)
     through([SmbLayer(Keyring(), message_log=log.take)], recognised(stream(talk.sent)))
     listed = log.found(())
