@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hmac
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -34,6 +36,7 @@ from tests.build.auth import (
     ntlm_handshake,
     protected_pdu,
 )
+from tests.written import Told
 
 PASSWORD = "correct horse"
 RING = Keyring.build(passwords=[PASSWORD])
@@ -98,42 +101,6 @@ def test_bodies_of_any_length_are_opened(length: int, etype: int) -> None:
     assert context.open("acceptor", PRIVACY, pdu, where, verifier).body == body
 
 
-def test_a_changed_message_costs_only_itself() -> None:
-    for conversation, keyring in (
-        (ntlm_handshake(), RING),
-        (
-            kerberos_handshake(),
-            Keyring(
-                kerberos_keys=[KerberosKey("host/srv.lab.test", "LAB.TEST", 18, 2, kerberos_handshake().service_key)]
-            ),
-        ),
-    ):
-        context = followed(conversation, keyring).context()
-        for number in range(12):
-            pdu, where, verifier = protected_pdu(conversation, "initiator", bytes([number]) * 40)
-            if number in (0, 4, 5, 9):
-                damaged = bytearray(pdu)
-                damaged[where.start + 3] ^= 1
-                result = context.open("initiator", PRIVACY, bytes(damaged), where, verifier)
-                assert (result.body, result.verified, result.decryption) == (None, False, Decryption.WRONG_KEY)
-                assert result.reason is not None
-                assert "checksum" in result.reason
-            else:
-                result = context.open("initiator", PRIVACY, pdu, where, verifier)
-                assert (result.body, result.verified) == (bytes([number]) * 40, True)
-
-
-def test_a_changed_message_that_was_only_signed_is_shown_unverified() -> None:
-    conversation = ntlm_handshake()
-    context = followed(conversation).context()
-    pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
-    damaged = pdu.replace(b"in clear", b"IN CLEAR", 1)
-    result = context.open("initiator", INTEGRITY, damaged, where, verifier)
-    assert (result.body, result.verified, result.decryption) == (damaged[where], False, Decryption.NOT_SEALED)
-    pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
-    assert context.open("initiator", INTEGRITY, pdu, where, verifier).verified is True
-
-
 @pytest.mark.parametrize("reported", ["exactly", "unknown", "not at all"])
 @pytest.mark.parametrize("header_signed", [True, False])
 @pytest.mark.parametrize("flags", [USUAL_FLAGS, USUAL_FLAGS & ~KEY_EXCH])
@@ -151,33 +118,6 @@ def test_the_keystream_is_found_again_after_a_loss(reported: str, header_signed:
             continue
         result = context.open("acceptor", PRIVACY, pdu, where, verifier)
         assert (result.body, result.verified, result.decryption) == (body, True, Decryption.DECRYPTED)
-
-
-def test_the_shared_keystream_without_extended_security_is_found_again() -> None:
-    conversation = ntlm_handshake(flags=USUAL_FLAGS & ~ESS)
-    context = followed(conversation).context()
-    for number, (sender, body) in enumerate(bodies(10)):
-        pdu, where, verifier = protected_pdu(conversation, sender, body)
-        if number in (3, 4):
-            context.lost(sender, len(pdu))
-            continue
-        assert context.open(sender, PRIVACY, pdu, where, verifier).body == body
-
-
-def test_a_loss_beyond_every_bound_says_bytes_are_missing_and_stays_cheap() -> None:
-    conversation = ntlm_handshake()
-    context = followed(conversation).context()
-    lost = 0
-    for _ in range(400):
-        pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(8000))
-        lost += len(pdu)
-    for _ in range(3):
-        pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(64))
-        result = context.open("acceptor", PRIVACY, pdu, where, verifier)
-        assert (result.body, result.decryption) == (None, Decryption.BYTES_MISSING)
-    context.lost("acceptor", lost)
-    pdu, where, verifier = protected_pdu(conversation, "acceptor", b"found" * 8)
-    assert context.open("acceptor", PRIVACY, pdu, where, verifier).body == b"found" * 8
 
 
 @pytest.mark.parametrize("bit", range(16, 32))
@@ -246,62 +186,6 @@ def test_all_contexts_of_an_analysis_share_what_searches_may_cost(monkeypatch: p
     assert "not looked for to the end" in str(results[-1].reason)
 
 
-def test_a_shared_keystream_that_is_not_found_again_says_so() -> None:
-    conversation = ntlm_handshake(flags=USUAL_FLAGS & ~ESS)
-    context = followed(conversation).context(SearchBudget(tries=20, keystream=1 << 16))
-    for _ in range(2):
-        pdu, where, verifier = protected_pdu(conversation, "initiator", bytes(5000))
-    result = context.open("initiator", PRIVACY, pdu, where, verifier)
-    assert (result.body, result.decryption) == (None, Decryption.WRONG_KEY)
-    context.lost("initiator", 5000)
-    result = context.open("initiator", PRIVACY, bytes(len(pdu) - 16) + pdu[-16:], where, verifier)
-    assert (
-        result.reason
-        == "messages before it were not captured and its place in the keystream was not looked for to the end"
-    )
-
-
-def test_places_of_the_latest_messages_alone_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ntlm_context, "_REMEMBERED", 3)
-    conversation = ntlm_handshake()
-    context = followed(conversation).context()
-    made = [protected_pdu(conversation, "initiator", bytes([number]) * 16) for number in range(5)]
-    for pdu, where, verifier in made:
-        assert context.open("initiator", PRIVACY, pdu, where, verifier).verified is True
-    repeated = [context.open("initiator", PRIVACY, *one).verified for one in (made[4], made[0])]
-    assert repeated == [True, False]
-
-
-def test_a_place_that_is_no_multiple_of_four_is_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ntlm_context, "_SEARCH_AHEAD", 256)
-    conversation = ntlm_handshake()
-    context = followed(conversation).context()
-    for size in (16, 17, 6):
-        pdu, where, verifier = protected_pdu(conversation, "initiator", bytes(size))
-        if size == 17:
-            context.lost("initiator", None)
-        else:
-            assert context.open("initiator", PRIVACY, pdu, where, verifier).verified is True
-
-
-def test_a_message_that_comes_twice_is_opened_twice() -> None:
-    conversation = ntlm_handshake()
-    context = followed(conversation).context()
-    kept = [protected_pdu(conversation, "initiator", bytes([at]) * 24) for at in range(5)]
-    for at in (0, 1, 1, 2, 0, 3, 3, 4):
-        pdu, where, verifier = kept[at]
-        assert context.open("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
-
-
-def test_a_message_that_overtakes_another_does_not_lose_it() -> None:
-    conversation = ntlm_handshake()
-    context = followed(conversation).context()
-    kept = [protected_pdu(conversation, "initiator", bytes([at]) * 24) for at in range(5)]
-    for at in (0, 2, 3, 4):
-        pdu, where, verifier = kept[at]
-        assert context.open("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
-
-
 @pytest.mark.parametrize(
     ("initiator_subkey", "acceptor_subkey", "ticket", "session"),
     [
@@ -332,18 +216,6 @@ def test_levels_below_packet_return_the_body_as_it_is() -> None:
     context = followed(ntlm_handshake()).context()
     result = context.open("initiator", 2, b"header" + b"body", slice(6, 10), slice(10, 10))
     assert (result.body, result.verified, result.decryption) == (b"body", None, Decryption.NOT_SEALED)
-
-
-def test_the_missing_key_is_named_for_every_sealed_message() -> None:
-    conversation = ntlm_handshake()
-    context = followed(conversation, Keyring()).context()
-    pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16)
-    result = context.open("initiator", PRIVACY, pdu, where, verifier)
-    assert (result.body, result.decryption) == (None, Decryption.NO_KEY)
-    assert result.reason == "no password or NT hash given for LAB\\perfmon"
-    pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16, level=INTEGRITY)
-    result = context.open("initiator", INTEGRITY, pdu, where, verifier)
-    assert (result.body, result.verified, result.decryption) == (b"x" * 16, None, Decryption.NOT_SEALED)
 
 
 @settings(max_examples=60)
@@ -416,161 +288,92 @@ class Counted(SearchBudget):
         pass
 
 
-class Followed:
-    """A conversation of which messages are lost or damaged, and what looking for places costs."""
-
-    def __init__(
-        self, *, flags: int = USUAL_FLAGS, tries: int = 10**6, keystream: int = 1 << 30, level: int = PRIVACY
-    ) -> None:
-        self.search = Counted(tries, keystream)
-        self.level = level
-        self.conversation = ntlm_handshake(flags=flags)
-        self.context = followed(self.conversation).context(self.search)
-
-    def pdu(self, size: int) -> tuple[bytes, slice, slice]:
-        return protected_pdu(self.conversation, "initiator", bytes(size), level=self.level)
-
-    def lose(self, *sizes: int, reported: int | None = None) -> None:
-        """Messages that were not captured."""
-        for size in sizes:
-            self.pdu(size)
-        self.context.lost("initiator", reported)
-
-    def cost(self, size: int = 16, *, damaged: bool = False) -> tuple[int, bool]:
-        """How many tries a message takes, and whether it was found."""
-        pdu, where, verifier = self.pdu(size)
-        if damaged:
-            pdu = bytes([*pdu[: where.start], pdu[where.start] ^ 1, *pdu[where.start + 1 :]])
-        before = self.search.tries
-        result = self.context.open("initiator", self.level, pdu, where, verifier)
-        return before - self.search.tries, bool(result.verified)
+MESSAGE = re.compile(r"(?P<lost>lose[=?]?)?(?P<way>[<>])(?P<size>\d+)(?P<marks>[~#i]*)(?:x(?P<times>\d+))?")
+SENDERS: dict[str, Sender] = {"told>": "initiator", "told<": "acceptor"}
+FLAGS = {"ntlm": USUAL_FLAGS, "shared": USUAL_FLAGS & ~ESS}
+BOUNDS = {
+    "small": {"_SEARCH_BUDGET": 8000, "_SEARCH_AHEAD": 4096 * 16, "_SEARCH_MINIMUM": 10},
+    "near": {"_SEARCH_AHEAD": 256},
+    "forgetful": {"_REMEMBERED": 3},
+}
 
 
-@pytest.fixture
-def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"_SEARCH_BUDGET": 8000, "_SEARCH_AHEAD": 4096 * 16, "_SEARCH_MINIMUM": 10}.items():
-        monkeypatch.setattr(ntlm_context, name, value)
+def said(words: str) -> str:
+    """What comes of messages between two ends.
+
+    First the mechanism (`ntlm`, `shared` with one keystream for both ways, `kerberos`), with `:none` without a key. Then
+    bounds, `tries=` and `keystream=` that there are; messages `>size` of the initiator, `<size` of the acceptor, of which `~`
+    is damaged, `#` signed without its header and `i` only signed; `lose>` is not captured, `lose=>` with its length
+    reported and `lose?>` without; `told>:length` reports a loss, `again:number` opens what was sent.
+    """
+    mechanism, *rest = words.split()
+    name, _, key = mechanism.partition(":")
+    talk: NtlmConversation | KerberosConversation
+    talk = kerberos_handshake() if name == "kerberos" else ntlm_handshake(flags=FLAGS[name])
+    ring = RING
+    if isinstance(talk, KerberosConversation):
+        ring = Keyring(kerberos_keys=[KerberosKey("host/srv.lab.test", "LAB.TEST", 18, 2, talk.service_key)])
+    given = {
+        name: int(value) for name, _, value in (word.partition("=") for word in rest) if name in ("tries", "keystream")
+    }
+    search = Counted(given.get("tries", 10**6), given.get("keystream", 1 << 30))
+    sent: list[tuple[Sender, int, bytes, bytes, slice, slice]] = []
+    lines = []
+
+    def opened(word: str, at: int) -> None:
+        sender, level, body, pdu, where, verifier = sent[at]
+        tries, keystream = search.tries, search.keystream
+        result = context.open(sender, level, pdu, where, verifier)
+        found = "nothing" if result.body is None else "opened" if result.body == body else "as it came"
+        spent = {"tries": tries - search.tries, "keystream": keystream - search.keystream}
+        lines.append(
+            f"{word}: {found}, verified {result.verified}, {result.decryption.name}"
+            + "".join(f", {count} {what}" for what, count in spent.items() if count)
+            + (f": {result.reason}" if result.reason else "")
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        for bound, value in (each for word in rest for each in BOUNDS.get(word, {}).items()):
+            patch.setattr(ntlm_context, bound, value)
+        context = followed(talk, Keyring() if key else ring).context(search)
+        for word in rest:
+            what, _, number = word.partition(":")
+            if what in SENDERS:
+                context.lost(SENDERS[what], int(number) if number else None)
+            elif what == "again":
+                opened(word, int(number))
+            elif (match := MESSAGE.fullmatch(word)) is not None:
+                sender: Sender = "initiator" if match["way"] == ">" else "acceptor"
+                level = INTEGRITY if "i" in match["marks"] else PRIVACY
+                for _ in range(int(match["times"] or 1)):
+                    body = bytes([len(sent) & 0xFF]) * int(match["size"])
+                    pdu, where, verifier = protected_pdu(
+                        talk, sender, body, level=level, header_signed="#" not in match["marks"]
+                    )
+                    if "~" in match["marks"]:
+                        pdu = bytes([*pdu[: where.start], pdu[where.start] ^ 1, *pdu[where.start + 1 :]])
+                    sent.append((sender, level, body, pdu, where, verifier))
+                    if match["lost"] in ("lose=", "lose?"):
+                        context.lost(sender, len(pdu) if match["lost"] == "lose=" else None)
+                    elif match["lost"] is None:
+                        opened(word, len(sent) - 1)
+            else:
+                assert word in BOUNDS or what.partition("=")[0] in given, word
+    if search.given_up:
+        lines.append(f"given up {search.given_up}")
+    return "".join(f"  = {line}\n" for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("lost", "reported", "size", "tries"),
-    [
-        # A message of 100 bytes takes 108 of keystream: places 0, 4, ..., 108 behind the last message are tried.
-        ((100,), None, 16, 28),
-        # A longer message costs more: 1, and 1 for each 1024 bytes.
-        ((100,), None, 1023, 28),
-        ((100,), None, 1024, 56),
-        ((100,), None, 3000, 84),
-        # Of what was lost, header, trailer and signature spend no keystream: 24 + 8 + 16 bytes, and 8 of the checksum.
-        ((100,), 100 + 40 + 8, 16, 1),
-        ((100,), 100 + 40 + 8 + 8, 16, 4),
-        ((100,), 100 + 40 + 8 - 8, 16, 5),
-        ((100, 60), 160 + 2 * 48, 16, 1),
-    ],
-)
-def test_what_it_costs_to_find_a_place(lost: tuple[int, ...], reported: int | None, size: int, tries: int) -> None:
-    conversation = Followed()
-    assert conversation.cost() == (0, True)
-    conversation.lose(*lost, reported=reported)
-    assert conversation.cost(size) == (tries, True)
-    assert conversation.cost() == (0, True)
-    assert conversation.search.given_up == 0
+TOLD = Told(Path(__file__).with_name("contexts.txt"), said)
 
 
-@pytest.mark.usefixtures("small_budget")
-def test_each_message_after_a_loss_may_cost_twice_what_the_one_before_did() -> None:
-    """An eighth of the budget first; when all of it is spent, the minimum, so that the place is found where it is near."""
-    conversation = Followed()
-    conversation.cost()
-    conversation.lose(100)
-    costs = [conversation.cost(damaged=True) for _ in range(6)]
-    assert costs == [(1000, False), (2000, False), (4000, False), (1000, False), (10, False), (10, False)]
+@pytest.mark.parametrize("name", TOLD.words)
+def test_each_conversation_is_opened_as_far_as_it_was_captured(name: str) -> None:
+    TOLD.holds(name)
 
 
-@pytest.mark.usefixtures("small_budget")
-def test_a_search_in_vain_halves_what_the_next_one_may_cost() -> None:
-    conversation = Followed()
-    conversation.cost()
-    costs = []
-    for _ in range(9):
-        # Nothing is missing in truth, so that the next message is where it should be.
-        conversation.lose()
-        costs.append(conversation.cost(damaged=True)[0])
-        assert conversation.cost() == (0, True)
-    assert costs == [1000, 500, 250, 125, 62, 31, 15, 15, 15]
-    # One that finds the place gives all back.
-    conversation.lose(4)
-    assert conversation.cost() == (4, True)
-    conversation.lose()
-    assert conversation.cost(damaged=True) == (1000, False)
-
-
-@pytest.mark.usefixtures("small_budget")
-def test_a_search_ends_where_the_budget_of_all_does() -> None:
-    conversation = Followed(tries=1010)
-    conversation.cost()
-    conversation.lose(100)
-    assert [conversation.cost(damaged=True) for _ in range(3)] == [(1000, False), (10, False), (0, False)]
-    assert conversation.search.given_up == 2
-    # As many tries as it takes are enough.
-    for tries, found in ((28, True), (27, False)):
-        conversation = Followed(tries=tries)
-        conversation.cost()
-        conversation.lose(100)
-        assert conversation.cost() == (tries, found)
-        assert conversation.search.given_up == (not found)
-
-
-def test_without_keystream_to_make_nothing_is_looked_for() -> None:
-    for keystream, found in ((0, False), (1 << 20, True)):
-        conversation = Followed(keystream=keystream)
-        conversation.cost()
-        conversation.lose(100)
-        assert conversation.cost()[1] == found
-        assert conversation.search.given_up == (not found)
-        assert conversation.cost() == (0, True) if found else conversation.search.given_up == 1
-
-
-def test_a_place_far_ahead_takes_as_much_keystream_as_lies_between() -> None:
-    """Where it is known how much was lost; up to 128 KiB beyond the last message it costs nothing."""
-    for count, free in ((2, True), (4, False)):
-        conversation = Followed()
-        conversation.cost()
-        length = count * 50_000
-        conversation.lose(*[50_000] * count, reported=length + count * 48)
-        before = conversation.search.keystream
-        assert conversation.cost() == (1, True)
-        spent = before - conversation.search.keystream
-        assert spent == 0 if free else length <= spent <= length + 8192
-
-
-def test_signed_messages_that_are_missing_by_their_number_are_where_they_should_be() -> None:
-    """Messages that are only signed take a checksum of keystream each, so that the number states the place."""
-    conversation = Followed(level=INTEGRITY)
-    conversation.cost()
-    conversation.lose(100, 20, 300)
-    assert conversation.cost() == (0, True)
-
-
-def test_a_message_that_was_seen_is_found_where_it_was() -> None:
-    conversation = Followed()
-    kept = [conversation.pdu(size) for size in (16, 400, 24, 8)]
-    opened = [conversation.context.open("initiator", PRIVACY, *kept[at]).verified for at in (0, 1, 2, 1, 0, 3)]
-    assert opened == [True] * 6
-    assert conversation.search.tries == 10**6
-
-
-@pytest.mark.usefixtures("small_budget")
-def test_a_shared_keystream_is_looked_for_alike() -> None:
-    """Without extended session security each message takes 12 bytes more, in one keystream for both ways."""
-    conversation = Followed(flags=USUAL_FLAGS & ~ESS)
-    conversation.cost()
-    conversation.lose(100)
-    assert conversation.cost() == (1 + 112 // 4, True)
-    conversation.lose(100, reported=100 + 48)
-    assert conversation.cost() == (1, True)
-    conversation.lose(100)
-    assert [conversation.cost(damaged=True) for _ in range(2)] == [(1000, False), (2000, False)]
+def test_what_is_opened_is_as_written() -> None:
+    TOLD.is_as_written()
 
 
 def test_keystream_is_kept_so_far_behind_and_made_again_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
