@@ -267,6 +267,7 @@ CASES: dict[str, Callable[[str], Pcapng]] = {
         f"secrets are named by their kind and not shown: {kind:#x}": partial(secret, kind=kind)
         for kind in (0x544C534B, 0x57474B4C, 0x5353484B, 0x12345678, 0x50435153)
     },
+    "secrets of no bytes are named too": lambda order: section(order).block(10, pack(order + "II", 0x544C534B, 0)),
     "secrets without their length say nothing": lambda order: section(order).block(10, b"KLST"),
     **{
         f"a section header must be whole: {name}": partial(second_section, head=head)
