@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -38,168 +40,105 @@ from tests.build.rpc import (
     request,
     response,
 )
+from tests.written import Told
 
 # Request: 5.0, type 0, little-endian, 28 bytes, call 1, four bytes of stub.
 ASK = request(7, b"ask!")
-
-
-class Pipe:
-    """One direction; each piece is a frame of its own."""
-
-    def __init__(self) -> None:
-        self.framer = Framer()
-        self.frame = 0
-
-    def take(self, data: bytes, *, fresh: bool = True, smb: SmbInfo | None = None) -> list[RawPdu | CutPdu | LostPdus]:
-        self.frame += 1
-        traced = TracedBytes.of_frame(data, self.frame, 0, 0)
-        return self.framer.feed(ChannelBatch.of(CHANNEL, True, traced, smb, fresh=fresh))
-
-    def gap(self, length: int | None, *frames: int, reason: str = "a hole") -> list[RawPdu | CutPdu | LostPdus]:
-        return self.framer.feed(ChannelGap(CHANNEL, True, length, frames, reason))
-
-
-def bytes_of(items: list[RawPdu | CutPdu | LostPdus]) -> list[bytes]:
-    return [item.data.data for item in items if isinstance(item, RawPdu)]
 
 
 def changed(data: bytes, at: int, value: int) -> bytes:
     return data[:at] + bytes((value,)) + data[at + 1 :]
 
 
-@pytest.mark.parametrize("first", [1, 8, 15, 16, 20, 27, 28])
-def test_a_pdu_is_whole_with_its_last_byte_and_what_follows_stays(first: int) -> None:
-    pipe, both = Pipe(), ASK + ASK + ASK[:3]
-    out = pipe.take(both[:first]) + pipe.take(both[first:], fresh=False)
-    assert bytes_of(out) == [ASK, ASK]
-    assert len(out) == 2
+BYTES = {"ASK": ASK, "STRANGE": changed(ASK, 6, 1), "WEB": b"GET / HTTP/1.1\r\n\r\n", "V5": b"\5\5"}
+CARRIED = {
+    "plain": SmbInfo("3.1.1", 1, encrypted=False, signed=False, compressed=False),
+    "sealed": SmbInfo("3.1.1", 1, encrypted=True, signed=False, compressed=False),
+}
+
+
+def taken(
+    framer: Framer, frame: int, data: bytes, *, fresh: bool = True, smb: SmbInfo | None = None
+) -> list[RawPdu | CutPdu | LostPdus]:
+    return framer.feed(ChannelBatch.of(CHANNEL, True, TracedBytes.of_frame(data, frame, 0, 0), smb, fresh=fresh))
+
+
+def bytes_in(word: str) -> bytes:
+    """`ASK+ASK[..3]+text+zero20`"""
+    found = b""
+    for part in word.split("+"):
+        name, _, cut = part.rstrip("]").partition("[")
+        first, _, stop = cut.partition("..")
+        data = bytes(int(name[4:])) if name.startswith("zero") else BYTES.get(name, name.encode())
+        found += data[int(first or 0) : int(stop) if stop else None]
+    return found
+
+
+def shown(item: RawPdu | CutPdu | LostPdus) -> str:
+    if isinstance(item, LostPdus):
+        frames = ",".join(map(str, item.frames))
+        return f"{item.length} bytes lost{', captured,' if item.captured else ''} at {frames}: {item.reason}"
+    carried = next((f" {name}" for name, smb in CARRIED.items() if item.smb == smb), "")
+    if isinstance(item, CutPdu):
+        header = f"header of {item.header.frag_length}" if item.header is not None else "no header"
+        return f"cut{carried}: {header}, {len(item.data)} bytes"
+    assert item.data.data in BYTES.values()
+    return f"{next(name for name, data in BYTES.items() if data == item.data.data)}{carried} in {item.data.frames}"
+
+
+def said(words: str) -> str:
+    """What a framer makes of pieces, each a frame: `&` continues a message, `/sealed` says how it was carried; `gap:length@frames`
+    is a loss of so many bytes, which were not captured, and `end` the end of the stream."""
+    framer, out, frame = Framer(), list[str](), 0
+    for word in words.split():
+        what, _, how = word.partition("/")
+        if what.startswith("gap:"):
+            length, _, frames = what[4:].partition("@")
+            first, _, last = frames.partition("-")
+            numbers = range(int(first), int(last or first) + 1) if frames else ()
+            found = framer.feed(ChannelGap(CHANNEL, True, int(length) if length else None, tuple(numbers), "a hole"))
+        elif what == "end":
+            found = framer.finish()
+        else:
+            frame += 1
+            piece = bytes_in(what.lstrip("&"))
+            found = taken(framer, frame, piece, fresh=not what.startswith("&"), smb=CARRIED.get(how))
+        out += [f"{word}: {shown(item)}" for item in found]
+    if framer.held.length:
+        out.append(f"{framer.held.length} bytes held")
+    return "".join(f"  = {line}\n" for line in out)
+
+
+TOLD = Told(Path(__file__).with_name("framing.txt"), said)
+
+
+@pytest.mark.parametrize("name", TOLD.words)
+def test_pieces_of_a_stream_are_pdus_as_far_as_they_are_there(name: str) -> None:
+    TOLD.holds(name)
+
+
+def test_framing_is_as_written() -> None:
+    TOLD.is_as_written()
+
+
+@pytest.mark.parametrize("first", range(1, len(ASK) + 1))
+def test_a_pdu_is_whole_with_its_last_byte_wherever_it_is_cut(first: int) -> None:
+    framer, both = Framer(), ASK + ASK + ASK[:3]
+    out = taken(framer, 1, both[:first]) + taken(framer, 2, both[first:], fresh=False)
+    assert [item.data.data for item in out if isinstance(item, RawPdu)] == [ASK, ASK]
+    assert (len(out), framer.held.length) == (2, 3)
     if 16 <= first < len(ASK):
         # What lacks of a PDU is known from its header on; what follows is not copied.
         assert isinstance(out[1], RawPdu)
         assert (out[1].start, len(out[1].piece)) == (len(ASK) - first, len(both) - first)
-    assert pipe.framer.held.length == 3
-    ends = pipe.framer.finish()
-    assert ends == [
-        CutPdu(None, ends[0].data, None),
-        LostPdus(3, (2,), "the stream ends in the middle of a PDU", False),
-    ]  # type: ignore[union-attr]
-    assert Pipe().framer.finish() == []
 
 
-def test_a_pdu_keeps_how_its_first_byte_was_carried() -> None:
-    plain = SmbInfo("3.1.1", 1, encrypted=False, signed=False, compressed=False)
-    sealed = SmbInfo("3.1.1", 1, encrypted=True, signed=False, compressed=False)
-    pipe = Pipe()
-    out = pipe.take(ASK + ASK[:10], smb=plain)
-    out += pipe.take(ASK[10:20], fresh=False, smb=sealed)
-    out += pipe.take(ASK[20:] + ASK + ASK[:5], fresh=False, smb=plain)
-    out += pipe.take(ASK[5:], fresh=False, smb=sealed)
-    out += pipe.take(ASK, smb=sealed)
-    assert [item.smb for item in out if isinstance(item, RawPdu)] == [plain, plain, plain, plain, sealed]
-    # Neither the first nor the last of three pieces brought the first byte of the second PDU.
-    pipe.take(ASK[:10], smb=plain)
-    out = pipe.take(ASK[10:] + ASK[:10], fresh=False, smb=sealed)
-    out += pipe.take(ASK[10:], fresh=False, smb=plain)
-    assert [item.smb for item in out if isinstance(item, RawPdu)] == [plain, sealed]
-    # It began in the second of two.
-    pipe.take(ASK[:10], smb=plain)
-    pipe.take(ASK[10:] + ASK[:10], fresh=False, smb=sealed)
-    (second,) = pipe.take(ASK[10:], fresh=False, smb=sealed)
-    assert second.smb == sealed
-    pipe.take(ASK[:20], smb=plain)
-    (cut,) = pipe.gap(4)
-    assert isinstance(cut, CutPdu)
-    assert cut.smb == plain
-
-
-def test_a_gap_cuts_what_is_held_and_counts_it_with_what_was_lost() -> None:
-    pipe = Pipe()
-    pipe.take(ASK[:20])
-    (cut,) = pipe.gap(100, 1, 5)
-    assert isinstance(cut, CutPdu)
-    assert cut.header == read_header(ASK)
-    assert cut.data.data == ASK[:20]
-    assert pipe.gap(7, 6, reason="another") == [CutPdu(None, cut.data[:0], None)]
-    lost, whole = pipe.take(b"tail" + ASK)
-    assert lost == LostPdus(131, (1, 2, 5, 6), "a hole", False)
-    assert isinstance(whole, RawPdu)
-    assert whole.data.data == ASK
-    # Once in sequence again, everything begins anew.
-    pipe.gap(3, 9)
-    assert pipe.take(ASK)[0] == LostPdus(3, (9,), "a hole", False)
-
-
-def test_a_gap_of_unknown_length_makes_the_whole_loss_unknown() -> None:
-    pipe = Pipe()
-    pipe.gap(5, 1)
-    pipe.gap(None, 2)
-    pipe.gap(5, 3)
-    assert pipe.take(b"junk" + ASK)[0] == LostPdus(None, (1, 2, 3), "a hole", False)
-
-
-def test_of_a_cut_pdu_a_header_that_is_not_whole_or_not_credible_is_none() -> None:
-    for held in (ASK[:15], changed(ASK, 6, 1)[:20]):
-        pipe = Pipe()
-        pipe.take(held)
-        (cut,) = pipe.gap(1)
-        assert isinstance(cut, CutPdu)
-        assert cut.header is None
-        assert cut.data.data == held
-    pipe = Pipe()
-    pipe.take(ASK[:16])
-    (cut,) = pipe.gap(1)
-    assert isinstance(cut, CutPdu)
-    assert cut.header == read_header(ASK)
-
-
-def test_bytes_that_are_no_header_are_captured_and_lost_up_to_the_next() -> None:
-    pipe = Pipe()
-    out = pipe.take(b"GET / HTTP/1.1\r\n\r\n")
-    assert out == [CutPdu(None, out[0].data, None)]  # type: ignore[union-attr]
-    assert not out[0].data  # type: ignore[union-attr]
-    found = pipe.take(b"\x05\x05" + ASK, fresh=False)
-    assert found[0] == LostPdus(20, (1, 2), "rpc_vers at byte 0: version 71.69 is not 5.0 or 5.1", True)
-    assert bytes_of(found) == [ASK]
-    # A hole among them is what weighs.
-    pipe.take(b"GET / HTTP/1.1\r\n\r\n")
-    pipe.gap(4, 3)
-    assert pipe.take(ASK)[0] == LostPdus(22, (3,), "a hole", False)
-
-
-def test_a_header_in_the_middle_is_doubted_more_than_one_that_begins_a_message() -> None:
-    """An EBCDIC label is in no PDU that was ever seen, but it is legal (C706 section 14.1)."""
-    strange = changed(ASK, 6, 1)
-    pipe = Pipe()
-    pipe.gap(4, 1)
-    assert pipe.take(b"tail" + strange + bytes(20)) == []
-    assert [type(one) for one in pipe.take(strange)] == [LostPdus, RawPdu]
-    begun = Pipe()
-    begun.gap(4, 1)
-    assert bytes_of(begun.take(strange)) == [strange]
-    # The beginning of a piece is not that of a message.
-    within = Pipe()
-    within.gap(4, 1)
-    assert within.take(strange + bytes(20), fresh=False) == []
-
-
-def test_a_header_is_found_however_it_is_cut() -> None:
-    for first in range(1, 30):
-        pipe, data = Pipe(), b"\x05ab\x05\0tail" + ASK
-        pipe.gap(4)
-        out = pipe.take(data[:first], fresh=False) + pipe.take(data[first:], fresh=False)
-        assert [type(one) for one in out] == [LostPdus, RawPdu], first
-        assert isinstance(out[0], LostPdus)
-        assert out[0].length == 4 + 9
-        assert bytes_of(out) == [ASK]
-
-
-def test_of_a_long_loss_the_first_64_frames_are_named() -> None:
-    pipe = Pipe()
-    pipe.gap(1, *range(10, 73))
-    pipe.gap(1, 100, 101)
-    (lost, _) = pipe.take(ASK)
-    assert isinstance(lost, LostPdus)
-    assert lost.frames == (*range(10, 73), 100)
+@pytest.mark.parametrize("first", range(1, 30))
+def test_a_header_is_found_behind_a_loss_wherever_it_is_cut(first: int) -> None:
+    framer, data = Framer(), b"\x05ab\x05\0tail" + ASK
+    framer.feed(ChannelGap(CHANNEL, True, 4, (), "a hole"))
+    out = taken(framer, 1, data[:first], fresh=False) + taken(framer, 2, data[first:], fresh=False)
+    assert [item.length if isinstance(item, LostPdus) else item.data.data for item in out] == [4 + 9, ASK]
 
 
 @pytest.mark.parametrize(
