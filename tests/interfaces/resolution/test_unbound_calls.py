@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +19,6 @@ from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
 from analyzer.interfaces.resolution.unbound_calls import (
-    ContextGuess,
     ContextReadings,
     frames_noted,
     interface_carried,
@@ -26,14 +29,13 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable
-from analyzer.results.perflib import INTERFACE
-from analyzer.results.winreg import INTERFACE as WINREG
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, winreg
 from tests.build.counters import Info, registration_info
 from tests.truth import CAPTURES
+from tests.written import Told
 
 DATA = perf_data([Block(1, values=((b"\1\0\0\0",),))])
 
@@ -105,77 +107,107 @@ def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(nam
     assert "the bind of" in note.text
 
 
-def test_one_proof_is_enough_for_the_calls_around_it() -> None:
-    make = Calls()
-    calls, (note,) = reported(make.open_query(), make.counter_data(DATA), make.close_query())
-    assert [(call.interface.uuid, call.state, call.reason) for call in calls] == [(INTERFACE, "complete", None)] * 3
-    assert "3 calls" in note.text
-    assert "1 of them" in note.text
+INFO, LISTED, BLOCK = registration_info(Info(1, 0x10000)), identifier(COUNTERSET), winperf([])
+PERFLIB_WORDS: dict[str, Callable[[Calls], Exchange]] = {
+    "open": lambda make: make.open_query(),
+    "close": lambda make: make.close_query(),
+    "data": lambda make: make.counter_data(DATA),
+    "data-cut": lambda make: make.counter_data(DATA[:-1]),
+    "data-and-more": lambda make: make.counter_data(DATA + bytes(8)),
+    "data-error": lambda make: make.counter_data(b"", status=8),
+    "junk": lambda make: make.exchange(6, b"something else", b"altogether"),
+    "validate": lambda make: make.validate(LISTED),
+    "listed": lambda make: make.counter_info(LISTED),
+    "listed-cut": lambda make: make.counter_info(LISTED[:-1]),
+    "info": lambda make: make.registration(1, INFO),
+    "info-cut": lambda make: make.registration(1, INFO[:-1]),
+    "info-of-another": lambda make: make.registration(1, INFO, guid=OTHER_COUNTERSET),
+    "info-by-name": lambda make: make.registration(3, INFO),
+    "sets": lambda make: make.enumerate_sets(bytes(32)),
+    "fault": lambda make: make.exchange(6, b"\1", None, fault=5),
+    "no-method": lambda make: make.exchange(None, b"\1", b"\2"),
+}
+WINREG_WORDS: dict[str, Callable[[Calls], Exchange]] = {
+    "key": lambda make: make.open_key(),
+    "value": lambda make: make.query_value("Global", BLOCK),
+    "value-big": lambda make: make.query_value("Global", winperf([], "big")),
+    "value-junk": lambda make: make.query_value("Global", b"PERF"),
+    "value-listed": lambda make: make.enumerate_value(0, "x", BLOCK),
+}
 
 
-def test_without_proof_nothing_is_stated() -> None:
-    make = Calls()
-    calls, problems = reported(make.open_query(), make.close_query())
-    assert [(call.interface.uuid, call.state) for call in calls] == [(None, "partial")] * 2
-    assert problems == []
+CHANGES: dict[str, dict[str, Any]] = {
+    "alone": {"request": None},
+    "unanswered": {"response": None},
+    "1": {"context_id": 1},
+}
 
 
-def test_one_call_that_does_not_fit_spoils_the_reading() -> None:
-    make = Calls()
-    calls, problems = reported(make.counter_data(DATA), make.exchange(6, b"something else", b"altogether"))
-    assert {call.interface.uuid for call in calls} == {None}
-    assert problems == []
+def exchanges(words: str) -> Iterator[Exchange]:
+    """`data`, `key`, ... as above, or a method by its number, `opnum8`; `ndr64` before them. Marks behind `/`: `alone` without
+    its request, `unanswered`, `lost` with a request that was not captured, `1` in context 1, `+4` with bytes behind the stub."""
+    each = words.split()
+    make, keys = Calls(ndr64="ndr64" in each), winreg()
+    for word in each["ndr64" in each :]:
+        name, *marks = word.split("/")
+        if name in PERFLIB_WORDS:
+            made = PERFLIB_WORDS[name](make)
+        elif name in WINREG_WORDS:
+            made = WINREG_WORDS[name](keys)
+        else:
+            made = keys.exchange(int(name.removeprefix("opnum")), b"what it asks", b"and is told")
+        for mark in marks:
+            if mark.startswith("+"):
+                assert made.response is not None
+                stub = made.response.stub
+                assert isinstance(stub, TracedBytes)
+                made = make.exchange(6, make.stub().handle(HANDLE).uint(4096), stub.data + bytes(int(mark)))
+            elif mark == "lost":
+                assert made.request is not None
+                made = replace(made, request=replace(made.request, missing=Missing.NOT_CAPTURED))
+            else:
+                made = replace(
+                    made,
+                    **{"alone": {"request": None}, "unanswered": {"response": None}}.get(mark) or {"context_id": 1},
+                )
+        yield made
 
 
-def test_contexts_are_distinguished() -> None:
-    make, registry = Calls(), winreg()
-    other = replace(registry.query_value("Global", b"not a block"), context_id=1)
-    calls, (note,) = reported(make.counter_data(DATA), make.validate(identifier(COUNTERSET)), other)
-    assert sorted(str(call.interface.uuid) for call in calls) == ["None", INTERFACE, INTERFACE]
-    assert "2 calls" in note.text
+def said(words: str) -> str:
+    """What each call is taken for, what is noted, and what is proven by all."""
+    made = [*exchanges(words)]
+    calls, notes = reported(*made)
+    readings = ContextReadings()
+    for call in nameless(*made):
+        readings.take(call)
+    assert readings.count == len(made)
+    lines = [
+        f"{call.interface.name} {call.interface.version} {call.syntax} {call.method}: {call.state}, {call.reason}"
+        for call in calls
+    ]
+    lines += [f"note at {note.frames}: {note.text}" for note in notes]
+    if not any("/1" in word for word in words.split()):
+        lines.append(f"proven: {readings.only}")
+    counted = ((line, len([*each])) for line, each in groupby(lines))
+    return "".join(f"  = {f'{count} times ' if count > 1 else ''}{line}\n" for line, count in counted)
 
 
-def test_faults_and_unanswered_calls_neither_prove_nor_spoil() -> None:
-    make = Calls()
-    unanswered = replace(make.counter_data(DATA), response=None)
-    calls, _ = reported(make.counter_data(DATA), make.exchange(6, b"\1", None, fault=5), unanswered)
-    assert {call.interface.uuid for call in calls} == {INTERFACE}
+TOLD = Told(Path(__file__).with_name("unbound.txt"), said)
 
 
-@pytest.mark.parametrize(("rest", "is_read"), [(0, True), (3, True), (4, False), (9, False)])
-def test_no_more_than_padding_may_follow_a_stub(rest: int, is_read: bool) -> None:
-    make = Calls()
-    whole = make.counter_data(DATA)
-    stub = whole.response.stub  # type: ignore[union-attr]
-    assert isinstance(stub, TracedBytes)
-    asked = make.stub().handle(HANDLE).uint(4096)
-    calls, _ = reported(make.exchange(6, asked, stub.data + bytes(rest)))
-    assert (calls[0].interface.uuid == INTERFACE) is is_read
+@pytest.mark.parametrize("name", TOLD.words)
+def test_calls_without_a_bind_are_taken_for_what_is_certain(name: str) -> None:
+    TOLD.holds(name)
 
 
-@pytest.mark.parametrize(("opnum", "is_read"), [(12, True), (30, True), (36, False)])
-def test_methods_that_are_not_decoded_neither_prove_nor_spoil(opnum: int, is_read: bool) -> None:
-    """[MS-RRP] section 3.1.5 has methods 0 to 35."""
-    make = winreg()
-    calls, _ = reported(make.query_value("Global", winperf([])), make.exchange(opnum, b"what it asks", b"and is told"))
-    assert [call.interface.uuid == WINREG for call in calls] == [is_read] * 2
+def test_what_calls_are_taken_for_is_as_written() -> None:
+    TOLD.is_as_written()
 
 
-def test_registration_information_of_the_counterset_asked_about_is_a_proof() -> None:
-    info = registration_info(Info(1, 0x10000))
+def test_what_registration_information_says_of_its_counterset_is_known_from_then_on() -> None:
     learner = CatalogLearner()
-    (call,), _ = reported(Calls().registration(1, info), learner=learner)
-    assert call.interface.uuid == INTERFACE
-    # What it says of the counterset is known from then on.
+    (call,), _ = reported(Calls().registration(1, INFO), learner=learner)
     assert COUNTERSET in learner.catalogs.of(call.server).countersets
-    other = Calls().registration(1, info, guid=OTHER_COUNTERSET)
-    assert reported(other)[0][0].interface.uuid is None
-
-
-def test_a_note_has_the_first_frames() -> None:
-    make = Calls()
-    _, (note,) = reported(*(make.counter_data(DATA) for _ in range(20)))
-    assert note.frames == tuple(range(1, 17))
 
 
 def test_frames_of_calls_are_noted_while_they_are_few() -> None:
@@ -186,79 +218,9 @@ def test_frames_of_calls_are_noted_while_they_are_few() -> None:
     assert noted == set(range(1, 65))
 
 
-def test_identifiers_are_a_proof_and_a_list_of_countersets_is_none() -> None:
-    """Sixteen bytes each may be anything."""
-    ((call,), _), ((other,), _) = (
-        reported(Calls().validate(identifier(COUNTERSET))),
-        reported(Calls().enumerate_sets(bytes(32))),
-    )
-    assert (call.interface.uuid, call.interface.version) == (INTERFACE, "1.0")
-    assert other.interface.uuid is None
-
-
-def test_an_answer_alone_is_read_and_stays_without_its_request() -> None:
+def test_what_calls_carry_is_found_among_others() -> None:
     make = Calls()
-    alone = replace(make.counter_data(DATA), request=None)
-    (call, _), _ = reported(alone, make.counter_data(DATA))
-    assert (call.interface.uuid, call.state) == (INTERFACE, "partial")
-    assert call.reason is not None
-
-
-def test_registration_information_is_no_proof_without_what_was_asked() -> None:
-    alone = replace(Calls().registration(1, registration_info(Info(1, 0x10000))), request=None)
-    assert reported(alone)[0][0].interface.uuid is None
-
-
-@pytest.mark.parametrize(("rest", "is_read"), [(0, True), (7, True), (8, False)])
-def test_no_more_than_padding_may_follow_a_stub_of_ndr64(rest: int, is_read: bool) -> None:
-    make = Calls(ndr64=True)
-    whole = make.counter_data(DATA)
-    stub = whole.response.stub  # type: ignore[union-attr]
-    assert isinstance(stub, TracedBytes)
-    asked = make.stub().handle(HANDLE).uint(4096)
-    calls, _ = reported(make.exchange(6, asked, stub.data + bytes(rest)))
-    assert (calls[0].interface.uuid, calls[0].syntax) == ((INTERFACE, "ndr64") if is_read else (None, "ndr"))
-
-
-def proofs(*exchanges: Exchange) -> ContextGuess | None:
-    readings = ContextReadings()
-    for call in nameless(*exchanges):
-        readings.take(call)
-    assert readings.count == len(exchanges)
-    return readings.only
-
-
-def test_what_proves_an_interface_and_how_often() -> None:
-    make, keys = Calls(), winreg()
-    info = registration_info(Info(1, 0x10000))
-    listed = identifier(COUNTERSET)
-    neither = [make.open_query(), make.close_query(), make.registration(3, info), make.counter_data(b"", status=8)]
-    proving = [make.counter_data(DATA), make.counter_info(listed), make.validate(listed), make.registration(1, info)]
-    for exchange in neither:
-        assert proofs(exchange) is None
-    for exchange in proving:
-        assert proofs(exchange) == ContextGuess("perflib-v2", "ndr", 1)
-    assert proofs(*neither, *proving) == ContextGuess("perflib-v2", "ndr", 4)
-    damaged = [make.counter_data(DATA[:-1]), make.counter_info(listed[:-1]), make.registration(1, info[:-1])]
-    for exchange in damaged:
-        assert proofs(exchange) is None
-    short = perf_data([Block(1, values=((b"\1\0\0\0",),))]) + bytes(8)
-    assert proofs(make.counter_data(short)) is None
-    block = winperf([])
-    assert proofs(keys.query_value("Global", block)) == ContextGuess("winreg", "ndr", 1)
-    assert proofs(keys.query_value("Global", winperf([], "big"))) == ContextGuess("winreg", "ndr", 1)
-    assert proofs(keys.query_value("Global", b"PERF"), keys.open_key()) is None
-    assert proofs(keys.enumerate_value(0, "x", block)) is None
-    # A method that no interface has, and one that only the registry has.
-    assert proofs(make.counter_data(DATA), make.exchange(8, b"", b"")) is None
-    assert proofs(keys.query_value("Global", block), keys.exchange(30, b"", b"")) == ContextGuess("winreg", "ndr", 1)
-    assert proofs(keys.query_value("Global", block), keys.exchange(36, b"", b"")) is None
-
-
-def test_calls_of_no_known_method_and_faults_contradict_nothing() -> None:
-    make = Calls()
-    unknown, fault = make.exchange(None, b"\1", b"\2"), make.faulted(6, b"\1", 5)
-    assert proofs(make.counter_data(DATA), unknown, fault) == ContextGuess("perflib-v2", "ndr", 1)
+    unknown = make.exchange(None, b"\1", b"\2")
     assert interface_carried(nameless(make.counter_data(DATA), unknown)) == "perflib-v2"
     assert interface_carried(nameless(unknown)) is None
 
@@ -288,22 +250,3 @@ def test_the_times_of_all_calls_are_read_once_for_all_contexts(monkeypatch: pyte
             writer.append(call)
     assert len(recognise(writer, CatalogLearner(), KeyFollower())[1]) == 5
     assert read == ["first_time"]
-
-
-def test_what_only_lacked_its_bind_is_complete() -> None:
-    make = Calls()
-    whole = make.counter_data(DATA)
-    assert whole.request is not None
-    calls, _ = reported(
-        whole,
-        replace(whole, response=None),
-        replace(whole, request=replace(whole.request, missing=Missing.NOT_CAPTURED)),
-    )
-    assert [(call.state, call.reason is None) for call in calls] == [
-        ("complete", True),
-        ("complete", True),
-        ("partial", False),
-    ]
-    assert [(call.method, call.syntax, call.interface.version, call.interface.recognised) for call in calls] == [
-        ("PerflibV2QueryCounterData", "ndr", "1.0", True)
-    ] * 3
