@@ -1,6 +1,11 @@
 """Fragments in any order become the datagram they were, within bounds, and what is missing is stated."""
 
+from __future__ import annotations
+
 import random
+import re
+from itertools import count, groupby
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -9,10 +14,12 @@ from hypothesis import strategies as st
 from analyzer.capture.frame import Frame
 from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
+from analyzer.transport.packet import fragments as fragments_module
 from analyzer.transport.packet.dissector import Dissector
 from analyzer.transport.packet.fragments import FragmentKey, Fragments
 from analyzer.transport.packet.frame_dissector import MAX_DEPTH, FrameDissector, LostSegment
 from tests.build.packet import block, both, ethernet, gre, ipv4, ipv6, ipv6_fragment, tcp, udp
+from tests.written import Told
 
 PAYLOAD = bytes(n * 7 % 251 for n in range(1600))
 SEGMENT = tcp(PAYLOAD)
@@ -117,15 +124,63 @@ def test_fragments_inside_and_around_tunnels_are_put_together():
     assert not problems
 
 
-def add(fragments, key, start, data, *, more, frame=1, time_ns=0):
-    piece = TracedBytes.of_frame(data, frame)
-    return list(fragments.add(key, start, piece, more=more, cut=False, frame=frame, time_ns=time_ns))
+PIECE = re.compile(r"(?:(?P<id>\d+)/)?(?P<start>\d+):(?P<data>(?:[a-z]\d*)*)(?P<more>>?)")
+BOUNDS = {"marks": "MAX_MARKS", "remembered": "REMEMBERED"}
+
+
+def runs(data: bytes) -> str:
+    counted = ((chr(byte), len([*each])) for byte, each in groupby(data))
+    return "".join(f"{letter}{count}" for letter, count in counted) or "nothing"
+
+
+def said(words: str) -> str:
+    """What becomes of pieces of datagrams, `[datagram/]start:data`, each a frame: data is `a8b2`, `>` behind it says that more
+    follow. `after=` is how long after the first they come in ns; `datagrams=`, `bytes=`, `marks=`, `remembered=` are bounds."""
+    options = {name: int(value) for name, is_one, value in (word.partition("=") for word in words.split()) if is_one}
+    most = Limits(datagrams=options.get("datagrams", 99), datagram_bytes=options.get("bytes", 1 << 20))
+    fragments, lines, time_ns = Fragments(most), list[str](), 0
+    with pytest.MonkeyPatch.context() as patch:
+        for name in BOUNDS.keys() & options.keys():
+            patch.setattr(fragments_module, BOUNDS[name], options[name])
+        frames = count(1)
+        for word in words.split():
+            if "=" in word:
+                time_ns = int(word.removeprefix("after=")) if word.startswith("after=") else time_ns
+                continue
+            match = PIECE.fullmatch(word)
+            assert match is not None, word
+            pairs = re.findall(r"([a-z])(\d*)", match["data"])
+            data = b"".join(letter.encode() * int(times or 1) for letter, times in pairs)
+            frame, key = next(frames), FragmentKey(b"a", b"b", 6, int(match["id"] or 1))
+            piece, more = TracedBytes.of_frame(data, frame, 0, time_ns), bool(match["more"])
+            for item in fragments.add(
+                key, int(match["start"]), piece, more=more, cut=False, frame=frame, time_ns=time_ns
+            ):
+                lines.append(f"{word}: {runs(item.data) if isinstance(item, TracedBytes) else item}")
+        lines += [f"{one.key.identification} given up" for one in fragments.given_up]
+        fragments.finish()
+        for one in fragments.given_up:
+            lines.append(f"{one.key.identification} is left with frames {one.frames[0]}..{one.frames[-1]}")
+    return "".join(f"  = {line}\n" for line in lines)
+
+
+TOLD = Told(Path(__file__).with_name("fragments.txt"), said)
+
+
+@pytest.mark.parametrize("name", TOLD.words)
+def test_pieces_are_the_datagram_that_they_were_within_bounds(name: str) -> None:
+    TOLD.holds(name)
+
+
+def test_pieces_are_as_written() -> None:
+    TOLD.is_as_written()
 
 
 def test_tiny_fragments_count_for_what_they_cost():
     fragments = Fragments(Limits(datagram_bytes=100_000))
     for number in range(2000):
-        add(fragments, FragmentKey(b"a", b"b", 6, number // 1000), number % 1000 * 16, bytes(8), more=True)
+        key, piece = FragmentKey(b"a", b"b", 6, number // 1000), TracedBytes.of_frame(bytes(8), 1)
+        list(fragments.add(key, number % 1000 * 16, piece, more=True, cut=False, frame=1, time_ns=0))
     assert len(fragments.given_up) >= 2
     assert all(len(datagram.pieces) < 400 for datagram in fragments.given_up)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.core.events import Problem
-from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.traced import TracedBytes
+from analyzer.core.limits import DEFAULTS
 from analyzer.transport.packet import dissector as dissector_module
-from analyzer.transport.packet import fragments as fragments_module
 from analyzer.transport.packet.batches import BATCH_BYTES_BITS
 from analyzer.transport.packet.common_frames import _MOST_TAGS, _MOST_TUNNELS, sort_out
 from analyzer.transport.packet.dissector import (
@@ -24,8 +22,6 @@ from analyzer.transport.packet.fragments import (
     MAX_MARKS,
     PIECE_COST,
     REMEMBERED,
-    FragmentKey,
-    Fragments,
 )
 from analyzer.transport.packet.frame_dissector import MAX_DEPTH, MAX_EXTENSIONS, FrameDissector
 from analyzer.transport.packet.frame_sorter import _MOST_DATAGRAMS, _MOST_LOOSE
@@ -99,89 +95,6 @@ def test_eight_tunnels_inside_each_other_are_followed(count: int, kind: str) -> 
     for _ in range(count):
         packet = ipv4(packet, protocol=4)
     assert [type(item).__name__ for item in alone(packet)] == [kind]
-
-
-KEY = FragmentKey(b"\1\2\3\4", b"\5\6\7\x08", 6, 1)
-
-
-def added(
-    fragments: Fragments,
-    start: int,
-    data: bytes,
-    *,
-    more: bool,
-    key: FragmentKey = KEY,
-    time_ns: int = 0,
-    frame: int = 1,
-) -> list[object]:
-    piece = TracedBytes.of_frame(data, frame, 0, time_ns)
-    found = fragments.add(key, start, piece, more=more, cut=False, frame=frame, time_ns=time_ns)
-    return [item.data if isinstance(item, TracedBytes) else item.kind for item in found]
-
-
-@pytest.mark.parametrize(("late", "expected"), [(MAX_AGE_NS, [b"a" * 8 + b"b"]), (MAX_AGE_NS + 1, [])])
-def test_two_minutes_are_waited_for_the_rest_of_a_datagram(late: int, expected: list[object]) -> None:
-    fragments = Fragments()
-    assert added(fragments, 0, b"a" * 8, more=True) == []
-    assert added(fragments, 8, b"b", more=False, time_ns=late) == expected
-    assert len(fragments.given_up) == (0 if expected else 1)
-
-
-@pytest.mark.parametrize("late", [MAX_AGE_NS, MAX_AGE_NS + 1])
-def test_old_datagrams_are_given_up_when_others_come(late: int) -> None:
-    fragments = Fragments()
-    added(fragments, 0, b"a" * 8, more=True)
-    added(fragments, 0, b"a" * 8, more=True, key=KEY._replace(identification=2), time_ns=late)
-    assert [datagram.key for datagram in fragments.given_up] == [KEY] * (late > MAX_AGE_NS)
-
-
-def test_datagrams_and_their_bytes_are_bounded() -> None:
-    fragments = Fragments(Limits(datagrams=2, datagram_bytes=1 << 20))
-    for number in range(2):
-        assert added(fragments, 0, bytes(8), more=True, key=KEY._replace(identification=number)) == []
-    assert added(fragments, 0, bytes(8), more=True, key=KEY._replace(identification=2)) == ["limit"]
-    assert [datagram.key.identification for datagram in fragments.given_up] == [0]
-    needed = 2 * (8 + PIECE_COST)
-    for room, expected in ((needed, []), (needed - 1, ["limit"])):
-        held = Fragments(Limits(datagrams=9, datagram_bytes=room))
-        added(held, 0, bytes(8), more=True)
-        assert added(held, 0, bytes(8), more=True, key=KEY._replace(identification=2)) == expected
-
-
-def test_a_whole_datagram_is_not_made_again_of_what_a_mirror_port_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragments_module, "REMEMBERED", 2)
-    fragments = Fragments()
-    keys = [KEY._replace(identification=number) for number in range(3)]
-    for key in keys:
-        added(fragments, 0, b"a" * 8, more=True, key=key)
-        assert added(fragments, 8, b"b", more=False, key=key) == [b"a" * 8 + b"b"]
-    # Of the third and the second each piece is known, the first is forgotten.
-    for key, is_known in ((keys[1], True), (keys[2], True), (keys[0], False)):
-        added(fragments, 0, b"a" * 8, more=True, key=key)
-        assert added(fragments, 8, b"b", more=False, key=key) == ([] if is_known else [b"a" * 8 + b"b"])
-        assert key not in fragments._open
-
-
-def test_so_many_pieces_of_a_datagram_are_known_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragments_module, "MAX_MARKS", 2)
-    fragments = Fragments()
-    for start, data, more in ((0, b"a" * 8, True), (8, b"b" * 8, True), (16, b"c", False)):
-        added(fragments, start, data, more=more)
-    assert not fragments._open
-    added(fragments, 0, b"a" * 8, more=True)
-    added(fragments, 8, b"b" * 8, more=True)
-    assert not fragments._open
-    added(fragments, 16, b"c", more=False)
-    assert [*fragments._open] == [KEY]
-
-
-def test_of_a_datagram_64_frames_are_remembered() -> None:
-    fragments = Fragments()
-    for number in range(70):
-        added(fragments, 8 * number, bytes(8), more=True, frame=number + 1)
-    fragments.finish()
-    (datagram,) = fragments.given_up
-    assert datagram.frames == list(range(1, 65))
 
 
 def test_endpoints_are_forgotten_beyond_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

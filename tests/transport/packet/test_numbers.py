@@ -9,11 +9,9 @@ import pytest
 
 from analyzer.capture.linktypes import LinkType, link_type_of
 from analyzer.core.events import Problem
-from analyzer.core.traced import TracedBytes
 from analyzer.transport.packet import links
 from analyzer.transport.packet.candidates import begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.packet.fragments import FragmentKey, Fragments
 from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.packet.tallies import Tallies, Tally
 from tests.build.packet import (
@@ -184,62 +182,6 @@ def test_messages_of_smb_and_dcerpc_are_told_by_their_first_bytes(payload: bytes
 
 
 # --------------------------------------------------------------------------------------------------------- fragments
-
-
-# What is said to the layers above of a datagram with two versions of its bytes.
-CONFLICT = "conflict"
-
-
-def added(
-    fragments: Fragments, start: int, data: bytes, *, more: bool, frame: int = 1, cut: bool = False
-) -> list[object]:
-    key = FragmentKey(b"a", b"b", 6, 1)
-    piece = TracedBytes.of_frame(data, frame)
-    found = fragments.add(key, start, piece, more=more, cut=cut, frame=frame, time_ns=frame)
-    return [
-        item.data if isinstance(item, TracedBytes) else item.text if isinstance(item, Problem) else CONFLICT
-        for item in found
-    ]
-
-
-def test_a_datagram_may_have_65535_bytes_and_no_more() -> None:
-    beyond = "a fragment reaches beyond 65535 bytes or is empty"
-    fragments = Fragments()
-    assert added(fragments, 65528, b"1234567", more=False) == []
-    assert added(fragments, 0, bytes(65528), more=True) == [bytes(65528) + b"1234567"]
-    assert added(Fragments(), 65528, b"12345678", more=False) == [beyond]
-    assert added(Fragments(), 8, b"", more=True) == [beyond]
-    assert added(Fragments(), 0, b"", more=False) == [b""]
-
-
-def test_pieces_beyond_the_end_are_cut_and_conflict() -> None:
-    conflict = "fragments of one datagram overlap and differ; the bytes captured first are used"
-    fragments = Fragments()
-    assert added(fragments, 8, b"abcdefghijklmnop", more=True, frame=1) == []
-    assert added(fragments, 32, b"beyond!!", more=True, frame=2) == []
-    # The end is at 20: half of the first piece lies before it, the second one behind.
-    assert added(fragments, 16, b"ijkl", more=False, frame=3) == [conflict]
-    assert added(fragments, 0, b"01234567", more=True, frame=4) == [CONFLICT, b"01234567abcdefghijkl"]
-    again = Fragments()
-    assert added(again, 8, b"abcdefgh", more=False, frame=1) == []
-    # What is repeated, as far as it says the same, is none, and neither is what ends where it ended.
-    assert added(again, 8, b"abcdefgh", more=False, frame=2) == []
-    assert added(again, 8, b"abcdefgh", more=True, frame=3) == []
-    assert added(again, 0, b"01234567", more=True, frame=4) == [b"01234567abcdefgh"]
-    assert added(again, 0, b"01234567", more=True, frame=5) == []
-    assert added(again, 0, b"76543210", more=True, frame=6) == []
-
-
-def test_only_what_no_piece_covers_is_taken_of_a_later_one() -> None:
-    conflict = "fragments of one datagram overlap and differ; the bytes captured first are used"
-    fragments = Fragments()
-    assert added(fragments, 8, b"BBBBBBBB", more=True, frame=1) == []
-    assert added(fragments, 24, b"DDDDDDDD", more=True, frame=2) == []
-    assert added(fragments, 0, b"a" * 40, more=True, frame=3) == [conflict]
-    assert added(fragments, 40, b"end", more=False, frame=4) == [
-        CONFLICT,
-        b"a" * 8 + b"B" * 8 + b"a" * 8 + b"D" * 8 + b"a" * 8 + b"end",
-    ]
 
 
 def test_a_fragment_header_that_was_cut_is_a_truncated_frame() -> None:
