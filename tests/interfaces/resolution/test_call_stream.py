@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +18,9 @@ from analyzer.results.perflib import INTERFACE
 from analyzer.transport.rpc.exchange import Exchange, OpenCall
 from analyzer.transport.rpc.plain_call import plain_call
 from tests.build.calls import MS, Calls
-from tests.build.rpc import CHANNEL
 from tests.interfaces.pcq.test_follow import CONVERSATION, LOST, conversation, facts
 from tests.interfaces.resolution.test_unbound_calls import DATA, nameless
+from tests.written import Told
 
 HANDLE, OTHER = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000"
 
@@ -45,12 +47,6 @@ def at(frame: int) -> Moment:
     return frame * MS, frame
 
 
-def polls(count: int, *, handle: str = HANDLE) -> list[Exchange]:
-    """Polls whose requests are in frames 1, 3, 5, ..., and whose answers are in 2, 4, 6, ..."""
-    make = Calls()
-    return [make.counter_data(DATA, handle=handle) for _ in range(count)]
-
-
 def slow(first: int, last: int, call_id: int) -> Exchange:
     """A poll with its request and its answer in these frames."""
     make = Calls(first_frame=first)
@@ -63,70 +59,45 @@ def slow(first: int, last: int, call_id: int) -> Exchange:
     )
 
 
-def test_a_call_comes_when_all_before_its_end_was_read() -> None:
-    fed = Fed().take(*polls(2))
-    assert fed.until(at(2)) == []
-    assert fed.until((2 * MS, 3)) == [(1, 1)]
-    assert fed.until(at(4)) == []
-    assert fed.until(at(5)) == [(2, 2)]
-    assert fed.until(None) == []
+def moment(word: str) -> Moment:
+    """`frame`, or `frame.number` of one of another number at its time."""
+    frame, _, number = word.partition(".")
+    return int(frame) * MS, int(number or frame)
 
 
-def test_order_is_that_of_requests_whichever_ended_first() -> None:
-    first, second = polls(2)
-    late = slow(2, 9, 77)
-    fed = Fed().take(first, second)
-    # The slow one is open, so that nothing is known from its beginning on.
-    assert fed.until(at(2)) == []
-    fed.take(late)
-    assert fed.until(at(10)) == [(1, 1), (2, 77), (3, 2)]
+def said(words: str) -> str:
+    """Calls `first-last#id` by their frames, and `until:moment` as number and id of those that are due then, `until:end` of all;
+    behind `+` which are open then, `channel/id@moment`. At most `most=` wait."""
+    first, *rest = words.split()
+    most = int(first.removeprefix("most=")) if first.startswith("most=") else 100
+    fed, out = Fed(most=most), list[str]()
+    for word in [first, *rest][first.startswith("most=") :]:
+        if word.startswith("until:"):
+            until, *still_open = word.removeprefix("until:").split("+")
+            opened = [re.split("[/@]", one) for one in still_open]
+            found = fed.until(
+                None if until == "end" else moment(until),
+                *(OpenCall(int(channel), int(number), moment(begun)) for channel, number, begun in opened),
+            )
+            out.append(f"{word}: {' '.join(f'{number}#{call_id}' for number, call_id in found) or 'none'}")
+        else:
+            begun, ended, number = map(int, re.split("[-#]", word))
+            fed.take(slow(begun, ended, number))
+    out += [f"{fed.stream.late} late"] if fed.stream.late else []
+    out += [f"{note.kind}: {note.text}" for note in fed.stream.notes()]
+    return "".join(f"  = {line}\n" for line in out)
 
 
-def test_what_is_passed_over_keeps_its_number() -> None:
-    first, second = polls(2)
-    fed = Fed().take(first, second)
-    is_open = OpenCall(CHANNEL.number, 77, at(2))
-    assert fed.until(at(6), is_open) == [(1, 1), (3, 2)]
-    # It is stated as long as it is open, and has one number.
-    assert fed.until(at(7), is_open) == []
-    fed.take(slow(2, 9, 77))
-    assert fed.until(at(10)) == [(2, 77)]
-    assert fed.stream.late == 0
-    assert list(fed.stream.notes()) == []
+TOLD = Told(Path(__file__).with_name("order.txt"), said)
 
 
-def test_of_calls_of_one_frame_the_one_that_is_complete_comes_first() -> None:
-    first, second = polls(2)
-    fed = Fed().take(first, second)
-    assert fed.until(at(6), OpenCall(CHANNEL.number, 77, at(1))) == [(1, 1), (3, 2)]
-    fed.take(slow(1, 9, 77))
-    assert fed.until(at(10)) == [(2, 77)]
+@pytest.mark.parametrize("name", TOLD.words)
+def test_calls_come_in_the_order_of_their_beginnings(name: str) -> None:
+    TOLD.holds(name)
 
 
-def test_a_call_that_began_with_the_last_is_not_late() -> None:
-    (first,) = polls(1)
-    fed = Fed().take(first)
-    assert fed.until(at(6)) == [(1, 1)]
-    fed.take(slow(1, 9, 77))
-    assert fed.until(None) == [(2, 77)]
-    assert fed.stream.late == 0
-
-
-def test_what_nobody_knew_to_be_open_is_late_and_that_is_stated() -> None:
-    fed = Fed().take(*polls(2))
-    assert fed.until(at(6)) == [(1, 1), (2, 2)]
-    fed.take(slow(2, 9, 77))
-    assert fed.until(None) == [(3, 77)]
-    (note,) = fed.stream.notes()
-    assert note.kind == "note"
-    assert note.text.startswith("1 calls began before")
-
-
-def test_no_more_wait_than_may() -> None:
-    fed = Fed(most=10).take(*polls(10))
-    assert fed.until(at(1)) == []
-    fed.take(*polls(12)[10:])
-    assert [number for number, _ in fed.until(at(1))] == list(range(1, 13))
+def test_order_is_as_written() -> None:
+    TOLD.is_as_written()
 
 
 @pytest.mark.parametrize("moved", [1, 4, 4096])
@@ -188,29 +159,3 @@ def test_a_whole_conversation_comes_as_it_is_followed(moved: int, monkeypatch: p
     assert [facts(call.query) for call in found] == expected
     assert (stream.given, stream.late, list(stream.notes())) == (len(CONVERSATION), 0, [])
     assert sum(stream.tally.values()) == len(CONVERSATION)
-
-
-def test_calls_that_begin_before_the_moment_are_due_and_no_others() -> None:
-    """Frame and time decide, the time first."""
-    fed = Fed().take(*polls(3))
-    assert fed.until((5 * MS, 5)) == [(1, 1), (2, 2)]
-    assert fed.until((5 * MS, 6)) == []
-    assert fed.until((6 * MS, 6)) == []
-    assert fed.until((6 * MS, 7)) == [(3, 3)]
-
-
-def test_what_waits_for_too_long_is_waited_for_no_longer() -> None:
-    """As many wait as may; one more, and all are given out."""
-    for most, numbers in ((3, []), (2, [1, 2, 3])):
-        fed = Fed(most=most).take(*polls(3))
-        assert [number for number, _ in fed.until(at(1))] == numbers
-
-
-def test_two_that_are_open_keep_numbers_in_the_order_of_their_beginnings() -> None:
-    first, second = polls(2)
-    fed = Fed().take(first, second)
-    still_open = OpenCall(CHANNEL.number, 78, (2 * MS, 5)), OpenCall(CHANNEL.number, 77, at(2)), OpenCall(9, 77, at(4))
-    assert fed.until(at(6), *still_open) == [(1, 1), (4, 2)]
-    fed.take(slow(2, 9, 77), slow(2, 11, 78))
-    assert fed.until(at(20)) == [(2, 77), (3, 78)]
-    assert fed.stream.late == 0
