@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.results.record import Endpoint
 from analyzer.transport.tcp.recognition import Recognition, begins_kerberos, find_header, looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
-from tests.written import Outcomes
+from tests.written import Outcomes, Told
 
 # A bind of C706 section 12.6.4.3 up to its length: version 5.0, type 11, both fragments, little-endian, 72 bytes.
 BIND = bytes.fromhex("05000b03 10000000 4800")
@@ -158,29 +159,72 @@ def test_what_first_bytes_are_taken_for_is_what_was_read_through() -> None:
     OUTCOMES.is_as_written()
 
 
-@pytest.mark.parametrize(("a", "b", "way"), [(50000, 88, 0), (88, 50000, 1), (88, 88, 1)])
-def test_requests_of_kerberos_go_to_the_port_of_the_kdc(a: int, b: int, way: int) -> None:
-    which = connection(a, b)
-    event = part(AS_REQ, of=which)
-    out, others = fed(Recognition(), event)
-    assert out == [Recognised(which, "kerberos", 1 if way else 0), event]
-    assert not others
+NAMED = {"SMB2": SMB2, "BIND": BIND, "AS_REQ": AS_REQ, "KEEP": b"\x85\0\0\0", "ANSWER": b"\x82\0\0\0"}
+NAMED |= {"ASKED": b"\x81\0\0\x44\x20", "ZERO": b"\0"}
 
 
-def test_a_connection_taken_up_in_its_middle_is_searched_for_a_header() -> None:
-    which = connection(whole=False)
-    before, begin, rest = b"y" * 30 + SMB2[:4], SMB2[4:9], SMB2[9:] + b"z"
-    events = [part(before, of=which), part(begin, 34, of=which), part(rest, 39, of=which)]
-    out, others = fed(Recognition(), *events)
-    assert not others
-    assert out[0] == Recognised(which, "smb", 0)
-    assert b"".join(one.data.data for one in out[1:] if isinstance(one, StreamBatch)).endswith(SMB2 + b"z")
-    # What was searched and holds no beginning of a header is not given out.
-    early = part(b"w" * 100, of=which)
-    late = [part(b"y" * 30, 100, of=which), part(SMB2, 130, of=which)]
-    out, _ = fed(Recognition(), early, *late)
-    assert out[1:] == late
-    assert protocol(b"GET / HTTP/1.1", of=which) == "open"
+def bytes_in(word: str) -> bytes:
+    """`SMB2[..4]+y30`: bytes of that name, cut, or a letter so many times."""
+    found = b""
+    for one in word.split("+"):
+        name, _, bounds = one.rstrip("]").partition("[")
+        first, _, stop = bounds.partition("..")
+        data = NAMED[name] if name in NAMED else name[0].encode() * int(name[1:] or 1)
+        found += data[int(first or 0) : int(stop) if stop else None]
+    return found
+
+
+def said(words: str) -> str:
+    """What is said of a connection between two ports, `middle` of which the beginning was not captured: `>bytes` and `<bytes` that
+    are sent, `gap:length`, as often as `*` says, `close`, and `forget`."""
+    ports, *each = words.split()
+    a, b = map(int, ports.split("-"))
+    which, recognition, lines = connection(a, b, whole="middle" not in each), Recognition(), list[str]()
+    places = {0: 0, 1: 0}
+    for word in each:
+        what, _, times = word.partition("*")
+        for _ in range(int(times or 1)):
+            way: Direction = 1 if word[0] == "<" else 0
+            event: Event = StreamClosed(which, "fin")
+            if word[0] in "<>":
+                event = part(bytes_in(what[1:]), places[way], way, of=which)
+                places[way] += len(bytes_in(what[1:]))
+            elif what.startswith("gap:"):
+                event = Gap(which, 0, places[0], int(what[4:]), (1,), "lost")
+                places[0] += int(what[4:])
+            elif what == "forget":
+                recognition.forget(which)
+            if what in ("middle", "forget"):
+                continue
+            out, others = recognition.feed([event])
+            assert not others or others == [which]
+            lines += [f"{word}: {shown(one)}" for one in out] + [f"{word}: of others"] * len(others)
+    lines.append("one of ours" if recognition.is_ours(which) else "none of ours")
+    return "".join(f"  = {f'{count} times ' if count > 1 else ''}{line}\n" for line, count in counted(lines))
+
+
+def counted(lines: list[str]) -> list[tuple[str, int]]:
+    return [(line, len([*each])) for line, each in groupby(lines)]
+
+
+def shown(event: Event) -> str:
+    if isinstance(event, Recognised):
+        return f"{event.protocol}, the client sends {'<>'[event.client_direction == 0]}"
+    if isinstance(event, StreamBatch):
+        return f"{'<>'[event.direction == 0]} at {event.offset} {event.data.data.hex(' ', -4)}"
+    return f"a gap of {event.length}" if isinstance(event, Gap) else type(event).__name__
+
+
+TOLD = Told(Path(__file__).with_name("recognised.txt"), said)
+
+
+@pytest.mark.parametrize("name", TOLD.words)
+def test_a_connection_is_recognised_by_what_it_begins_with(name: str) -> None:
+    TOLD.holds(name)
+
+
+def test_what_is_recognised_is_as_written() -> None:
+    TOLD.is_as_written()
 
 
 @pytest.mark.parametrize(("port", "most"), [(9999, 64 * 1024), (445, 16 * 1024 * 1024)])
@@ -194,38 +238,6 @@ def test_the_search_for_a_header_ends(port: int, most: int) -> None:
     fed(again, part(b"x" * (most - 1), of=which))
     out, _ = fed(again, part(SMB2, most - 1, of=which))
     assert isinstance(out[0], Recognised)
-
-
-def test_gaps_before_a_connection_is_known_are_kept_and_only_so_many() -> None:
-    which = connection()
-    gaps = [Gap(which, 0, 10 * number, 5, (number,), "lost") for number in range(256)]
-    recognition = Recognition()
-    out, others = fed(recognition, *gaps[:255], part(SMB2, 2560, of=which))
-    assert out == [Recognised(which, "smb", 0), *gaps[:255], part(SMB2, 2560, of=which)]
-    assert not others
-    assert fed(Recognition(), *gaps) == ([], [which])
-
-
-def test_a_gap_makes_a_connection_patient_and_forgets_what_came_before() -> None:
-    """What was sent before the hole cannot be the beginning of what comes behind it."""
-    which = connection()
-    hole = Gap(which, 0, 4, 5, (1,), "lost")
-    out, others = fed(Recognition(), part(SMB2[:4], of=which), hole, part(SMB2[4:], 9, of=which))
-    assert (out, others) == ([], [])
-    out, others = fed(Recognition(), part(b"\0", of=which), hole, part(b"wxyz", 9, of=which), part(SMB2, 13, of=which))
-    assert [type(one) for one in out] == [Recognised, Gap, StreamBatch, StreamBatch]
-    assert not others
-
-
-def test_a_pdu_that_begins_a_later_segment_is_found_behind_a_short_one() -> None:
-    which = connection(whole=False)
-    out, _ = fed(Recognition(), part(b"rest of a PDU", of=which), part(BIND, 13, of=which))
-    assert out[0] == Recognised(which, "dcerpc", 0)
-    assert out[-1] == part(BIND, 13, of=which)
-    answered = connection()
-    out, others = fed(Recognition(), part(BIND[:3], of=answered), part(BIND[3:], 3, of=answered))
-    assert out == [Recognised(answered, "dcerpc", 0), part(BIND[:3], of=answered), part(BIND[3:], 3, of=answered)]
-    assert not others
 
 
 def test_of_a_batch_the_parts_behind_the_one_that_decides_follow_it() -> None:
@@ -243,36 +255,3 @@ def test_of_a_batch_the_parts_behind_the_one_that_decides_follow_it() -> None:
     ]
     whole, _ = fed(Recognition(), StreamBatch(which, 0, 0, data, [0, 2, 12], [False, False]))
     assert [event.offset for event in whole if isinstance(event, StreamBatch)] == [0, 2]
-
-
-def test_a_connection_that_ends_undecided_is_none_of_ours_and_one_of_ours_ends() -> None:
-    which = connection()
-    closed = StreamClosed(which, "fin")
-    assert fed(Recognition(), part(SMB2[:3], of=which), closed) == ([], [which])
-    recognition = Recognition()
-    assert not recognition.is_ours(which)
-    assert fed(recognition, part(SMB2, of=which), closed)[0][-1] == closed
-    assert not recognition.is_ours(which)
-    recognition = Recognition()
-    fed(recognition, part(SMB2, of=which))
-    assert recognition.is_ours(which)
-    recognition.forget(which)
-    assert not recognition.is_ours(which)
-
-
-def test_of_a_connection_of_others_nothing_more_is_looked_at() -> None:
-    which = connection()
-    recognition = Recognition()
-    assert fed(recognition, part(b"GET", of=which)) == ([], [which])
-    assert fed(recognition, part(SMB2, 3, of=which)) == ([], [])
-    assert not recognition.is_ours(which)
-
-
-def test_what_a_stream_begins_with_is_looked_for_at_its_beginning_alone() -> None:
-    """The second part begins like a NetBIOS keep-alive; that the first was forgotten does not make it the beginning."""
-    which = connection(whole=False)
-    for begin in (b"\x85\0\0\0", b"\x82\0\0\0", b"\x81\0\0\x44\x20"):
-        assert protocol(begin + b"z" * 40, of=which) == "smb"
-        parts = [b"zz", begin + b"z" * 40, b"zzz"]
-        events = [part(data, sum(map(len, parts[:at])), of=which) for at, data in enumerate(parts)]
-        assert fed(Recognition(), *events) == ([], [])
