@@ -40,6 +40,7 @@ from tests.build.buffers import (
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL
 from tests.records import plains
+from tests.written import Told, came_of
 
 SERVER = CHANNEL.server.ip
 DATA = perf_data([Block(1, values=((pack("<I", 7),),))])
@@ -163,41 +164,27 @@ def test_another_server_s_names_are_used_only_when_asked_for() -> None:
 GUID = {"guid": COUNTERSET}
 
 
-@pytest.mark.parametrize(
-    ("document", "words"),
-    [
-        (b"{", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b'{"\xff": 1}', "no JSON"),
-        (b"[]", "no metadata file"),
-        (b"{}", "no metadata file"),
-        ({"version": 2, "servers": []}, "version 2"),
-        ({"servers": []}, "version None"),
-        ({"version": 1, "servers": {}}, "servers is no list"),
-        ({"version": 1, "servers": [1]}, "no metadata file"),
-        ({"version": 1, "servers": [{}]}, "'ip' is missing"),
-        ({"version": 1, "servers": [{"ip": 5}]}, "ip is no str"),
-        ({"version": 1, "servers": [{"ip": "a", "countersets": [{"guid": "x"}]}]}, "no metadata file"),
-        ({"version": 1, "servers": [{"ip": "a", "countersets": [GUID | {"english": 5}]}]}, "english is no str"),
-        ({"version": 1, "servers": [{"ip": "a", "countersets": [GUID | {"names": {"x": "y"}}]}]}, "no number"),
-        ({"version": 1, "servers": [{"ip": "a", "countersets": [GUID | {"names": {"9" * 11: "y"}}]}]}, "no number"),
-        ({"version": 1, "servers": [{"ip": "a", "countersets": [GUID | {"counters": [{"id": -1}]}]}]}, "id is -1"),
-        (
-            {"version": 1, "servers": [{"ip": "a", "countersets": [GUID | {"counters": [{"id": True}]}]}]},
-            "id is no int",
-        ),
-        (
-            {"version": 1, "servers": [{"ip": "a", "countersets": [GUID | {"counters": [{"id": 1, "info": {}}]}]}]},
-            "'counter_id' is missing",
-        ),
-        ({"version": 1, "servers": [{"ip": "a", "name_tables": {"009": {"5": None}}}]}, "name table is no str"),
-    ],
-)
-def test_a_file_that_is_none_is_one_sentence(document: object, words: str) -> None:
-    data = document if isinstance(document, bytes) else json.dumps(document).encode()
-    with pytest.raises(InputError) as caught:
-        metadata_from_json(data, "x.json")
-    assert words in str(caught.value)
+def said(content: str) -> str:
+    """What is read of a metadata file, or what it is refused for."""
+    data = content.removeprefix("  ").removesuffix("\n").encode("latin-1")
+    return "".join(f"  = {line}\n" for line in came_of(lambda: [*metadata_from_json(data, "x.json").servers]))
+
+
+TOLD = Told(Path(__file__).with_name("metadata.txt"), said)
+
+
+@pytest.mark.parametrize("name", TOLD.words)
+def test_a_file_that_is_none_is_one_sentence(name: str) -> None:
+    TOLD.holds(name)
+
+
+def test_sentences_are_as_written() -> None:
+    TOLD.is_as_written()
+
+
+def test_a_file_that_is_nested_too_deep_is_none() -> None:
+    with pytest.raises(InputError, match="no JSON"):
+        metadata_from_json(b"[" * 100_000, "x.json")
 
 
 def test_unknown_keys_are_ignored_and_a_byte_order_mark_too() -> None:
