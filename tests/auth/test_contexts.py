@@ -372,10 +372,6 @@ def test_each_conversation_is_opened_as_far_as_it_was_captured(name: str) -> Non
     TOLD.holds(name)
 
 
-def test_what_is_opened_is_as_written() -> None:
-    TOLD.is_as_written()
-
-
 def test_keystream_is_kept_so_far_behind_and_made_again_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ntlm_context, "_KEEP_BEHIND", 1000)
     monkeypatch.setattr(ntlm_context, "_FORGET", 500)

@@ -159,10 +159,6 @@ def test_mistakes_are_placed_and_named_and_nothing_is_echoed(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_mistakes_are_as_written() -> None:
-    TOLD.is_as_written()
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [(b"\xff\xfeS\x003\x00", "not UTF-8"), ("[" * 100000, "nested too deep")],

@@ -178,10 +178,6 @@ def test_a_file_that_is_none_is_one_sentence(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_sentences_are_as_written() -> None:
-    TOLD.is_as_written()
-
-
 def test_a_file_that_is_nested_too_deep_is_none() -> None:
     with pytest.raises(InputError, match="no JSON"):
         metadata_from_json(b"[" * 100_000, "x.json")

@@ -156,10 +156,6 @@ def test_each_number_and_name_has_its_words(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_words_are_as_written() -> None:
-    TOLD.is_as_written()
-
-
 def test_nothing_is_known_of_who_somebody_is_before_it_is_stated() -> None:
     identity = Identity()
     assert (identity.kdc_frames, identity.is_anonymous, identity.allows, identity.mechanism) == ((), False, None, None)

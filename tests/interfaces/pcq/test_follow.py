@@ -164,10 +164,6 @@ def test_what_is_known_of_a_handle_at_each_call_is_what_was_read_through(name: s
     TOLD.holds(name)
 
 
-def test_what_is_known_of_handles_is_written_as_it_is() -> None:
-    TOLD.is_as_written()
-
-
 def test_the_answers_to_lost_requests_may_show_that_they_changed_nothing() -> None:
     def after(*kinds: str, gap: Event = GAP) -> dict[int, int]:
         """The blocks as the poll after a gap sees them, in which the requests of these calls were lost."""

@@ -91,10 +91,6 @@ def test_what_is_known_of_a_handle_is_what_was_read_through(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_what_is_known_of_handles_is_written_as_it_is() -> None:
-    TOLD.is_as_written()
-
-
 def opened() -> Query:
     return QueryHandles().opened(SERVER, 1, "h")
 

@@ -96,10 +96,6 @@ def test_calls_come_in_the_order_of_their_beginnings(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_order_is_as_written() -> None:
-    TOLD.is_as_written()
-
-
 @pytest.mark.parametrize("moved", [1, 4, 4096])
 def test_moving_what_waits_changes_nothing(moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "_MOVED", moved)

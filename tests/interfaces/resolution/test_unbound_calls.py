@@ -200,10 +200,6 @@ def test_calls_without_a_bind_are_taken_for_what_is_certain(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_what_calls_are_taken_for_is_as_written() -> None:
-    TOLD.is_as_written()
-
-
 def test_what_registration_information_says_of_its_counterset_is_known_from_then_on() -> None:
     learner = CatalogLearner()
     (call,), _ = reported(Calls().registration(1, INFO), learner=learner)

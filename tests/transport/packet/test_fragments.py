@@ -172,10 +172,6 @@ def test_pieces_are_the_datagram_that_they_were_within_bounds(name: str) -> None
     TOLD.holds(name)
 
 
-def test_pieces_are_as_written() -> None:
-    TOLD.is_as_written()
-
-
 def test_tiny_fragments_count_for_what_they_cost():
     fragments = Fragments(Limits(datagram_bytes=100_000))
     for number in range(2000):

@@ -117,10 +117,6 @@ def test_pieces_of_a_stream_are_pdus_as_far_as_they_are_there(name: str) -> None
     TOLD.holds(name)
 
 
-def test_framing_is_as_written() -> None:
-    TOLD.is_as_written()
-
-
 @pytest.mark.parametrize("first", range(1, len(ASK) + 1))
 def test_a_pdu_is_whole_with_its_last_byte_wherever_it_is_cut(first: int) -> None:
     framer, both = Framer(), ASK + ASK + ASK[:3]

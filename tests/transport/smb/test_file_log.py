@@ -162,10 +162,6 @@ def test_each_conversation_has_its_files(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_files_are_as_written() -> None:
-    TOLD.is_as_written()
-
-
 def test_bytes_that_were_not_captured_are_missing() -> None:
     talk = share_of(WRITTEN)
     at = sum(len(data) for direction, data in talk.sent[:-1] if direction == 0) - 50

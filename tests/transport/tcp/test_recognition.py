@@ -223,10 +223,6 @@ def test_a_connection_is_recognised_by_what_it_begins_with(name: str) -> None:
     TOLD.holds(name)
 
 
-def test_what_is_recognised_is_as_written() -> None:
-    TOLD.is_as_written()
-
-
 @pytest.mark.parametrize(("port", "most"), [(9999, 64 * 1024), (445, 16 * 1024 * 1024)])
 def test_the_search_for_a_header_ends(port: int, most: int) -> None:
     """Elsewhere it would find only chance (16 MiB is more than the longest message on a port of ours)."""
