@@ -240,6 +240,7 @@ class Security:
         verified = result.verified
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         if self.level >= _PRIVACY and not verified:
+            self._sealed += 1
             doubt = "its level is below that of the bind, and nothing proves it"
             return Unprotected(None, None, Decryption.WRONG_KEY, f"{Decryption.WRONG_KEY.value}: {doubt}")
         if verified is None and result.body is None and self._handshake.decryption is Decryption.DECRYPTED:
